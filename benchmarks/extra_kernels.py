@@ -3,11 +3,11 @@
 import numba
 import numpy as np
 
+from mapgauge.features.lanes.graph_kernels import walk
 from mapgauge.kernels._jit import ZERO, U
 from mapgauge.kernels.chain import gain_by_stretches
 from mapgauge.kernels.gains import fill_gains, make_band
 from mapgauge.kernels.lines import are_near, length_of, runs_against
-from mapgauge.kernels.road_graphs import walk
 from mapgauge.kernels.sospa import best_reading
 
 

@@ -15,12 +15,12 @@ from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
 from tests.commands import check, consoles_of, said
 from tests.evaluation import twin
+from tests.kernels import reference
 from tests.metrics.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 from tools.check_site import faults
 
 import mapgauge as mg
-from mapgauge.kernels import reference
 from mapgauge.metrics import describe
 
 ROOT = Path(__file__).parents[1]

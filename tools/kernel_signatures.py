@@ -8,7 +8,6 @@ Each kind of work runs in a process of its own on a few synthetic frames. Run it
 import json
 import os
 import pickle
-import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 import mapgauge as mg
-from mapgauge import kernels
 from mapgauge.kernels import compiling
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels._stored import in_words
@@ -109,10 +107,9 @@ WORK: dict[str, Callable[[Path], None]] = {
 def _called() -> list[list[str]]:
     """Return the kernels that this process called from Python, with the types of their arguments."""
     found = []
-    for name in sorted(info.name for info in pkgutil.iter_modules(kernels.__path__)):
-        module = sys.modules.get(f"mapgauge.kernels.{name}")
-        for kernel in vars(module).values() if module is not None else ():
-            if isinstance(kernel, Kernel) and kernel.name.startswith(f"{name}."):
+    for name in sorted(name for name in sys.modules if name.startswith("mapgauge.")):
+        for kernel in vars(sys.modules[name]).values():
+            if isinstance(kernel, Kernel) and kernel.__module__ == name:
                 found += [[kernel.name, *map(in_words, types)] for types in kernel.entry.signatures]
     return found
 

@@ -42,7 +42,7 @@ TRACKS = (
 )
 # The tests of each module. Its doctests are added.
 TESTS = {
-    "kernels/reference.py": ("tests/kernels/test_reference.py",),
+    "../../tests/kernels/reference.py": ("tests/kernels/test_reference.py",),
     "features/tracks/consistent_ap.py": ("tests/metrics/test_consistent_ap.py",),
     "metrics/metric.py": TABLE,
     "features/tracks/stability.py": STABILITY,

@@ -19,7 +19,7 @@ from numba.core.callconv import CPUCallConv
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from mapgauge.kernels import _stored, compiling
-from mapgauge.kernels._cache import stamp
+from mapgauge.kernels._cache import file_of, stamp
 from mapgauge.kernels._inner import WithoutMachineCode, compile_inner
 from mapgauge.kernels._stored import in_words, type_from
 from mapgauge.kernels._units import UNITS
@@ -33,7 +33,7 @@ def key_of(one: Compiled) -> str:
 
 def stamp_of(one: Compiled) -> str:
     """Return the stamp of the files of a kernel."""
-    return stamp(Path(_stored.__file__).with_name(f"{one.kernel.split('.')[0]}.py"))
+    return stamp(file_of(one.kernel.rpartition(".")[0]))
 
 
 def code_of(one: Compiled, name: str) -> tuple[_stored.Stored, bytes]:

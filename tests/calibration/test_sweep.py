@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge import kernels
 from mapgauge.demo import demo_world
 from mapgauge.features.confidence import solved
 from mapgauge.features.confidence.confidence import confidence
@@ -18,6 +17,8 @@ from mapgauge.features.confidence.solved import solve
 def test_every_prefix_is_assigned_optimally(data: st.DataObject) -> None:
     from scipy.optimize import linear_sum_assignment
 
+    from mapgauge.features.confidence.kernels import assign_again
+
     rows, columns = data.draw(st.integers(0, 7)), data.draw(st.integers(0, 5))
     few = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
     distance = np.array(data.draw(st.lists(few, min_size=rows * columns, max_size=rows * columns)))
@@ -25,7 +26,7 @@ def test_every_prefix_is_assigned_optimally(data: st.DataObject) -> None:
     order = np.array(data.draw(st.permutations(range(rows)))[:rows] + list(range(rows, rows + columns)), np.int64)
     power = data.draw(st.sampled_from([1.0, 2.0]))
     growth, hits, assigned = np.zeros(rows + columns), np.zeros(rows + columns, np.int64), np.zeros(rows + columns)
-    kernels.thresholds.assign_again(
+    assign_again(
         *(np.array([[0, rows, rows + columns]]), order, weight, distance, np.ones(len(distance), bool), power, 0.5),
         *(growth, hits, assigned, np.zeros(1, bool)),
     )
@@ -41,7 +42,10 @@ def test_every_prefix_is_assigned_optimally(data: st.DataObject) -> None:
     assert hits[:rows].sum() == sum(d <= 0.5 for d in matched)
 
 
-@pytest.mark.parametrize("settings", [{}, {"order": 2.0}, {"interpolation": "11-point"}])
+ELEVEN = {name: {"interpolation": "11-point"} for name in ("ap_chamfer", "ap_frechet")}
+
+
+@pytest.mark.parametrize("settings", [{}, {"order": 2.0}, {"settings": ELEVEN}])
 def test_the_sweep_agrees_with_thresholded_predictions(settings: dict[str, object]) -> None:
     protocol = mg.protocol("paper-60x30", **settings)
     predictions, truth = demo_world(6, seed=3, predictions=30)

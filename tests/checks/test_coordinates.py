@@ -26,7 +26,7 @@ def test_turned_axes_are_an_error_with_the_turn_back(
     finding = one("axes-turned", predictions.rotate(turned), truth)
     assert finding.level == "error"
     assert f"Use predictions.{remedy}" in str(finding)
-    assert finding.for_shell().endswith(f"Use --{remedy.replace('(', ' ').rstrip(')')}")
+    assert finding.for_shell().endswith(f"Use FILE,{remedy.replace('(', '=').rstrip(')')}")
     assert codes(predictions.rotate(turned), truth) == {"axes-turned"}
 
 

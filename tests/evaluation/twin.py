@@ -15,8 +15,8 @@ import shapely
 from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from tests.kernels import reference
 
-from mapgauge.kernels import reference
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Points
 

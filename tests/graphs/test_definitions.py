@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import dijkstra
 from tests.graphs.drawn import moved, street, three
 
 import mapgauge as mg
-from mapgauge import kernels
 from mapgauge.features.lanes.graph import Graph
 from mapgauge.features.lanes.graph_sampling import Roads, Samples
 
@@ -50,10 +49,12 @@ def test_shortest_paths_equal_those_of_scipy(directed: bool) -> None:
 
 
 def test_close_points_are_those_of_all_pairs() -> None:
+    from mapgauge.features.lanes.graph_kernels import close_points
+
     rng = np.random.default_rng(3)
     x, y = rng.uniform(-5, 5, (60, 3)), rng.uniform(-5, 5, (50, 3))
     gaps = np.square(x[:, None] - y[None]).sum(axis=-1)
-    i, j, squared = kernels.road_graphs.close_points(x, y, 1.5)
+    i, j, squared = close_points(x, y, 1.5)
     order = np.lexsort((j, i))
     np.testing.assert_array_equal(np.stack([i, j], axis=1)[order], np.argwhere(gaps < 1.5**2))
     np.testing.assert_allclose(squared[order], gaps[gaps < 1.5**2], rtol=1e-12)

@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 
 import mapgauge as mg
 from mapgauge.errors import UnreadableFile
-from mapgauge.io.files.pickles import unpickle
-from mapgauge.kernels import pickle_scan
+from mapgauge.io.pickles import scan_kernels
+from mapgauge.io.pickles.opcodes import SOUND, opcode_table
+from mapgauge.io.pickles.unpickling import unpickle
 
 PROTOCOLS = range(6)
 LINE = np.arange(8.0).reshape(4, 2)
@@ -278,7 +279,7 @@ def test_what_is_not_admitted_is_refused_by_name_and_does_not_run(
         ("numpy.core.multiarray", "fromfile"),
         ("numpy.core.multiarray", "_reconstruct.__globals__"),
         ("collections", "OrderedDict.__init__.__globals__"),
-        ("mapgauge.io.files.pickle_values", "ADMITTED"),
+        ("mapgauge.io.pickles.unpickling", "ADMITTED"),
         ("os\\nsystem", "\u202e" * 200),
     ],
 )
@@ -579,14 +580,14 @@ def test_the_scan_agrees_with_the_standard_library_on_where_opcodes_begin(
     protocol: int, rng: np.random.Generator
 ) -> None:
     sound = pickle.dumps([LINE, {"a": (1, 2.5, "text")}, [b"bytes"] * 2], protocol)
-    table = pickle_scan.opcode_table()
+    table = opcode_table()
     for _ in range(500):
         data = bytearray(sound)
         data[rng.integers(0, len(data))] = rng.integers(0, 256)
-        found, _ = pickle_scan.scan(
+        found, _ = scan_kernels.scan(
             np.frombuffer(bytes(data), np.uint8), table, *map(np.uint64, (1 << 20, 100, 1 << 20))
         )
-        if found == pickle_scan.SOUND:
+        if found == SOUND:
             end = [(position, opcode.name) for opcode, _, position in opcodes(bytes(data))][-1]
             assert end == (len(data) - 1, "STOP")
 

@@ -10,12 +10,12 @@ import pytest
 from tests.io.rich_frames import assert_same
 
 import mapgauge as mg
-from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.io import hdmapnet
-from mapgauge.io.files.pickle_tree import Irregular, PickleTree, read_tree
-from mapgauge.io.files.pickles import unpickle
 from mapgauge.io.files.source import Content
+from mapgauge.io.pickles import tree_kernels
+from mapgauge.io.pickles.tree import Irregular, PickleTree, read_tree
+from mapgauge.io.pickles.unpickling import unpickle
 
 LINE = np.arange(8.0).reshape(4, 2)
 HIGH = np.column_stack([LINE, LINE[:, 0]]).astype(np.float32)
@@ -293,13 +293,13 @@ def test_letters_of_latin_1_are_counted_and_copied(rng: np.random.Generator) -> 
         except ValueError:
             expected = None
         symbols = np.frombuffer(bytes(text) + b"\x80" * 8, np.uint8)
-        count = kernels.pickle_calls.count_letters(symbols, np.uint64(0), np.uint64(len(text)))
+        count = tree_kernels.count_letters(symbols, np.uint64(0), np.uint64(len(text)))
         outcomes.append(expected is None)
         assert int(count) == (2**64 - 1 if expected is None else len(expected))
         if expected is not None:
             out = np.zeros(len(expected) + 1, np.uint8)
             start, size = np.zeros(1, np.uint64), np.array([len(expected)], np.uint64)
-            kernels.pickle_tree.copy_content(symbols, start, size, np.ones(1, np.bool_), out)
+            tree_kernels.copy_content(symbols, start, size, np.ones(1, np.bool_), out)
             assert out.tobytes() == expected + b"\0"
     assert 20 < sum(outcomes) < 200
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.causes.planted import PLANTED, PROTOCOL, planted
+from tests.kernels import reference_causes as reference
 
 import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.features.causes.metric import CAUSES, Thresholds
-from mapgauge.kernels import reference_causes as reference
 from mapgauge.metrics.completeness import BINS, SURE
 from mapgauge.typing import Points
 

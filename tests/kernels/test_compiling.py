@@ -27,9 +27,9 @@ from mapgauge.kernels import compiling
 from mapgauge.kernels.compiling import Compiled
 from mapgauge.kernels.sospa import normalise, saturation
 rows = [
-    Compiled("sospa.normalise", ("float64",)),
-    Compiled("sospa.saturation", ("float64", "uint64", "float64", "float64")),
-    Compiled("sospa.total_cost", ("none",) * 5),
+    Compiled("kernels.sospa.normalise", ("float64",)),
+    Compiled("kernels.sospa.saturation", ("float64", "uint64", "float64", "float64")),
+    Compiled("kernels.sospa.total_cost", ("none",) * 5),
 ]
 compiling.table = lambda: {"read": [], "small": rows}
 """

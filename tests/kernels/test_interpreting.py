@@ -192,17 +192,17 @@ def replace_lists(rng: np.random.Generator) -> Arguments:
 
 
 CASES: dict[str, Callable[[np.random.Generator], Arguments]] = {
-    "lines.index_lines": lambda rng: packed(some_lines(rng, 3)),
-    "sospa.align_two": align_two,
-    "sospa.align_matrix": align_matrix,
-    "sospa.values_of_matrix": values_of_matrix,
-    "chamfer.chamfer_of_lines": chamfer_of_lines,
-    "frechet.frechet_both_shifted": frechet_both_shifted,
-    "pld.pld_of_lines": pld_of_lines,
-    "average_precision.hits_of_lines": hits_of_lines,
-    "resample.lengths_of": lengths_of,
-    "resample.resample_lines": resample_lines,
-    "json_lists.replace_lists": replace_lists,
+    "kernels.lines.index_lines": lambda rng: packed(some_lines(rng, 3)),
+    "kernels.sospa.align_two": align_two,
+    "kernels.sospa.align_matrix": align_matrix,
+    "kernels.sospa.values_of_matrix": values_of_matrix,
+    "kernels.chamfer.chamfer_of_lines": chamfer_of_lines,
+    "kernels.frechet.frechet_both_shifted": frechet_both_shifted,
+    "kernels.pld.pld_of_lines": pld_of_lines,
+    "kernels.average_precision.hits_of_lines": hits_of_lines,
+    "kernels.resample.lengths_of": lengths_of,
+    "kernels.resample.resample_lines": resample_lines,
+    "kernels.json_lists.replace_lists": replace_lists,
 }
 
 
@@ -275,11 +275,11 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 # Kernels whose arguments come from other kernels.
 EVALUATED = {
-    "pld.pld_of_groups",
-    "matched_points.match_points",
-    "matched_points.measure_groups",
-    "gains.pairs_of_groups",
-    "sospa.normalised_pairs",
+    "kernels.pld.pld_of_groups",
+    "kernels.matched_points.match_points",
+    "kernels.matched_points.measure_groups",
+    "kernels.gains.pairs_of_groups",
+    "kernels.sospa.normalised_pairs",
 }
 
 

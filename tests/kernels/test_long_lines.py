@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from benchmarks.extra_kernels import gain_of_lines
 from numba import njit
+from tests.kernels import reference
 
-from mapgauge.kernels import reference
 from mapgauge.kernels._jit import ONE, ZERO, U
 from mapgauge.kernels.chain import Reading, heaviest_chain
 from mapgauge.kernels.cyclic import fewest_close, gains_of_cuts

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.metrics.network_cases import Map, disturbed, random_map
 
-from mapgauge import kernels
 from mapgauge.features.network import growth as points_growth
 from mapgauge.features.network import points
 from mapgauge.features.network.growth import Component, columns_of
@@ -80,12 +79,14 @@ def test_the_best_runs_are_the_best_of_all_segments(rng: np.random.Generator, di
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_loss_is_that_of_the_best_segments_with_the_pair(rng: np.random.Generator, directed: bool) -> None:
+    from mapgauge.features.network.proof_kernels import find_losses
+
     for x, y in cases(rng, rings=False):
         for component in components(x, y, directed):
             near = component.near
             size = int((component.blocks[:, 1] + 3 * component.blocks[:, 4]).max())
             loss = np.empty(len(near))
-            kernels.network_runs.find_losses(
+            find_losses(
                 *(component.blocks, component.saving, near, component.by_point, directed, HALF),
                 *(
                     np.empty((2, len(component.blocks), size)),

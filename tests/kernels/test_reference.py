@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.kernels import reference
 
-from mapgauge.kernels import reference
 from mapgauge.typing import Floats
 
 

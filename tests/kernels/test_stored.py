@@ -15,8 +15,8 @@ from mapgauge.kernels import _stored, assignment, gains, sospa
 from mapgauge.kernels._inner import compile_entry
 from mapgauge.kernels.compiling import Compiled
 
-GAIN, NORMALISE = Compiled("gains._gain", ("float64",)), Compiled("sospa.normalise", ("float64",))
-ASSIGN = Compiled("assignment.assign", ("float64 2 C",))  # allocates, and returns a tuple with an array
+GAIN, NORMALISE = Compiled("kernels.gains._gain", ("float64",)), Compiled("kernels.sospa.normalise", ("float64",))
+ASSIGN = Compiled("kernels.assignment.assign", ("float64 2 C",))  # allocates, and returns a tuple with an array
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
+from tests.kernels import reference
 from tests.strategies import coordinates, cutoffs, instances, orders, polylines, rings
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.kernels import reference
 from mapgauge.typing import Points
 
 # Values are summed from the matching, so they are as exact as a sum of as many terms as there are points.

@@ -9,7 +9,6 @@ from tests.metrics.lane_frames import lane_frames
 from tests.metrics.lane_worlds import both, plain_scores, world
 
 import mapgauge as mg
-from mapgauge import kernels
 from mapgauge.frames.links import Links
 from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS
@@ -67,8 +66,10 @@ def test_what_topology_scores_reward(predictions: mg.MapFrames, expected: float)
 
 
 def test_equal_scores_rank_by_index_and_missed_vertices_rank_by_the_filler() -> None:
+    from mapgauge.features.lanes.kernels import vertex_precisions
+
     true = np.array([[True, False, True, False]])
-    precision = kernels.lanes.vertex_precisions
+    precision = vertex_precisions
     assert precision(true, np.array([[0.8, 0.8, 0.8, 0.9]])) == pytest.approx((1 / 2 + 2 / 4) / 2)
     assert precision(true, np.array([[0.51, 0.5 + 2**-23, 0.0, 0.0]])) == pytest.approx(1 / 2)
     assert precision(true, np.array([[0.5, 0.5, 0.5, 0.5]])) == 0

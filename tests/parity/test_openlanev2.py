@@ -62,9 +62,9 @@ def test_every_number_is_that_of_the_kit(kind: str, version: str, model: str) ->
 @pytest.mark.parametrize(("kind", "version", "model"), CASES)
 def test_every_threshold_of_topology_is_that_of_the_kit(kind: str, version: str, model: str) -> None:
     public = reference(kind, version, model)["topology_per_threshold"]
-    field = "segments" if kind == "segment" else "lanes"
     for threshold in (1.0, 2.0, 3.0):
-        protocol = mg.protocol(f"openlanev2-{version}", **{field: (threshold,)})
+        only = {"thresholds": (threshold,)}
+        protocol = mg.protocol(f"openlanev2-{version}", settings={"top_ll": only, "top_lt": only})
         accumulator = mg.Accumulator(protocol, metrics=["top_ll", "top_lt"])  # without the checks of the input
         accumulator.update(*sides(kind, model))
         mean = accumulator.results().mean

@@ -47,7 +47,7 @@ def files(schema: str, quality: str) -> tuple[Path, Path]:
 def results_of(protocol: str, schema: str, quality: str) -> mg.Results:
     settings: dict[str, Any] = {}
     if protocol == "paper-60x30":
-        settings = {"cutoffs": CUTOFFS, "frechet": (0.5, 1.0, 1.5, 2.0, 3.0)}
+        settings = {"cutoffs": CUTOFFS, "settings": {"ap_frechet": {"thresholds": (0.5, 1.0, 1.5, 2.0, 3.0)}}}
     return mg.evaluate(*files(schema, quality), mg.protocol(protocol, **settings))
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.evaluation.worlds import packed, worlds
+from tests.kernels import reference
 
 import mapgauge as mg
-from mapgauge.kernels import reference
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match
 

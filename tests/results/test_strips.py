@@ -98,7 +98,7 @@ def test_what_has_no_strips_is_refused() -> None:
     with pytest.raises(InvalidInput, match="does not hold the geometry"):
         strips_of(results.without_data(), "s0")
     plain = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]), metrics=["pld"])
-    with pytest.raises(InvalidInput, match=r"track_pld not found .* switch_cost=0\.5"):
+    with pytest.raises(InvalidInput, match=r"track_pld not found .* settings=\{\"track_pld\": \{\}\}"):
         strips_of(plain, "s0")
     with pytest.raises(InvalidInput, match="truth: the frames have no scenes"):
         scene_frames(replace(truth, scenes=None), "s0")

@@ -1,14 +1,11 @@
 """``mapgauge formats``, ``mapgauge protocols`` and ``mapgauge metrics``: list what the package knows."""
 
-from dataclasses import MISSING
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, show_table, write_json
 
 if TYPE_CHECKING:
-    from dataclasses import Field
-
     from mapgauge.metrics.metric import Setting
     from mapgauge.protocols import Protocol
 
@@ -41,6 +38,7 @@ def protocols(json: JsonOption = False) -> None:
 
 def metrics(json: JsonOption = False) -> None:
     """List the metrics, and their settings for --set."""
+    from mapgauge.metrics.describe import as_text, settings_rows
     from mapgauge.metrics.settings import fields_of
     from mapgauge.metrics.table import METRICS
 
@@ -56,21 +54,8 @@ def metrics(json: JsonOption = False) -> None:
         return
     rows = [[row.name, row.title, row.better] for row in METRICS.values()]
     show_table(Table("", ["metric", "title", "better"], rows, 3), gap=False)
-    rows = [
-        [f"{name}.{key}", _default(one), one.metadata["unit"], one.metadata["help"]]
-        for name, found in settings.items()
-        for key, one in found.items()
-    ]
+    rows = [[row["name"], as_text(row["default"]), row["unit"], row["help"]] for row in settings_rows()]
     show_table(Table("Settings, for --set NAME=VALUE", ["name", "recommended", "unit", "what it is"], rows, 4))
-
-
-def _default(one: "Field[Any]") -> str:
-    """Return the recommended value of a setting as ``--set`` takes it; "" if there is none."""
-    if one.default is MISSING or one.default is None:
-        return ""
-    if isinstance(one.default, bool):
-        return str(one.default).lower()
-    return ",".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
 
 
 def _settings(protocol: "Protocol") -> str:

@@ -79,6 +79,12 @@ def _protocols() -> list[str]:
     return list(PROTOCOLS)
 
 
+def _settings() -> list[str]:
+    from mapgauge.metrics.describe import settings_names
+
+    return [f"{name}=" for name in settings_names()]
+
+
 def _metrics() -> list[str]:
     from mapgauge.metrics.table import METRICS
 
@@ -173,6 +179,7 @@ SetOption: TypeAlias = Annotated[
         COMPUTED,
         "Change a setting of the protocol or of a metric, such as spacing=0.25 or track_pld.switch_cost=0.5; see "
         "`mapgauge metrics`. Can be repeated.",
+        autocompletion=_settings,
     ),
 ]
 ClassesOption: TypeAlias = Annotated[Texts, classes_option("those of the protocol")]

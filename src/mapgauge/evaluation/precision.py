@@ -80,14 +80,14 @@ def _external(
     limit: int,
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
-        runs, number, found = _runs(records, bits, Path(scratch), limit)
-        curve = _Curve(number, found, truth, eleven="11-point" in how)
+        runs, number, hit_count = _runs(records, bits, Path(scratch), limit)
+        curve = _Curve(number, hit_count, truth, eleven="11-point" in how)
         for confidence, hits in _merged(runs, max(min(limit, WINDOW) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems cannot delete files that are mapped into memory
     both = zip(how, curve.eleven_points(), curve.areas(), strict=True)
-    return [eleven if one == "11-point" else area for one, eleven, area in both]
+    return [eleven if which == "11-point" else area for which, eleven, area in both]
 
 
 def _runs(
@@ -95,7 +95,7 @@ def _runs(
 ) -> tuple[list[Records], int, NDArray[np.int64]]:
     """Write sorted runs, and return them as memory-mapped arrays, with the number of predictions and of hits."""
     runs: list[Records] = []
-    number, found = 0, np.zeros(len(bits), np.int64)
+    number, hit_count = 0, np.zeros(len(bits), np.int64)
     pieces: list[Records] = []
     held = 0
 
@@ -111,7 +111,7 @@ def _runs(
 
     for confidence, hits in records:
         number += len(confidence)
-        found += flags_of(list(hits.T), bits).sum(axis=0)
+        hit_count += flags_of(list(hits.T), bits).sum(axis=0)
         pieces.append((confidence, hits))
         held += len(confidence)
         if held >= limit:
@@ -119,7 +119,7 @@ def _runs(
             held = 0
     if pieces:
         write()
-    return runs, number, found
+    return runs, number, hit_count
 
 
 def _merged(runs: list[Records], window: int) -> Iterator[Records]:
@@ -144,12 +144,12 @@ def _merged(runs: list[Records], window: int) -> Iterator[Records]:
 class _Curve:
     """The curve of precision over recall, built from low confidence to high."""
 
-    def __init__(self, number: int, found: NDArray[np.int64], truth: int, *, eleven: bool) -> None:
+    def __init__(self, number: int, hit_count: NDArray[np.int64], truth: int, *, eleven: bool) -> None:
         """Start below the lowest confidence, where all predictions count."""
-        self.number, self.found, self.truth, self.eleven = number, found, truth, eleven
-        self.envelope = np.zeros(len(found))
-        self.area = [0] * len(found)
-        self.reached = np.zeros((11, len(found)))
+        self.number, self.hit_count, self.truth, self.eleven = number, hit_count, truth, eleven
+        self.envelope = np.zeros(len(hit_count))
+        self.area = [0] * len(hit_count)
+        self.reached = np.zeros((11, len(hit_count)))
         self.held: tuple[float, int, NDArray[np.int64]] | None = None  # a level that may continue in the next block
 
     def add(self, confidence: Floats, hits: NDArray[np.int64]) -> None:
@@ -178,9 +178,9 @@ class _Curve:
         if not len(sizes):
             return
         number = self.number - (sizes.cumsum() - sizes)
-        found = self.found - (counts.cumsum(axis=0) - counts)
-        recall, precision = recall_and_precision(found, number[:, None], self.truth)
-        before, _ = recall_and_precision(found - counts, number[:, None], self.truth)
+        hit_count = self.hit_count - (counts.cumsum(axis=0) - counts)
+        recall, precision = recall_and_precision(hit_count, number[:, None], self.truth)
+        before, _ = recall_and_precision(hit_count - counts, number[:, None], self.truth)
         envelope = np.maximum(np.maximum.accumulate(precision), self.envelope)
         for k, total in enumerate(exact_sums((recall - before) * envelope)):
             self.area[k] += total
@@ -188,7 +188,7 @@ class _Curve:
             self.reached = np.maximum(self.reached, eleven_points(recall, precision))
         self.envelope = envelope[-1]
         self.number -= int(sizes.sum())
-        self.found = self.found - counts.sum(axis=0)
+        self.hit_count = self.hit_count - counts.sum(axis=0)
 
     def areas(self) -> list[float]:
         """Return the area under each monotone curve; 0 without truth."""

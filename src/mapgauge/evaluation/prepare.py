@@ -75,10 +75,10 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
         for name in side.classes:
             if (name in side.boxes) != (name in protocol.boxes) and side.counts[name]:
                 kinds = ("boxes in an image", "polylines")
-                here, there = kinds if name in side.boxes else kinds[::-1]
+                here, expected = kinds if name in side.boxes else kinds[::-1]
                 raise InvalidInput(
                     f"{side.name or called}: instances of {name} are {here}, and the protocol {protocol.name} compares "
-                    f"{there} of this name",
+                    f"{expected} of this name",
                     remedy=Remedy("Leave the class out with classes=", "Leave the class out with --classes"),
                 )
 
@@ -99,23 +99,23 @@ def findings_of(
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
     context = Context.of(predictions, truth, protocol.region, lines, protocol)
-    found = findings_in(context, [*predictions.findings, *truth.findings])
+    findings = findings_in(context, [*predictions.findings, *truth.findings])
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
         unused |= {"confidence-equal", "truth-confidence"}
     if not any("links" in METRICS[name].needs for name in metrics):
-        unused |= {finding.code for finding in found if finding.code.startswith("links-")}
-    found = tuple(
+        unused |= {finding.code for finding in findings if finding.code.startswith("links-")}
+    findings = tuple(
         replace(finding, level="note", message=f"{finding.message}. They are ignored", remedy=None)
         if finding.code == "tokens-unknown" and unknown == "ignore"
         else finding
-        for finding in found
+        for finding in findings
         if finding.code not in unused
     )
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
-        return found  # with tracks on both sides, the checks have looked at them
-    return (*found, *track_findings(predictions, truth))
+        return findings  # with tracks on both sides, the checks have looked at them
+    return (*findings, *track_findings(predictions, truth))
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:

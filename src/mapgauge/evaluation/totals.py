@@ -103,9 +103,9 @@ class Totals:
         bits, how = bits_of(protocol, names), interpolations(protocol, names)
         values = []
         for c, truth in enumerate(counts[3].tolist()):
-            mine = scores.counted(c, protocol)
-            hits = [column[mine] for column in scores.hits.values()]
-            values.append(precisions_of(scores.confidence[mine], hits, bits, truth, how))
+            counted = scores.counted(c, protocol)
+            hits = [column[counted] for column in scores.hits.values()]
+            values.append(precisions_of(scores.confidence[counted], hits, bits, truth, how))
         rings = max((len(block) for block in scores.rings.values()), default=0)
         sums = _unpacked(columns, list(scores.sums), protocol, rings, len(counts[3]))
         return cls(*counts, sums, by_metric(values, names, bits))
@@ -189,13 +189,13 @@ def _unpacked(
         block, left = left[:size].reshape(shape), left[size:]
         return block
 
-    found = {}
+    by_metric = {}
     for metric, rows in sum_metrics(metrics):
         settings, width = len(metric.settings(protocol)), len(rows.columns)
         pooled = taken(settings, classes, width)
         values = taken(settings, classes) if rows.frame_mean else np.full((settings, classes), np.nan)
-        found[metric.name] = MetricSums(pooled, values, taken(rings if rows.rings else 0, classes, width))
-    return found
+        by_metric[metric.name] = MetricSums(pooled, values, taken(rings if rows.rings else 0, classes, width))
+    return by_metric
 
 
 def _counts(scores: Scores) -> tuple[int, int, Indices, Indices]:

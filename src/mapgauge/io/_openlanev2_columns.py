@@ -11,8 +11,8 @@ from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector
 from mapgauge.io._openlanev2_lists import INTERSECTION, LISTS, MATRICES, SEGMENT, Topology
-from mapgauge.io._tree_columns import codes_of, numbered, points_of, track_names
-from mapgauge.io.files.pickle_tree import Irregular, PickleTree, Rows, expect
+from mapgauge.io.pickles.columns import codes_of, numbered, points_of, track_names
+from mapgauge.io.pickles.tree import Irregular, PickleTree, Rows, expect
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Confidences, Flags, Indices, Points
 

@@ -28,7 +28,10 @@ from mapgauge.frames.findings import findings_about
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector, Column, with_poses
 from mapgauge.io._format import Format, ReadOptions, known_ids
-from mapgauge.io._tree_columns import (
+from mapgauge.io._values import ValueChecker
+from mapgauge.io.files.json_documents import gc_paused
+from mapgauge.io.files.source import Content
+from mapgauge.io.pickles.columns import (
     arrays_of,
     codes_of,
     numbered,
@@ -38,10 +41,7 @@ from mapgauge.io._tree_columns import (
     track_names,
     wholes_of,
 )
-from mapgauge.io._values import ValueChecker
-from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
-from mapgauge.io.files.source import Content
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices
 
 CLASSES = ("ped_crossing", "divider", "boundary")

@@ -32,11 +32,11 @@ from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._openlanev2_columns import add_instances, attributes_of, entries_of
 from mapgauge.io._openlanev2_lists import AREAS, LISTS, MATRICES, ListReader, Lists, lists_of, place_of
 from mapgauge.io._openlanev2_write import META, write_results, write_truth
-from mapgauge.io._tree_columns import arrays_of
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.io.files.source import Content
+from mapgauge.io.pickles.columns import arrays_of
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 

@@ -24,12 +24,12 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
-from mapgauge.io._tree_columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
 from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_tree import PickleTree, expect
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import portable_pickle
 from mapgauge.io.maptracker import attach_tracks
+from mapgauge.io.pickles.columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
+from mapgauge.io.pickles.tree import PickleTree, expect
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _KEYS = ("vectors", "scores", "labels")

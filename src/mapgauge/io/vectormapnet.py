@@ -24,10 +24,10 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions
-from mapgauge.io._tree_columns import codes_of, expect_texts, points_of
 from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
 from mapgauge.io.files.source import Content
+from mapgauge.io.pickles.columns import codes_of, expect_texts, points_of
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}

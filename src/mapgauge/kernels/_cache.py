@@ -12,6 +12,7 @@ public interface. For versions of numba on which it was not tested, kernels are 
 import contextlib
 import hashlib
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,26 +21,38 @@ import numba
 
 from mapgauge.kernels.progress import WATCH
 
-DECORATORS = Path(__file__).with_name("_jit.py")
-_IMPORT = re.compile(rb"^ *from mapgauge\.kernels\.(\w+) import", re.MULTILINE)
+PACKAGE = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^ *from mapgauge\.([\w.]+) import (\w+)?", re.MULTILINE)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a kernel: its module in this package and its function."""
+    return f"{function.__module__.removeprefix('mapgauge.')}.{function.__qualname__}"
+
+
+def file_of(module: str) -> Path:
+    """Return the file of a module of this package, such as ``kernels.pld``."""
+    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
 
 
 @cache
 def files_of(path: Path) -> dict[Path, bytes]:
-    """Return a file of kernels and all files of this folder that it imports, directly or not, with their contents."""
+    """Return a file of kernels and all files of kernels that it imports, directly or not, with their contents."""
     reached: dict[Path, bytes] = {}
-    waiting = [path, DECORATORS]
+    waiting = [path, file_of("kernels._jit")]
     while waiting:
         file = waiting.pop()
         if file not in reached:
             reached[file] = file.read_bytes()
-            waiting += [file.with_name(f"{name.decode()}.py") for name in _IMPORT.findall(reached[file])]
+            for module, name in _IMPORT.findall(reached[file].decode()):
+                imported = file_of(module)
+                waiting.append(imported if imported.exists() else file_of(f"{module}.{name}"))
     return {file: reached[file] for file in sorted(reached)}
 
 
 @cache
 def stamp(path: Path) -> str:
-    """Return a hash of a file of kernels and of all files of this folder that it imports, directly or not.
+    """Return a hash of a file of kernels and of all files of kernels that it imports, directly or not.
 
     numba decides by the date of a kernel's own file whether its compiled form on disk is stale. It does not look at the
     files of the kernels that are called and compiled in. With this stamp, an edit or an upgrade takes effect, and only

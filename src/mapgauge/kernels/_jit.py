@@ -11,7 +11,7 @@ import numpy as np
 from numba.core import event
 from numba.extending import typeof_impl
 
-from mapgauge.kernels._cache import IS_TESTED, stamp, use_cache
+from mapgauge.kernels._cache import IS_TESTED, name_of, stamp, use_cache
 from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.progress import WATCH
 
@@ -42,7 +42,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
-        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self.name = name_of(function)
         self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
         self.seconds: dict[Any, float] = {}  # of interpretation, by types of arguments; see ``interpreting.py``

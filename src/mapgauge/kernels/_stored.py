@@ -27,7 +27,7 @@ from numba.core import cgutils, config
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from mapgauge.kernels._cache import stamp
+from mapgauge.kernels._cache import name_of, stamp
 from mapgauge.kernels._units import UNITS, Unit
 
 types: Any = numba.types
@@ -111,7 +111,7 @@ def _is_wanted() -> bool:
 def find(function: Callable[..., Any], types: tuple[Any, ...]) -> tuple[Stored, Any] | None:
     """Return the stored code of a kernel for arguments of these types, if it is current, and its LLVM module."""
     path = Path(function.__code__.co_filename)
-    stored = index().get(key_of(f"{path.stem}.{function.__qualname__}", types))
+    stored = index().get(key_of(name_of(function), types))
     if stored is None or stored.stamp != stamp(path) or not _is_wanted():
         return None
     try:

@@ -151,19 +151,10 @@ def weighted_precisions(owner, flags, some, starts, weights, total, number, stat
     the mean over the recalls 0, 0.1, ..., 1 of the highest precision at that recall or a larger one. Neither is defined
     for a sample without true instances.
 
-    Args:
-        owner: The unit of each prediction.
-        flags: ``(predictions, settings)``: whether each is a true positive.
-        some: Whether a prediction of each confidence is a true positive at some setting.
-        starts: The first prediction of each confidence, and the number of predictions.
-        weights: ``(units, LANES)``: how often each unit was drawn in each sample.
-        total: ``(LANES,)``: number of true instances of each sample.
-        number: ``(LANES,)``: number of predictions of each sample. Changed.
-        state: ``(settings, 3, LANES)``, flat: number of true positives of each sample, 0, and 0. The last becomes the
-            result.
-        level: ``(settings, LANES)`` integers of ``LEVELS``. Changed.
-        gain: ``(LANES,)`` to work with.
-        eleven: Whether the precision is averaged at 11 recalls.
+    ``owner`` is the unit of each prediction, ``flags`` are ``(predictions, settings)``, ``some`` says whether a
+    prediction of each confidence is a true positive at some setting, and ``starts`` where each confidence begins.
+    ``weights`` are ``(units, LANES)``. ``total`` and ``number`` count the truth and the predictions of each sample.
+    ``state`` has, for each setting, the true positives of each sample, 0, and 0, which becomes the result.
     """
     confidences, settings = U(len(some)), U(len(level))
     for k in range(confidences):

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mapgauge.kernels import _jit
-from mapgauge.kernels._cache import files_of, stamp
+from mapgauge.kernels._cache import file_of, files_of, stamp
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels._stored import type_from
 from mapgauge.kernels._units import UNITS
@@ -41,7 +41,7 @@ FILE = Path(__file__).with_name("signatures.json")
 class Compiled(NamedTuple):
     """A kernel for arguments of some types."""
 
-    kernel: str  # such as "pld.pld_of_groups"
+    kernel: str  # such as "kernels.pld.pld_of_groups"
     types: tuple[str, ...]
 
 
@@ -62,8 +62,8 @@ def needed_for(works: Iterable[str]) -> list[Compiled]:
 
 def kernel_named(name: str) -> Kernel:
     """Return a kernel by the names of its module and function."""
-    module, function = name.split(".")
-    kernel = getattr(importlib.import_module(f"mapgauge.kernels.{module}"), function)
+    module, _, function = name.rpartition(".")
+    kernel = getattr(importlib.import_module(f"mapgauge.{module}"), function)
     if not isinstance(kernel, Kernel):
         raise AttributeError(f"{name} is not a kernel")
     return kernel
@@ -71,8 +71,7 @@ def kernel_named(name: str) -> Kernel:
 
 def size_of(one: Compiled) -> int:
     """Return how much code a kernel reaches. The kernels that read files come first, and so do not delay reading."""
-    module = one.kernel.split(".")[0]
-    reached = sum(map(len, files_of(Path(__file__).with_name(f"{module}.py")).values()))
+    reached = sum(map(len, files_of(file_of(one.kernel.rpartition(".")[0])).values()))
     return sys.maxsize if one in table()["read"] else reached
 
 
@@ -99,7 +98,7 @@ def missing_for(works: Iterable[str]) -> list[Compiled]:
 
 def folder() -> Path | None:
     """Return the folder of compiled kernels; None if there is none that can be written."""
-    stored = getattr(kernel_named("lines.index_lines").entry, "_cache", None)
+    stored = getattr(kernel_named("kernels.lines.index_lines").entry, "_cache", None)
     path = getattr(stored, "cache_path", None)
     return None if path is None else Path(path)
 
@@ -288,7 +287,7 @@ def _start() -> "subprocess.Popen[str] | None":
 
 def _identity() -> str:
     """Say which kernels this process would compile. Two processes with other files must not fill one cache."""
-    return f"{_READY} {Path(__file__).resolve()} {stamp(Path(__file__).with_name('pld.py'))}"
+    return f"{_READY} {Path(__file__).resolve()} {stamp(file_of('kernels.pld'))}"
 
 
 def _is_same(line: str) -> bool:

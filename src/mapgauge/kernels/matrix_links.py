@@ -9,19 +9,10 @@ from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
 
 @jit
 def links_of_frame(lanes, elements, first, beside, codes, at, source, target, weight, code):
-    """Write the links of a frame. Return the number of links afterwards.
+    """Write the links of a frame, from scores of its lanes. Return the number of links so far.
 
-    Args:
-        lanes: ``(lanes, lanes)`` scores.
-        elements: ``(lanes, elements)`` scores.
-        first: Index of the first instance of the first lane.
-        beside: Index of the first element.
-        codes: The kind of a link to an element, then those to the instances of a lane.
-        at: Number of links so far.
-        source: Receives the index of the instance at which a link begins.
-        target: Receives the index of the instance at which a link ends.
-        weight: Receives the score.
-        code: Receives the kind.
+    ``first`` is the index of the first instance of the first lane, and ``beside`` that of the first element. ``codes``
+    has the kind of a link to an element, then those to the instances of a lane.
     """
     width = U(len(codes)) - ONE
     for i in range(U(lanes.shape[0])):

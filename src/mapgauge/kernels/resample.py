@@ -108,20 +108,10 @@ def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, t
 def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, tolerance):
     """Resample the lines of two sides, and write them in a given order.
 
-    Args:
-        x: ``(points, dimension)``, the points of the first side.
-        x_offsets: Where its lines start, and the end of the last.
-        y: The points of the second side.
-        y_offsets: As for the first side.
-        order: The lines to write: indices of all lines, those of the first side before those of the second.
-        lengths: The length of each line.
-        kept: Whether a line is copied as it is. Empty lines stay empty.
-        spacing: The distance between samples.
-        count: The number of samples of each line; if 0, there is one at each ``spacing``.
-        tolerance: How far apart the ends of a closed line may be; if negative, they must be equal.
-
-    Returns:
-        The points, ``(dimension, points)``, their offsets, and whether the ends of each line meet.
+    ``order`` has indices of all lines, those of the first side before those of the second. Lines that are ``kept`` are
+    copied. There are ``count`` samples on a line; if it is 0, one at each ``spacing``. ``tolerance`` is how far apart
+    the ends of a closed line may be; if negative, they must be equal. Return the points, ``(dimension, points)``, their
+    offsets, and whether the ends of each line meet.
     """
     first = len(x_offsets) - 1
     offsets, closed = np.zeros(len(order) + 1, np.int64), np.empty(len(order), np.bool_)

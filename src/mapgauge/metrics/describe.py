@@ -34,40 +34,24 @@ def settings_rows() -> list[dict[str, Any]]:
     ]
 
 
-def settings_help() -> str:
-    """Return a line for each setting: its name, type, recommended value and meaning."""
-    rows = settings_rows()
-    width = max(len(row["name"]) for row in rows)
-    return "\n".join(f"{row['name']:<{width}}  {row['help']} {_facts(row)}" for row in rows)
-
-
 def settings_names() -> list[str]:
     """Return the names of all settings, for completion."""
     return [row["name"] for row in settings_rows()]
 
 
-def _facts(row: dict[str, Any]) -> str:
-    unit = f" in {row['unit']}" if row["unit"] else ""
-    default = "" if row["default"] is MISSING else f"; {as_text(row['default'])}"
-    return f"[{row['type']}{unit}{default}]"
-
-
 def as_text(value: Any) -> str:
-    """Return a value as ``with_settings`` reads it.
+    """Return a value as ``with_settings`` reads it; "" if there is none.
 
     >>> as_text((0.5, 1.0)), as_text(None), as_text(True)
     ('0.5,1', 'none', 'true')
     """
+    if value is MISSING:
+        return ""
     if isinstance(value, tuple):
         return ",".join(map(as_text, value))
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def metrics_help() -> str:
-    """Return the names of all metrics, separated by commas."""
-    return ", ".join(METRICS)
 
 
 def metrics_listed(width: int = 120, indent: str = " " * 12) -> str:

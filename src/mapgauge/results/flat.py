@@ -30,15 +30,15 @@ def flat(results: Results) -> dict[str, float]:
     >>> round(values["pld/mean"], 3), round(values["pld/divider/confidence"], 3), values["ap_chamfer/divider/0.5"]
     (0.5, 0.5, 1.0)
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name, value, class_name in named_values(results):
-        if name in found:  # a slash in the name of a class can look like a part or a setting
+        if name in values:  # a slash in the name of a class can look like a part or a setting
             raise InvalidInput(
                 f"two values have the key {name!r}, one of them of the class {class_name!r}",
                 remedy="Rename the class, without a slash",
             )
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def named_values(results: Results) -> Iterator[tuple[str, float, str]]:

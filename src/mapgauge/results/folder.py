@@ -97,10 +97,10 @@ class Folder:
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            there = any(path.iterdir())
+            has_files = any(path.iterdir())
         except OSError as error:
             raise MapgaugeError(f"{path}: cannot create this folder: {error.strerror or error}") from error
-        if not there:
+        if not has_files:
             save(path / _ABOUT, msgspec.json.encode(about))
             return folder
         if not (path / _ABOUT).is_file():
@@ -229,9 +229,10 @@ class Folder:
 
 def records_of(scores: Scores, label: int, protocol: Protocol) -> Records:
     """Return the confidences and hits of the predictions of one class that count in its average precision."""
-    mine = scores.counted(label, protocol)
-    hits = [column[mine] for column in scores.hits.values()]
-    return scores.confidence[mine], np.stack(hits, axis=1) if hits else np.empty((np.count_nonzero(mine), 0), np.uint16)
+    counted = scores.counted(label, protocol)
+    hits = [column[counted] for column in scores.hits.values()]
+    none = np.empty((np.count_nonzero(counted), 0), np.uint16)
+    return scores.confidence[counted], np.stack(hits, axis=1) if hits else none
 
 
 def _check_same(folder: Folder, about: About) -> None:

@@ -69,12 +69,12 @@ def _places(path: str, origin: Path | None) -> list[str]:
 
 def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
     """Return all files that results name: those of both sides, and those with their tracks."""
-    found = [path for recorded in inputs for path in recorded_paths(recorded, origin)]
+    paths = [path for recorded in inputs for path in recorded_paths(recorded, origin)]
     for recorded in inputs:
         options = recorded.history[0].arguments.get("options") if recorded.history else None
         tracks = options.get("tracks") if isinstance(options, dict) else None
-        found += [tracks] if isinstance(tracks, str) else []
-    return [path for path in found if "\0" not in path]
+        paths += [tracks] if isinstance(tracks, str) else []
+    return [path for path in paths if "\0" not in path]
 
 
 def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None, name: str) -> MapFrames:
@@ -90,11 +90,11 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     if given is None and is_url(paths[0]) and not paths[0].startswith(_LOCAL):
         raise InvalidInput(f"{name}: the {side} came from {paths[0]}. A URL is only read if it is given", remedy=_GIVE)
     failed: list[MapgaugeError] = []
-    there = [path for path in paths if given is not None or is_url(path) or is_plain_file(path) or is_folder(path)]
-    if not there:
+    existing = [path for path in paths if given is not None or is_url(path) or is_plain_file(path) or is_folder(path)]
+    if not existing:
         beside = f", neither here nor beside {name}" if len(paths) > 1 else ""
         raise UnreadableFile(f"{paths[0]}: no such file{beside}", remedy=_GIVE)
-    for way in _ways(recorded, there):
+    for way in _ways(recorded, existing):
         try:
             frames = _read(way, origin)
         except MapgaugeError as error:

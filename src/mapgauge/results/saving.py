@@ -96,18 +96,18 @@ def geometry_of(
         classes: Classes of the results.
         path: The file, for errors.
     """
-    found = {name: arrays.pop(name) for name in NAMES if name in arrays}
-    if not found:
+    geometry = {name: arrays.pop(name) for name in NAMES if name in arrays}
+    if not geometry:
         return None
-    if len(found) < len(NAMES) or any(array.dtype != np.uint8 or array.ndim != 1 for array in found.values()):
+    if len(geometry) < len(NAMES) or any(array.dtype != np.uint8 or array.ndim != 1 for array in geometry.values()):
         raise ValueError("its geometry is not complete")
-    return partial(_read_sides, found, tokens, classes, path)
+    return partial(_read_sides, geometry, tokens, classes, path)
 
 
 def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path) -> Sides:
     error = RowGroups(f"{path}: its geometry", ()).error
     columns = [ParquetColumns.of_bytes(arrays[name].tobytes(), error) for name in NAMES]
-    x, y = (replace(frames_from_columns(one, ReadOptions(), str(path)), name="") for one in columns)
+    x, y = (replace(frames_from_columns(of_side, ReadOptions(), str(path)), name="") for of_side in columns)
     if any(side.tokens != tokens or side.classes != classes or side.dimension != y.dimension for side in (x, y)):
         raise error("other frames or classes than its results")
     check_sides(x, y)

@@ -38,10 +38,10 @@ def frames_by_scene(data: Results | MapFrames) -> dict[str, list[int]]:
     scenes = data.scenes or ()
     times = timestamps_of(data, range(len(scenes)))
     order = time_order(times, data.tokens[: len(scenes)])
-    found: dict[str, list[int]] = {scene: [] for scene in scenes}
+    by_scene: dict[str, list[int]] = {scene: [] for scene in scenes}
     for frame in order.tolist():
-        found[scenes[frame]].append(frame)
-    return found
+        by_scene[scenes[frame]].append(frame)
+    return by_scene
 
 
 def timestamps_of(data: Results | MapFrames, frames: Sequence[int]) -> Indices | None:
@@ -69,8 +69,8 @@ def seconds_of(times: Indices | None) -> list[float] | None:
     unit = next((per_second for least, per_second in _UNITS if times.min() >= least), None)
     if unit is None:
         return None
-    found: list[float] = ((times - times.min()) / unit).tolist()
-    return found
+    seconds: list[float] = ((times - times.min()) / unit).tolist()
+    return seconds
 
 
 def _no_scene(name: str, scene: str, scenes: Sequence[str]) -> InvalidInput:

@@ -104,8 +104,8 @@ class Summary:
     @cached_property
     def without_value(self) -> tuple[str, ...]:
         """Classes with neither predictions nor truth."""
-        there = (self.totals.predicted + self.totals.true > 0).tolist()
-        return tuple(name for name, any_there in zip(self.class_names, there, strict=True) if not any_there)
+        filled = (self.totals.predicted + self.totals.true > 0).tolist()
+        return tuple(name for name, is_filled in zip(self.class_names, filled, strict=True) if not is_filled)
 
     @property
     def frames(self) -> dict[str, int]:
@@ -119,13 +119,13 @@ class Summary:
 
     def keys(self, metric: str) -> list[str]:
         """Return the keys of the values of a metric, in the order of tables."""
-        found = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
-        return [str(key) for key in found]
+        keys = value_keys(METRICS[metric], self.protocol, self.ranges, "main", "headline", "part")
+        return [str(key) for key in keys]
 
     def rows_of(self, metric: str) -> list[tuple[str, Values]]:
         """Return the values of the classes that a metric has values for, and the means, with their names."""
-        mine = [name for name in self.class_names if METRICS[metric].covers(name, self.protocol)]
-        return [*((name, self.classes[name]) for name in mine), ("mean", self.mean)]
+        covered = [name for name in self.class_names if METRICS[metric].covers(name, self.protocol)]
+        return [*((name, self.classes[name]) for name in covered), ("mean", self.mean)]
 
     def table(self) -> str:
         """Return the summary as text: one table per metric, with a row per class and the mean."""

@@ -82,9 +82,9 @@ def frame_arrays(
         "truth": scores.true[:, chosen].sum(axis=1),
     }
     for metric, rows in lists_of_frames(metrics):
-        found = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
+        values = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
         for value in metric.values:
-            columns[value.key] = found.get(value.key, np.full(scores.frames, np.nan))
+            columns[value.key] = values.get(value.key, np.full(scores.frames, np.nan))
     kept = np.isin(scores.label, chosen)
     frame = scores.frame[kept]
     for name, bits in scores.hits.items():
@@ -123,9 +123,9 @@ def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int 
     table = [dict(zip(every, values, strict=True)) for values in zip(*every.values(), strict=True)]
     of = value_named(sort)
     rising = sort in ("token", "scene") or (of is not None and not of[0].lower_is_better)
-    there = [row for row in table if row[sort] is not None]
-    there.sort(key=lambda row: row[sort], reverse=not rising)
-    return (there + [row for row in table if row[sort] is None])[:count]
+    with_value = [row for row in table if row[sort] is not None]
+    with_value.sort(key=lambda row: row[sort], reverse=not rising)
+    return (with_value + [row for row in table if row[sort] is None])[:count]
 
 
 Level: TypeAlias = Literal["frames", "classes", "summary"]
@@ -152,13 +152,13 @@ def columns_of(summary: Summary, rows: Rows, level: Level) -> Columns:
     count = len(summary.class_names)
     if level == "frames":
         return _named(rows) | _values(summary.metrics, summary.protocol, rows, range(count))
-    found = [_values(summary.metrics, summary.protocol, rows, [c]) for c in range(count)]
+    by_class = [_values(summary.metrics, summary.protocol, rows, [c]) for c in range(count)]
     names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
     names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.
     values = {
-        key: [x for same in zip(*(columns[key] for columns in found), strict=True) for x in same]
-        for key in (found[0] if found else ())
+        key: [x for same in zip(*(columns[key] for columns in by_class), strict=True) for x in same]
+        for key in (by_class[0] if by_class else ())
     }
     return names | values
 

@@ -23,9 +23,9 @@ def values_of_classes(
     """Return all values of each class, by its name."""
     classes = {name: _class_values(totals, c, name, metrics, protocol, ranges) for c, name in enumerate(names)}
     for metric in map(METRICS.__getitem__, metrics):
-        mine = [name for name in names if metric.covers(name, protocol)]
-        if metric.absent is not None and any(classes[name][metric.main.key] is not None for name in mine):
-            for name in mine:
+        covered = [name for name in names if metric.covers(name, protocol)]
+        if metric.absent is not None and any(classes[name][metric.main.key] is not None for name in covered):
+            for name in covered:
                 if classes[name][metric.main.key] is None:
                     classes[name] |= dict.fromkeys(map(str, keys_of(metric, protocol)), metric.absent)
     return classes
@@ -44,13 +44,13 @@ def _class_values(
     predicted, true = int(totals.predicted[c]), int(totals.true[c])
     values: Values = {"predictions": predicted, "truth": true}
     for metric in map(METRICS.__getitem__, metrics):
-        there = predicted + true > 0 and metric.covers(name, protocol)
+        has_value = predicted + true > 0 and metric.covers(name, protocol)
         if isinstance(metric.rows, SumRows):
-            values |= _sum_values(metric, metric.rows, totals, c, protocol, ranges, there)
+            values |= _sum_values(metric, metric.rows, totals, c, protocol, ranges, has_value)
         elif isinstance(metric.rows, HitRows):
             each = totals.precision[metric.name][:, c].tolist()
-            found = [float(np.mean(each)), *each] if there else [None] * (1 + len(each))
-            values |= dict(zip(map(str, keys_of(metric, protocol)), found, strict=True))
+            of_metric = [float(np.mean(each)), *each] if has_value else [None] * (1 + len(each))
+            values |= dict(zip(map(str, keys_of(metric, protocol)), of_metric, strict=True))
         else:
             values[metric.main.key] = None
     return values
@@ -63,20 +63,20 @@ def _sum_values(
     c: int,
     protocol: Protocol,
     ranges: Sequence[float],
-    there: bool,
+    has_value: bool,
 ) -> Values:
     """Return the values of a metric with sums: at the first setting, at each of several settings, and in rings."""
     values: Values = {}
     settings = metric.settings(protocol)
     pooled = totals.sums[metric.name]
     for k, setting in enumerate(settings):
-        found = values_of(metric, rows, pooled.sums[k, c], protocol) if there else dict.fromkeys(_keys(metric))
+        of_setting = values_of(metric, rows, pooled.sums[k, c], protocol) if has_value else dict.fromkeys(_keys(metric))
         if rows.frame_mean is not None:
-            mean = float(pooled.frame_values[k, c]) / totals.frames if there else None
-            found[rows.frame_mean.value.key] = mean
-        values |= found if k == 0 else {}
+            mean = float(pooled.frame_values[k, c]) / totals.frames if has_value else None
+            of_setting[rows.frame_mean.value.key] = mean
+        values |= of_setting if k == 0 else {}
         if len(settings) > 1:
-            values |= {str(ValueKey(key, setting)): value for key, value in found.items()}
+            values |= {str(ValueKey(key, setting)): value for key, value in of_setting.items()}
     for k, ring in enumerate(pairwise(ranges) if rows.rings else ()):
         sums = pooled.rings[k, c]
         empty = rows.mass is not None and not sums[rows.mass]
@@ -87,9 +87,9 @@ def _sum_values(
 
 def values_of(metric: Metric, rows: SumRows, sums: Floats, protocol: Protocol) -> Values:
     """Return all values of pooled sums ``(columns,)``. Values that do not exist, and values that are NaN, are None."""
-    found = rows.values(sums, protocol)
-    there = {key: float(value) for key, value in found.items() if not np.isnan(value)}
-    return {key: there.get(key) for key in _keys(metric)}
+    computed = rows.values(sums, protocol)
+    finite = {key: float(value) for key, value in computed.items() if not np.isnan(value)}
+    return {key: finite.get(key) for key in _keys(metric)}
 
 
 def _keys(metric: Metric) -> list[str]:
@@ -102,8 +102,8 @@ def mean_of(classes: Iterable[Values], metrics: Sequence[str] = ()) -> Values:
     mean: Values = {}
     for key in rows[0] if rows else ():
         if key not in COUNTS:
-            there = [value for row in rows if (value := row[key]) is not None]
-            mean[key] = math.fsum(there) / len(there) if there else None
+            of_classes = [value for row in rows if (value := row[key]) is not None]
+            mean[key] = math.fsum(of_classes) / len(of_classes) if of_classes else None
     for metric, combined in combined_metrics(metrics):
         means = {name: np.array(np.nan if (value := mean.get(name)) is None else value) for name in combined.of}
         value = float(combined.of_means(means))

@@ -73,8 +73,8 @@ class Causes:
         """
         total = self.pld["mean"]
         least = 0.005 * total
-        there = sorted((name for name in self.mean if self.mean[name] > least), key=lambda name: -self.mean[name])
-        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in there[:count]]
+        ranked = sorted((name for name in self.mean if self.mean[name] > least), key=lambda name: -self.mean[name])
+        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in ranked[:count]]
 
     def sentence(self) -> str:
         """Return the largest causes as a sentence."""
@@ -174,16 +174,16 @@ def causes(
     else:
         instances = instances_of(results, chosen, workers, progress)
         sums = _sums_of(results, instances)
-    pooled = np.array([[math.fsum(column) for column in one.T.tolist()] for one in sums.swapaxes(0, 1)])
+    pooled = np.array([[math.fsum(column) for column in of_class.T.tolist()] for of_class in sums.swapaxes(0, 1)])
     parts = normalised_costs(pooled.reshape(len(results.class_names), len(CAUSES) + 1))
-    there = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
-    there = [(c, name) for c, name in there if CAUSES_OF_PLD.covers(name, results.protocol)]
-    classes = {name: dict(zip(CAUSES, parts[c].tolist(), strict=True)) for c, name in there}
+    covered = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
+    covered = [(c, name) for c, name in covered if CAUSES_OF_PLD.covers(name, results.protocol)]
+    classes = {name: dict(zip(CAUSES, parts[c].tolist(), strict=True)) for c, name in covered}
     mean = {cause: math.fsum(row[cause] for row in classes.values()) / max(len(classes), 1) for cause in CAUSES}
     pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
-    found = () if not fixes or instances is None else fixes_of(results, instances, workers)
+    all_fixes = () if not fixes or instances is None else fixes_of(results, instances, workers)
     frames = results.tokens, results.class_names, results.protocol, sums[..., :-1]
-    return Causes(classes, mean, pld, chosen, found, *frames, instances)
+    return Causes(classes, mean, pld, chosen, all_fixes, *frames, instances)
 
 
 def sums_by_cause(results: Results) -> Floats:
@@ -193,8 +193,8 @@ def sums_by_cause(results: Results) -> Floats:
     """
     check_settings(results.protocol)
     if CAUSES_OF_PLD.name in results.metrics:
-        found: Floats = results.scores.sums[CAUSES_OF_PLD.name][0]
-        return found
+        sums: Floats = results.scores.sums[CAUSES_OF_PLD.name][0]
+        return sums
     return _sums_of(results, instances_of(results))
 
 
@@ -269,10 +269,10 @@ def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str
     drawn = np.einsum("su,uck->sck", weights, of_unit)
     parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
     parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
-    found = {
+    by_class = {
         name: parts[:, c]
         for c, name in enumerate(method.class_names)
         if CAUSES_OF_PLD.covers(name, method.protocol) and name not in method.without_value
     }
     nothing = np.full(parts.shape[::2], np.nan)
-    return found | {"mean": mean_over_classes(list(found.values()) or [nothing])}
+    return by_class | {"mean": mean_over_classes(list(by_class.values()) or [nothing])}

@@ -50,11 +50,11 @@ def fixes_of(results: Results, instances: Instances, workers: int | None) -> tup
         return {name: mean[METRICS[name].main.key] for name in metrics}
 
     before = values(predictions)
-    found = []
+    fixes = []
     for name, (about, fix) in FIXES.items():
         after = values(fix(predictions, truth, instances, results.protocol))
-        found.append(Fix(name, about, {key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics}))
-    return tuple(found)
+        fixes.append(Fix(name, about, {key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics}))
+    return tuple(fixes)
 
 
 def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: Indices, sure: Floats) -> MapFrames:
@@ -77,52 +77,52 @@ def _confidence(frames: MapFrames) -> Floats:
     return np.ones(len(frames.polylines)) if frames.confidence is None else frames.confidence
 
 
-def _relabel(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
+def _relabel(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Give predictions the class of the truth that they fit."""
-    wrong, target = _free(x, y, found, "wrong_class")
+    wrong, target = _free(x, y, instances, "wrong_class")
     label = np.where(target >= 0, y.label[target] if len(y.label) else x.label, x.label)
     kept = np.flatnonzero(~wrong | (target >= 0))
     return _rows(x, x.polylines.pick(kept), x.frame[kept], label[kept], _confidence(x)[kept])
 
 
-def _free(x: MapFrames, y: MapFrames, found: Instances, cause: str) -> tuple[Flags, Indices]:
+def _free(x: MapFrames, y: MapFrames, instances: Instances, cause: str) -> tuple[Flags, Indices]:
     """Return which predictions have a cause, and the true instance for each of them to be matched with.
 
     It is -1 if the instance has a match already, or if a more confident one of these predictions is about it.
     """
-    caused = found.cause == list(CAUSES).index(cause)
+    caused = instances.cause == list(CAUSES).index(cause)
     taken = np.zeros(len(y.polylines) + 1, np.bool_)
-    taken[found.truth_of[found.matched]] = True
+    taken[instances.truth_of[instances.matched]] = True
     target = np.full(len(x.polylines), -1)
     rows = np.flatnonzero(caused)
     for i in rows[np.lexsort((rows, -_confidence(x)[rows]))].tolist():
-        if not taken[found.about[i]]:
-            taken[found.about[i]] = True
-            target[i] = found.about[i]
+        if not taken[instances.about[i]]:
+            taken[instances.about[i]] = True
+            target[i] = instances.about[i]
     return caused, target
 
 
 def _without(cause: str) -> Callable[..., MapFrames]:
-    def fix(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
+    def fix(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
         names = ("background", "over_confident") if cause == "background" else (cause,)
-        return x.keep(~np.logical_or.reduce([found.caused_by(name) for name in names]))
+        return x.keep(~np.logical_or.reduce([instances.caused_by(name) for name in names]))
 
     return fix
 
 
-def _ideal(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
+def _ideal(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Give confidence 1 to matches that fit, and 0 to all other predictions."""
-    return replace(x, confidence=(found.distance < _GOOD).astype(np.float64))
+    return replace(x, confidence=(instances.distance < _GOOD).astype(np.float64))
 
 
-def _snap(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
+def _snap(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Replace matched predictions by the truth."""
-    return _placed(x, y, np.where(found.matched, found.truth_of, -1))
+    return _placed(x, y, np.where(instances.matched, instances.truth_of, -1))
 
 
-def _place(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
+def _place(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Replace displaced predictions by the truth."""
-    displaced, target = _free(x, y, found, "displaced")
+    displaced, target = _free(x, y, instances, "displaced")
     return _placed(x, y, target).keep(~displaced | (target >= 0))
 
 
@@ -133,10 +133,10 @@ def _placed(x: MapFrames, y: MapFrames, target: Indices) -> MapFrames:
     return replace(x, polylines=pool.pick(rows))
 
 
-def _add(x: MapFrames, y: MapFrames, found: Instances, _: Protocol) -> MapFrames:
+def _add(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Add true instances that no prediction is matched with, with the confidence of the truth."""
     lost = np.ones(len(y.polylines), np.bool_)
-    lost[found.truth_of[found.matched]] = False
+    lost[instances.truth_of[instances.matched]] = False
     rows = np.flatnonzero(lost)
     return _rows(
         x,
@@ -161,15 +161,16 @@ def _sampled(frames: MapFrames, protocol: Protocol) -> Polylines:
     return resampled(frames, protocol.spacing, protocol.count)
 
 
-def _stitch(x: MapFrames, y: MapFrames, found: Instances, protocol: Protocol) -> MapFrames:
+def _stitch(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
     """Join a match and the fragments of the same truth to one line, in the order of the truth."""
-    pieces = np.flatnonzero(found.caused_by("fragment"))
+    pieces = np.flatnonzero(instances.caused_by("fragment"))
     owner_of = {
-        int(t): int(i) for i, t in zip(np.flatnonzero(found.matched), found.truth_of[found.matched], strict=True)
+        int(t): int(i)
+        for i, t in zip(np.flatnonzero(instances.matched), instances.truth_of[instances.matched], strict=True)
     }
     parts: dict[int, list[int]] = {}
     for i in pieces.tolist():
-        if (t := int(found.about[i])) in owner_of:
+        if (t := int(instances.about[i])) in owner_of:
             parts.setdefault(t, [owner_of[t]]).append(i)
     sampled, true = _sampled(x, protocol), _sampled(y, protocol)
     lines = []
@@ -186,9 +187,9 @@ def _nearest(points: Points, line: Points) -> tuple[Indices, Floats]:
     return distance.argmin(axis=1), distance.min(axis=1)
 
 
-def _cut(x: MapFrames, y: MapFrames, found: Instances, protocol: Protocol) -> MapFrames:
+def _cut(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
     """Cut predictions over several true lines where the nearest true line changes."""
-    merged = np.flatnonzero(found.predicted[:, list(CAUSES).index("merge")] > 0)
+    merged = np.flatnonzero(instances.predicted[:, list(CAUSES).index("merge")] > 0)
     sampled, true = _sampled(x, protocol), _sampled(y, protocol)
     lines, owners, gone = [], [], []
     for i in merged.tolist():

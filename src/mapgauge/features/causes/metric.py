@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Groups
@@ -81,11 +80,13 @@ class Costs(NamedTuple):
 
 def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thresholds = THRESHOLDS) -> Costs:
     """Return the costs of all instances by cause, for order 1. The groups must be those of whole frames."""
+    from mapgauge.features.causes.kernels import Rules, causes_of_groups
+
     count = len(groups.confidence)
     costs = Costs(np.zeros((count, len(CAUSES))), np.full(count, -1), np.full(count, -1))
     if len(groups.bounds):
-        rules = kernels.causes.Rules(cutoff, cutoff * thresholds.reach, *_numbers(thresholds))
-        kernels.causes.causes_of_groups(
+        rules = Rules(cutoff, cutoff * thresholds.reach, *_numbers(thresholds))
+        causes_of_groups(
             *(groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes),
             *(tuple(assigned(groups, protocol, cutoff)), rules, *costs),
         )

@@ -37,8 +37,8 @@ def cause_columns(results: Results) -> Arrays:
 
     An instance has few causes, so the columns have the causes that cost something, and how many each instance has.
     """
-    found, (x, y) = instances_of(results), results.need_data().sorted_sides
-    sides = {"predictions": (x, found.predicted), "truth": (y, found.true)}
+    instances, (x, y) = instances_of(results), results.need_data().sorted_sides
+    sides = {"predictions": (x, instances.predicted), "truth": (y, instances.true)}
     return {
         f"{name}.{key}": column
         for name, (side, costs) in sides.items()

@@ -256,9 +256,7 @@ class Confidence:
                 name,
                 str(by_key["hit"].error),
                 str(by_key["hit"].brier),
-                *(
-                    number(round(value, 3) + 0.0) for value in (getattr(by_key["hit"], part) for part in parts)
-                ),  # not -0.000
+                *(number(round(getattr(by_key["hit"], part), 3) + 0.0) for part in parts),  # not -0.000
                 str(recalibrated[name].brier_after) if name in recalibrated else "-",
                 number(by_key["soft"].error.value),
                 number(by_key["soft"].brier.value),

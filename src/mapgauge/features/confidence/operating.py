@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mapgauge import kernels
 from mapgauge.features.confidence.solved import Solved
 from mapgauge.metrics.average_precision import ELEVEN, ROUNDING, recall_and_precision
 from mapgauge.metrics.metric import HitRows, ValueKey
@@ -138,9 +137,11 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
 
 
 def _areas(recall: Floats, precision: Floats) -> Floats:
+    from mapgauge.features.confidence.kernels import areas_so_far
+
     out = np.empty(len(recall))
     if len(recall):
-        kernels.thresholds.areas_so_far(recall, precision, out)
+        areas_so_far(recall, precision, out)
     return out
 
 

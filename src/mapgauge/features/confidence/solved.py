@@ -83,10 +83,12 @@ class Solved:
 
     def _savings(self, block: BlockPairs, weight: Confidences) -> Floats:
         """Return the savings of a block with other weights."""
+        from mapgauge.features.confidence.kernels import assign_again
+
         growth, hits, assigned = _nothing(len(weight))
         lacking = np.zeros(len(block.bounds), np.bool_)
         if len(weight):
-            kernels.thresholds.assign_again(
+            assign_again(
                 block.bounds,
                 block.order,
                 weight,
@@ -243,9 +245,11 @@ def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]
 
     Instances of equal confidence are not sorted yet.
     """
+    from mapgauge.features.confidence.kernels import bound_distances
+
     distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
     order = np.arange(len(groups.confidence))
-    kernels.thresholds.bound_distances(
+    bound_distances(
         groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order
     )
     return distance, known, order
@@ -264,10 +268,12 @@ def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
 def _assigned(
     block: BlockPairs, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
 ) -> tuple[Floats, Indices, Floats]:
-    """Return what ``kernels.thresholds.assign_by_confidence`` writes, for all instances."""
+    """Return what ``kernels.assign_by_confidence`` writes, for all instances."""
+    from mapgauge.features.confidence.kernels import assign_again, assign_by_confidence
+
     growth, hits, assigned = _nothing(len(block.weight))
     if len(block.weight) and block.known.all():
-        kernels.thresholds.assign_again(
+        assign_again(
             block.bounds,
             block.order,
             block.weight,
@@ -281,7 +287,7 @@ def _assigned(
             np.zeros(len(block.bounds), np.bool_),
         )
     elif len(block.weight):
-        kernels.thresholds.assign_by_confidence(
+        assign_by_confidence(
             groups.lines,
             groups.closed,
             protocol.directed,

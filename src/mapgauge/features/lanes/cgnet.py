@@ -96,9 +96,11 @@ def _in_order(graph: Graph) -> list[tuple[int, int]]:
 
 def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
     """Match points one to one by rising distance; ties by the order of the first, then of the second."""
-    i, j, squared = kernels.road_graphs.close_points(first, second, _RADIUS)
+    from mapgauge.features.lanes.graph_kernels import accept_pairs, close_points
+
+    i, j, squared = close_points(first, second, _RADIUS)
     order = np.lexsort((j, i, squared))
-    accepted = order[kernels.road_graphs.accept_pairs(i[order], j[order], len(first), len(second))]
+    accepted = order[accept_pairs(i[order], j[order], len(first), len(second))]
     return i[accepted], j[accepted]
 
 
@@ -186,10 +188,12 @@ def _splits(graph: Graph) -> Points:
 
 
 def _similarity(own: Graph, other: Graph) -> float:
+    from mapgauge.features.lanes.graph_kernels import insert_one_by_one, path_cost
+
     edges = _undirected(other)
-    place, ends, lengths, count = kernels.road_graphs.insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
+    place, ends, lengths, count = insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
     native = _undirected(own)
-    total, paths = kernels.road_graphs.path_cost(
+    total, paths = path_cost(
         csr(len(own.nodes), native, Graph(own.nodes, native).lengths, np.ones_like(native, np.bool_)),
         csr(count, ends, lengths, np.ones_like(ends, np.bool_)),
         np.arange(len(own.nodes)),

@@ -21,8 +21,8 @@ from mapgauge.io._columns import DROP, EXAMPLES
 from mapgauge.io._format import Format, ReadOptions, refuse_ids
 from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
-from mapgauge.io.files.pickle_tree import PickleTree, or_none
 from mapgauge.io.files.source import Content
+from mapgauge.io.pickles.tree import PickleTree, or_none
 from mapgauge.typing import Points
 
 _KEYS = ("nodes", "edges")

@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge import kernels
 from mapgauge.arguments import check_length, check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes.graph import Edges, Graph
@@ -200,12 +199,14 @@ def match(x: Points, y: Points, radius: float) -> Near:
 
     Pairs that are equally near are taken in the order of their midpoints.
     """
+    from mapgauge.features.lanes.graph_kernels import accept_pairs, close_points
+
     if not len(x) or not len(y):  # they may have different dimensions
         none = np.empty(0, np.int64)
         return Near(none, none, np.empty(0), none)
-    i, j, squared = kernels.road_graphs.close_points(x, y, radius)
+    i, j, squared = close_points(x, y, radius)
     middle = x[i] + y[j]
     order = np.lexsort((*middle.T[::-1], squared))
     first, second = i[order], j[order]
-    accepted = kernels.road_graphs.accept_pairs(first, second, len(x), len(y))
+    accepted = accept_pairs(first, second, len(x), len(y))
     return Near(first, second, np.sqrt(squared[order]), accepted)

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes import reach
 from mapgauge.features.lanes.cgnet import CgnetPair
@@ -87,12 +86,14 @@ class GraphPair:
 
     def _around(self, pairs: Pairs) -> GraphScore | None:
         """Return GEO times the mean shares of points that are matched around some pairs."""
+        from mapgauge.features.lanes.graph_kernels import matches_within
+
         geo, near = self.geo(), self._near
         if geo is None or not len(pairs):
             return None if geo is None else score(0.0, 0.0)
         predicted, true = self._samples
         ranks = np.argsort(near.first, kind="stable")
-        counts = kernels.road_graphs.matches_within(
+        counts = matches_within(
             predicted.csr(directed=True),
             true.csr(directed=True),
             np.ascontiguousarray(pairs),
@@ -136,14 +137,16 @@ class GraphPair:
 
 def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: bool) -> float | None:
     """Return how similar the paths of a graph are in the other; None without a path that is long enough."""
+    from mapgauge.features.lanes.graph_kernels import SAME, path_cost
+
     samples = Samples.of(own, settings.control_spacing)
     place, host = _snapped(samples, own, other, settings.snap)
-    total, count = kernels.road_graphs.path_cost(
+    total, count = path_cost(
         samples.csr(directed=directed),
         host.csr(directed=directed),
         np.arange(len(samples.points)),
         place,
-        settings.shortest - kernels.road_graphs.SAME,
+        settings.shortest - SAME,
         False,
     )
     return 1 - total / count if count else None
@@ -151,14 +154,14 @@ def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: boo
 
 def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple[Indices, Samples]:
     """Return the place of each control point in the other graph, and that graph with a point at each place."""
+    from mapgauge.features.lanes.graph_kernels import SAME, snap
+
     if not len(other.edges):
         return np.full(len(samples.points), -1), Samples.of(other, 1.0)
-    edge, part = kernels.road_graphs.snap(
-        samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius
-    )
+    edge, part = snap(samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius)
     snapped = np.flatnonzero(edge >= 0)
     length = other.lengths[edge[snapped]]
-    along, same = part[snapped] * length, kernels.road_graphs.SAME
+    along, same = part[snapped] * length, SAME
     at_start, at_end = along <= same, along >= length - same
     place = np.full(len(samples.points), -1)
     place[snapped[at_end]] = other.edges[edge[snapped[at_end]], 1]

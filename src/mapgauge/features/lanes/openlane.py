@@ -163,6 +163,8 @@ def lane_distances(
         own: The settings of the metric.
         limit: The largest distance that matters.
     """
+    from mapgauge.features.lanes.kernels import segment_pairs
+
     factor = range_factor(lanes, own.relaxed)
     closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
     distance = prefiltered(closing, lanes, factor, own.prefilter)
@@ -173,7 +175,7 @@ def lane_distances(
         _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, own.drop_closing)
         for kind in (LEFT_LINE, RIGHT_LINE)
     )
-    kernels.lanes.segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
+    segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
     return distance
 
 
@@ -215,8 +217,10 @@ def _chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: floa
 
 def box_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return the distances of all pairs of boxes: 1 minus the intersection over union."""
+    from mapgauge.features.lanes.kernels import box_pairs
+
     distance = np.empty(groups.pairs)
-    kernels.lanes.box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
+    box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
     return distance
 
 
@@ -314,15 +318,15 @@ class FLaneSettings(Settings):
 
 def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return the numbers of lanes that are found, that are right, that are true and that are predicted."""
+    from mapgauge.features.lanes.kernels import matched_lanes
+
     lanes, _ = of_frames(groups, (LANE,))
     points = lanes.points
     if groups.forward == "y":
         points = np.ascontiguousarray(points[[1, 0, *range(2, len(points))]])
     counts = np.zeros((len(lanes.bounds), len(_COLUMNS)))
     own = protocol.settings["f_lane"]
-    kernels.lanes.matched_lanes(
-        points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, own.apart, own.share, counts
-    )
+    matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, own.apart, own.share, counts)
     return at_lanes(groups, counts)
 
 

@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.features.lanes.graph import Graph, paths_of
 from mapgauge.features.lanes.graph_sampling import (
     GraphScore,
@@ -139,8 +138,10 @@ def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphSc
 
 def _apart(x: Points, y: Points) -> float:
     """Return the Chamfer distance of two ways, multiplied by a penalty of 1 to 4.1 for different directions."""
+    from mapgauge.features.lanes.graph_kernels import mean_gap
+
     first, two = x[-1] - x[0], y[-1] - y[0]
     size = math.hypot(*first) * math.hypot(*two)
     cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
     penalty = math.tan(-cosine) + math.tan(1) + 1
-    return float(kernels.road_graphs.mean_gap(x, y)) * penalty
+    return float(mean_gap(x, y)) * penalty

@@ -16,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.arguments import check_length
 from mapgauge.features.lanes.openlane import (
     DROP_CLOSING,
@@ -41,6 +40,8 @@ _COLUMNS = ("precision", "vertices")
 
 def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame."""
+    from mapgauge.features.lanes.kernels import topology_sums
+
     own = protocol.settings["top_ll" if kind == SUCCESSOR else "top_lt"]
     lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
     columns = lanes
@@ -63,7 +64,7 @@ def _score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Fl
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
         bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[own.rules]
         instances = confidence, order, nearest, hit
-        kernels.lanes.topology_sums(*bounds, same, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
+        topology_sums(*bounds, same, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
     return at_lanes(groups, sums)
 
 

@@ -23,7 +23,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mapgauge import kernels
 from mapgauge.errors import MapgaugeError
 from mapgauge.features.solver.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs, rounded
 from mapgauge.typing import Flags, Floats, Indices
@@ -101,6 +100,8 @@ class PointsSolver:
 
     def add(self, columns: Columns) -> None:
         """Add columns."""
+        from mapgauge.features.network.kernels import fill_programme
+
         count, size = len(columns), 2 * len(columns.cell) + len(columns.entry)
         most = count + 2 * len(columns.entry)  # with the columns of entries
         place, start = np.empty(size, np.int64), np.empty(most + 1, np.int32)
@@ -108,7 +109,7 @@ class PointsSolver:
         given = columns.cell_start, columns.points, columns.start, columns.entry, columns.value
         counts = self._points[0], sum(self._points), len(self._place)
         written = self._row, self._times, place, start, index, value
-        new, every = kernels.network.fill_programme(*given, *counts, *written)
+        new, every = fill_programme(*given, *counts, *written)
         size, places = int(start[every]), place[:new]
         lower, upper = np.full(new, -np.inf), np.ones(new)
         upper[places < self._points[0]] += self._slack
@@ -233,20 +234,22 @@ class Component:
 
 
 def single_cells(component: Component, cells: Indices) -> Indices:
-    """Return the rows of ``kernels.network.fill_columns`` for cells, each with its block."""
+    """Return the rows of ``kernels.fill_columns`` for cells, each with its block."""
     c, b = cells.T
     at, width, ones = c - component.blocks[b, 6], component.blocks[b, 4], np.ones_like(c)
     return np.stack([b, at // width, at % width, ones, ones], axis=1)
 
 
 def columns_of(component: Component, rows: Indices, net: Floats) -> Columns:
-    """Return the columns of some rows of ``kernels.network.fill_columns``."""
+    """Return the columns of some rows of ``kernels.fill_columns``."""
+    from mapgauge.features.network.kernels import fill_columns
+
     count, cells = len(rows), int((rows[:, 3] * np.abs(rows[:, 4])).sum())
     saving, cell_start, start = np.empty(count), np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     cell, points = np.empty(cells, np.int64), np.empty((cells, 2), np.int64)
     entry, value = np.empty(4 * cells, np.int64), np.empty(4 * cells)
     written = saving, cell_start, cell, points, start, entry, value
-    kernels.network.fill_columns(component.blocks, rows, component.saving, component.second, net, *written)
+    fill_columns(component.blocks, rows, component.saving, component.second, net, *written)
     size = int(start[-1])
     return Columns(saving, cell_start, cell, points, start, entry[:size], value[:size])
 
@@ -261,11 +264,13 @@ class _Cells:
         self._half = half
 
     def first(self) -> Indices:
+        from mapgauge.features.network.proof_kernels import find_losses
+
         blocks, near = self.component.blocks, self.component.near
         longest, loss = int((blocks[:, 1] + 3 * blocks[:, 4]).max()), np.empty(len(near))
         given = blocks, self.component.saving, near, self.component.by_point, self.component.directed, self._half
         room = np.empty((2, len(blocks), longest)), np.empty((2, longest + 1)), np.empty((2, 2, len(near)))
-        kernels.network_runs.find_losses(*given, *room, loss)
+        find_losses(*given, *room, loss)
         taken = near[loss <= max(START, loss.min())]
         self.chosen[taken[:, 0]] = True
         return single_cells(self.component, taken)
@@ -277,12 +282,12 @@ class _Cells:
         return first, second
 
     def find(self, half: float, first: Floats, second: Floats, marked: Flags, entry: Floats, more: Indices) -> int:
+        from mapgauge.features.network.kernels import find_rectangles, find_segments
+
         component = self.component
         given = half, first, second, marked, entry, self.chosen, self._done
         both = component.blocks, component.saving, component.near
-        count: int = kernels.network_pricing.find_segments(
-            *both, component.directed, component.second, *given, self._gains, more[:MOST]
-        )
+        count: int = find_segments(*both, component.directed, component.second, *given, self._gains, more[:MOST])
         if component.is_large:
             far = np.flatnonzero(np.isfinite(self._gains[:count]))
             chosen = np.ones(count, np.bool_)
@@ -290,7 +295,7 @@ class _Cells:
             count = _keep(more, chosen)
         if not component.directed:
             every = not component.is_large
-            count += kernels.network_pricing.find_rectangles(*both, *given, every, self._sides, more[count:])
+            count += find_rectangles(*both, *given, every, self._sides, more[count:])
         return count
 
 
@@ -314,6 +319,8 @@ class _Runs:
 
     def runs(self, price: Floats) -> tuple[Indices, float]:
         """Return the best runs along the lines of the second side at a price of the other points, and their total."""
+        from mapgauge.features.network.proof_kernels import best_runs
+
         blocks, near = self.component.blocks, self.component.near
         count = np.where(blocks[:, 2] > 0, blocks[:, 1], blocks[:, 1] + blocks[:, 4] - 1)
         diagonals, longest = int(count.sum()), int(blocks[:, 4].max()) + 1
@@ -321,16 +328,16 @@ class _Runs:
         given = blocks, self.component.saving, near, self.component.by_point, count.cumsum() - count
         by_diagonal = np.empty((2, diagonals)), np.empty((2, diagonals), np.int64)
         by_row = np.empty(longest), np.empty((longest, 5), np.int64)
-        runs, total = kernels.network_runs.best_runs(
-            *given, self.component.directed, self._half, price, *by_diagonal, *by_row, rows
-        )
+        runs, total = best_runs(*given, self.component.directed, self._half, price, *by_diagonal, *by_row, rows)
         return rows[:runs], total
 
     def add(self, columns: Columns) -> None:
+        from mapgauge.features.network.proof_kernels import tag_points
+
         number = np.arange(self._count, self._count + len(columns), dtype=np.uint64)
         self._count += len(columns)
         given = columns.cell_start, columns.cell, columns.points, number, self.component.saving
-        kernels.network_runs.tag_points(*given, self._sizes[0], self._tag, self._most)
+        tag_points(*given, self._sizes[0], self._tag, self._most)
 
     def spread(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         price = np.concatenate([first, second])
@@ -342,10 +349,12 @@ class _Runs:
         return price[: self._sizes[0]], price[self._sizes[0] :]
 
     def find(self, half: float, first: Floats, second: Floats, marked: Flags, entry: Floats, more: Indices) -> int:
+        from mapgauge.features.network.kernels import find_whole
+
         component = self.component
         given = component.blocks, component.saving, component.near, component.directed, component.second
         prices = half, first, second, marked, entry
-        count: int = kernels.network_pricing.find_whole(*given, *prices, self._done, self._gains, more[:MOST])
+        count: int = find_whole(*given, *prices, self._done, self._gains, more[:MOST])
         if count > FEW:
             count = _keep(more, _best_of_each(more[:count, 0], self._gains[:count], EACH))
         rows, total = self.runs(first)
@@ -383,6 +392,8 @@ def grow(
         half: The cost of one unit of an entry.
         separate: Whether near cells are columns by themselves.
     """
+    from mapgauge.features.network.proof_kernels import complete_prices, find_cells, price_runs
+
     blocks, saving, near = component.blocks, component.saving, component.near
     way = (_Cells if separate else _Runs)(component, sizes, half)
     net = np.zeros(component.entries)
@@ -402,18 +413,16 @@ def grow(
         count = way.find(*given, more)
         if not count:
             marked = component.with_blocks(prices.priced)
-            count = kernels.network_proof.find_cells(blocks, saving, component.second, *given, marked, way.chosen, more)
+            count = find_cells(blocks, saving, component.second, *given, marked, way.chosen, more)
         if not count or stays:
             excess, entry = np.zeros(sizes[0]), prices.entry.copy()
-            kernels.network_proof.price_runs(
-                blocks, np.concatenate(rows), solver.values(), saving, component.second, *given[:-1], entry
-            )
+            price_runs(blocks, np.concatenate(rows), solver.values(), saving, component.second, *given[:-1], entry)
             marked = component.with_blocks(np.flatnonzero(entry != 0))
             fixed = blocks, saving, near, component.second
             cells, seen = np.empty((component.cells, 2), np.int64), np.zeros(component.cells, np.uint8)
             written = way.chosen, cells, seen, np.empty((LARGE, 2), np.int64), excess, more[count:]
             looks = max(LOOKS, len(near))
-            violated, valid = kernels.network_proof.complete_prices(*fixed, *given[:-1], entry, marked, looks, *written)
+            violated, valid = complete_prices(*fixed, *given[:-1], entry, marked, looks, *written)
             bound = min(bound, worth + math.fsum(excess.tolist())) if valid else bound
             proofs += 1
             if not valid or not violated or proofs > PROOFS:

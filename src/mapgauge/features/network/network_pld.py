@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cmp_to_key
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
 from mapgauge.metrics.settings import PldSettings, setting
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Flags, Floats, Indices, PolylinesLike
+from mapgauge.typing import Closed, Flags, Floats, Indices, Points, PolylinesLike
 
 BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 PARTS = ("matched", "confidence", "missed", "false", "links")
@@ -65,27 +66,54 @@ def side_of(
         points = polylines.coords[polylines.offsets[k] : polylines.offsets[k + 1] - int(repeats[k])]
         if len(points):
             ring = bool(closed[k]) and len(points) > 2
-            lines.append((float(confidence[k]), ring, _ordered(points.tolist(), ring, directed), k - start))
-    lines.sort()
-    count = np.array([len(points) for _, _, points, _ in lines], np.int64)
-    flat = np.array([point for _, _, points, _ in lines for point in points], np.float64)
+            lines.append(_Line(float(confidence[k]), ring, _canonical(points, ring, directed), k - start))
+    lines.sort(key=cmp_to_key(_compare_lines))
+    count = np.array([len(line.points) for line in lines], np.int64)
     network = Network(
-        np.ascontiguousarray(flat.reshape(-1, polylines.dimension).T),
+        np.concatenate([np.empty((0, polylines.dimension)), *(line.points for line in lines)]).T.copy(order="C"),
         count.cumsum() - count,
         count,
-        np.array([ring for _, ring, _, _ in lines], np.bool_),
-        np.array([weight for weight, _, _, _ in lines], np.float64),
+        np.array([line.ring for line in lines], np.bool_),
+        np.array([line.confidence for line in lines], np.float64),
     )
-    return NetworkSide(network, np.array([k for *_, k in lines], np.int64))
+    return NetworkSide(network, np.array([line.place for line in lines], np.int64))
 
 
-def _ordered(points: list[list[float]], ring: bool, directed: bool) -> list[list[float]]:
+class _Line(NamedTuple):
+    """A line whose points have the first of all equivalent orders."""
+
+    confidence: float
+    ring: bool
+    points: Points
+    place: int  # in the input
+
+
+def _compare_lines(first: _Line, second: _Line) -> int:
+    """Return a negative number if the first line comes before the second: by confidence, kind, points and place."""
+    before, after = first[:2], second[:2]
+    if before == after:
+        order = _compare(first.points, second.points)
+        return order if order else first.place - second.place
+    return -1 if before < after else 1
+
+
+def _compare(first: Points, second: Points) -> int:
+    """Return -1, 0 or 1 for the lexicographic order of two lists of points."""
+    length = min(len(first), len(second))
+    x, y = first[:length].ravel(), second[:length].ravel()
+    differ = np.flatnonzero(x != y)
+    if len(differ):
+        return -1 if x[differ[0]] < y[differ[0]] else 1
+    return (len(first) > len(second)) - (len(first) < len(second))
+
+
+def _canonical(points: Points, ring: bool, directed: bool) -> Points:
     """Return the points in the first of all equivalent orders: both directions, and all starts of a ring."""
     forms = [points] if directed else [points, points[::-1]]
     if ring:
-        least = min(points)
-        forms = [form[k:] + form[:k] for form in forms for k, point in enumerate(form) if point == least]
-    return min(forms)
+        least = points[np.lexsort(points.T[::-1])[0]]
+        forms = [np.roll(form, -k, axis=0) for form in forms for k in np.flatnonzero((form == least).all(axis=1))]
+    return min(forms, key=cmp_to_key(_compare))
 
 
 def solve_network(

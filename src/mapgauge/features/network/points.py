@@ -54,6 +54,8 @@ def assign_points(
     x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
 ) -> PointAssignment:
     """Return the best assignment of the points of two networks. A pair saves nothing from the cutoff on."""
+    from mapgauge.features.network.kernels import add_to_entries
+
     share = 0.5 / (1 + directed)  # of a link in one entry
     sizes = x.points.shape[1], y.points.shape[1]
     parts, every = [], True
@@ -61,7 +63,7 @@ def assign_points(
         assigned, proven = _solve(*_scaled(component, share * break_cost), sizes, binary)
         every = every and proven
         entries = np.zeros(component.entries)
-        kernels.network.add_to_entries(component.blocks, assigned, component.second, entries)
+        add_to_entries(component.blocks, assigned, component.second, entries)
         taken = np.flatnonzero(assigned > 0)
         pairs = _points_of(component.blocks, taken)
         parts.append((*pairs, assigned[taken], component.saving[taken], share * np.abs(entries[entries != 0])))
@@ -78,12 +80,14 @@ def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterat
     Those with rings on the second side come by component. All others come together: their programmes are small, and
     several of them take longer than one.
     """
+    from mapgauge.features.network.kernels import fill_savings
+
     near = _near_lines(x, y, cutoff)
     if not len(near):
         return
     blocks, weight = _blocks(x, y, near)
     saving = np.zeros(int(blocks[-1, 6] + blocks[-1, 1] * blocks[-1, 4]))
-    kernels.network.fill_savings(x.points, y.points, blocks, weight, cutoff, saving)
+    fill_savings(x.points, y.points, blocks, weight, cutoff, saving)
     useful = np.flatnonzero(np.maximum.reduceat(saving, blocks[:, 6]) > 0)
     part = components_of(near[useful, 0], near[useful, 1])
     rings = np.bincount(part, blocks[useful, 5]) > 0

@@ -129,12 +129,12 @@ def _classes(results: Results, classes: Sequence[str] | None) -> list[str]:
 
 def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[Line]:
     """Return the lines of all classes: a heading, the true tracks, a heading, and the false tracks."""
-    found = [{strip.class_name: strip for strip in strips} for strips in methods]
-    there = [name for name in classes if all(name in strips for strips in found)]
-    kept = _worst([strips[name] for name in there for strips in found])
+    by_class = [{strip.class_name: strip for strip in strips} for strips in methods]
+    names = [name for name in classes if all(name in strips for strips in by_class)]
+    kept = _worst([strips[name] for name in names for strips in by_class])
     lines = []
-    for name in there:
-        strips = tuple(one[name] for one in found)
+    for name in names:
+        strips = tuple(of_method[name] for of_method in by_class)
         true = [{row.track: row for row in strip.truth} for strip in strips]
         rows = [track for track in true[0] if (name, track) in kept]
         some = "" if len(rows) == len(true[0]) else f" ({len(rows)} of {len(true[0])})"
@@ -191,7 +191,7 @@ def brief(name: str) -> str:
 def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, predicted: bool) -> None:
     """Draw the bars and the switches of one track. ``cell`` is the width of a frame in inches."""
     size = 0.8 * look().small
-    for number, run in groupby(enumerate(row.cells.tolist(), 1), key=lambda one: one[1]):
+    for number, run in groupby(enumerate(row.cells.tolist(), 1), key=lambda cell_of_frame: cell_of_frame[1]):
         at = [frame for frame, _ in run]
         if number == ABSENT:
             continue
@@ -236,4 +236,4 @@ def _legend(lines: Sequence[Line]) -> list[Artist]:
             any(row.switches for row in true),
         ),
     ]
-    return [handle for handle, there in entries if there]
+    return [handle for handle, used in entries if used]

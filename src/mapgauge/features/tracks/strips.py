@@ -43,8 +43,8 @@ class StripRow(NamedTuple):
         """Changes of the predicted track. Frames in which the track is missed in between do not matter."""
         matched = np.flatnonzero(self.cells >= 0)
         track = self.cells[matched].tolist()
-        found = zip(matched[1:].tolist(), track[:-1], track[1:], strict=True)
-        return [Switch(frame, before, after) for frame, before, after in found if before != after]
+        changes = zip(matched[1:].tolist(), track[:-1], track[1:], strict=True)
+        return [Switch(frame, before, after) for frame, before, after in changes if before != after]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +84,12 @@ def has_tracks(results: Results) -> bool:
 
 def scene_values(results: Results) -> dict[str, float]:
     """Return T-PLD of each scene, the mean over its classes, from the highest. Scenes without a value are left out."""
-    found = {}
+    by_scene = {}
     for scene, frames in frames_by_scene(results).items():
-        there = [value for value in _class_values(results, frames) if value is not None]
-        if there:
-            found[scene] = float(np.mean(there))
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        values = [value for value in _class_values(results, frames) if value is not None]
+        if values:
+            by_scene[scene] = float(np.mean(values))
+    return dict(sorted(by_scene.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]:
@@ -98,10 +98,10 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
     assert isinstance(rows, SumRows)
     sums = results.scores.sums[TRACK_PLD.name][0][list(frames)].sum(axis=0)
     counts = sum(side[list(frames)].sum(axis=0) for side in (results.scores.predicted, results.scores.true))
-    there = [results.classes[name][TRACK_PLD.main.key] is not None for name in results.class_names]
+    has_value = [results.classes[name][TRACK_PLD.main.key] is not None for name in results.class_names]
     return [
         values_of(TRACK_PLD, rows, column, results.protocol)[TRACK_PLD.main.key] if some and count else None
-        for column, count, some in zip(sums, counts, there, strict=True)
+        for column, count, some in zip(sums, counts, has_value, strict=True)
     ]
 
 
@@ -115,20 +115,20 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
     frames = scene_frames(results, scene)
     of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
     groups = of_scene.block(slice(0, len(frames))).lines
-    _, found = solve_scene(groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=cost)
+    _, assignment = solve_scene(groups, directed=protocol.directed, cutoff=protocol.cutoffs[0], switch_cost=cost)
     seconds = seconds_of(timestamps_of(results, frames))
     label = groups.side // 2 % groups.classes
-    true, partner = partners(groups, found)
+    true, partner = partners(groups, assignment)
     strips = []
     for c, (class_name, value) in enumerate(zip(results.class_names, _class_values(results, frames), strict=True)):
         if value is None:
             continue
-        mine = label[true] == c
-        of_truth = _rows(groups, found, true[mine], partner[mine], len(frames))
+        of_class = label[true] == c
+        of_truth = _rows(groups, assignment, true[of_class], partner[of_class], len(frames))
         predicted = np.flatnonzero(groups.is_prediction & (label == c))
         matched = np.where(np.isin(predicted, partner), predicted, -1)
-        of_predictions = _rows(groups, found, predicted, matched, len(frames))
-        lonely = _false_tracks(groups, found, predicted, matched)
+        of_predictions = _rows(groups, assignment, predicted, matched, len(frames))
+        lonely = _false_tracks(groups, assignment, predicted, matched)
         of_false = [row for number in lonely[:false] if (row := of_predictions.get(number)) is not None]
         rows = sorted(of_truth.values(), key=lambda row: (int(np.argmax(row.cells > ABSENT)), _natural(row.track)))
         # Only predicted tracks that are drawn keep a number.
@@ -153,16 +153,16 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
 
 
 def _rows(
-    groups: Groups, found: SceneAssignment, instances: Indices, partner: Indices, frames: int
+    groups: Groups, assignment: SceneAssignment, instances: Indices, partner: Indices, frames: int
 ) -> dict[int, StripRow]:
     """Return a row for each track of some instances, by the number of the track."""
     assert groups.track is not None
-    number, frame = found.track[instances], found.frame[instances]
+    number, frame = assignment.track[instances], assignment.frame[instances]
     cells = {k: np.full(frames, ABSENT) for k in np.unique(number).tolist()}
     confidence = np.bincount(number, groups.confidence[instances]) / np.maximum(np.bincount(number), 1)
     names: dict[int, str] = {}
     for i, k, f, j in zip(instances.tolist(), number.tolist(), frame.tolist(), partner.tolist(), strict=True):
-        cells[k][f] = ALONE if j < 0 else found.track[j]
+        cells[k][f] = ALONE if j < 0 else assignment.track[j]
         names[k] = str(groups.track[i])
     seen: Counter[str] = Counter()
     rows = {}
@@ -172,14 +172,14 @@ def _rows(
     return rows
 
 
-def _false_tracks(groups: Groups, found: SceneAssignment, predicted: Indices, matched: Indices) -> list[int]:
+def _false_tracks(groups: Groups, assignment: SceneAssignment, predicted: Indices, matched: Indices) -> list[int]:
     """Return the predicted tracks that are false in most of their frames, by their confidence in those frames."""
-    number = found.track[predicted]
+    number = assignment.track[predicted]
     count = np.bincount(number)
     alone = np.bincount(number, matched < 0)
     weight = np.bincount(number, np.where(matched < 0, groups.confidence[predicted], 0.0))
-    there = np.flatnonzero(2 * alone > count)
-    order: list[int] = there[np.lexsort((there, -weight[there]))].tolist()
+    mostly_alone = np.flatnonzero(2 * alone > count)
+    order: list[int] = mostly_alone[np.lexsort((mostly_alone, -weight[mostly_alone]))].tolist()
     return order
 
 
@@ -203,16 +203,16 @@ def _renumbered(cells: Indices, place: dict[int, int]) -> Indices:
 
 def _colours(rows: Sequence[StripRow], count: int) -> tuple[str, ...]:
     """Return a colour for each predicted track. Tracks of the same row and of the row above differ if possible."""
-    found: dict[int, str] = {}
+    colours: dict[int, str] = {}
     uses: Counter[str] = Counter()
     above: list[int] = []
     for row in rows:
-        mine = list(dict.fromkeys(_tracks([row])))
-        near = {found[number] for number in (*mine, *above) if number in found}
-        for number in mine:
-            if number not in found:
-                found[number] = min(COLOURS, key=lambda colour: (colour in near, uses[colour]))
-                near.add(found[number])
-                uses[found[number]] += 1
-        above = mine
-    return tuple(found[number] for number in range(count))
+        tracks = list(dict.fromkeys(_tracks([row])))
+        near = {colours[number] for number in (*tracks, *above) if number in colours}
+        for number in tracks:
+            if number not in colours:
+                colours[number] = min(COLOURS, key=lambda colour: (colour in near, uses[colour]))
+                near.add(colours[number])
+                uses[colours[number]] += 1
+        above = tracks
+    return tuple(colours[number] for number in range(count))

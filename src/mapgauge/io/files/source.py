@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from mapgauge.dependencies import zstd_module
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.io.files.json_documents import parse_json
-from mapgauge.io.files.pickle_tree import PickleTree, or_none, read_tree
-from mapgauge.io.files.pickles import unpickle
+from mapgauge.io.pickles.tree import PickleTree, or_none, read_tree
+from mapgauge.io.pickles.unpickling import unpickle
 
 T = TypeVar("T")
 Kind: TypeAlias = Literal["json", "pickle", "parquet", "other"]

@@ -77,11 +77,9 @@ def scene(
     titles = [f"frame {k + 1}" if seconds is None else f"{seconds[k]:.1f} s" for k in chosen]
     tokens = [methods[0].tokens[frames[k]] for k in chosen]
     drawn = [[_assignment(method, token) for token in tokens] for method in methods]
-    flat = [assignment for row in drawn for assignment in row]
+    flat = [frame for row in drawn for frame in row]
     view = view_of(flat, least, region, forward)
-    colours = colours_of(
-        line.class_name for assignment in flat for line in (*assignment.truth, *assignment.predictions)
-    )
+    colours = colours_of(line.class_name for frame in flat for line in (*frame.truth, *frame.predictions))
     columns = -(-len(chosen) // -(-len(chosen) // COLUMNS))  # the rows have the same length if possible
     panels, places = [], []
     tracked = False
@@ -89,10 +87,10 @@ def scene(
         paints = paints_of(row)
         tracked |= paints is not None
         matched = isinstance(methods[m], Results)
-        for k, (name, assignment) in enumerate(zip(titles, row, strict=True)):
-            paint = Paint.by_class(assignment, colours) if paints is None else paints[k]
-            sides = {"truth": matched or bool(assignment.truth), "predictions": matched or bool(assignment.predictions)}
-            panels.append(Panel(name, assignment, **sides, marks=matched, values={}, paint=paint, detail=False))
+        for k, (name, frame) in enumerate(zip(titles, row, strict=True)):
+            paint = Paint.by_class(frame, colours) if paints is None else paints[k]
+            sides = {"truth": matched or bool(frame.truth), "predictions": matched or bool(frame.predictions)}
+            panels.append(Panel(name, frame, **sides, marks=matched, values={}, paint=paint, detail=False))
             places.append((k // columns * len(methods) + m, k % columns))
     if ax is None:
         handles = legend_of(panels, {} if tracked else colours, view)
@@ -139,36 +137,31 @@ def _assignment(method: Given, token: str) -> Assignment:
 
 def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:
     """Return the colours of tracks, the same in all frames; None if there are no tracks."""
-    predicted = any(line.track for assignment in frames for line in assignment.predictions)
-    true = any(line.track for assignment in frames for line in assignment.truth)
+    predicted = any(line.track for frame in frames for line in frame.predictions)
+    true = any(line.track for frame in frames for line in frame.truth)
     if not predicted and not true:
         return None
     pairs = [
-        (assignment.predictions[match.prediction], assignment.truth[match.truth])
-        for assignment in frames
-        for match in assignment.matches
+        (frame.predictions[match.prediction], frame.truth[match.truth]) for frame in frames for match in frame.matches
     ]
-    alone = not any(assignment.matches for assignment in frames)
-    lines = [line for assignment in frames for line in (*assignment.predictions, *assignment.truth)]
+    alone = not any(frame.matches for frame in frames)
+    lines = [line for frame in frames for line in (*frame.predictions, *frame.truth)]
     keyed = lines if alone else [x if predicted else y for x, y in pairs]
     colour = dict(zip(dict.fromkeys(map(_key, keyed)), cycle(COLOURS), strict=False))
     owners: dict[Key, Counter[Key]] = {}
     for x, y in pairs:
         owners.setdefault(_key(y), Counter())[_key(x)] += 1
     if predicted and not alone:
-        of_truth = {key: colour[assignment.most_common(1)[0][0]] for key, assignment in owners.items()}
-        return [
-            Paint(_coloured(assignment.predictions, colour), _coloured(assignment.truth, of_truth))
-            for assignment in frames
-        ]
+        of_truth = {key: colour[counts.most_common(1)[0][0]] for key, counts in owners.items()}
+        return [Paint(_coloured(frame.predictions, colour), _coloured(frame.truth, of_truth)) for frame in frames]
     paints = []
-    for assignment in frames:
-        partner = {match.prediction: _key(assignment.truth[match.truth]) for match in assignment.matches}
+    for frame in frames:
+        partner = {match.prediction: _key(frame.truth[match.truth]) for match in frame.matches}
         of_predictions = [
             colour.get(partner.get(i, _key(line) if alone else ("", "")), GREY)
-            for i, line in enumerate(assignment.predictions)
+            for i, line in enumerate(frame.predictions)
         ]
-        paints.append(Paint(of_predictions, _coloured(assignment.truth, colour)))
+        paints.append(Paint(of_predictions, _coloured(frame.truth, colour)))
     return paints
 
 

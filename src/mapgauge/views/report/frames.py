@@ -56,8 +56,8 @@ def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
     """
     scores, protocol, names = results.scores, results.protocol, results.class_names
     choices = [list(range(len(names))), *([c] for c in range(len(names)))]
-    found = [frame_arrays(scores, results.metrics, protocol, chosen) for chosen in choices]
-    there = (scores.predicted + scores.true > 0).T
+    by_choice = [frame_arrays(scores, results.metrics, protocol, chosen) for chosen in choices]
+    not_empty = (scores.predicted + scores.true > 0).T
     covered = {
         value.key: np.array([metric.covers(name, protocol) for name in names], np.bool_)
         for metric, _ in lists_of_frames(results.metrics)
@@ -67,11 +67,11 @@ def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
     for column in column_keys(results):
         key = column["key"]
         if column["whole"]:
-            numbers[key] = np.array([columns[key] for columns in found], np.int32)
+            numbers[key] = np.array([columns[key] for columns in by_choice], np.int32)
         else:
-            mine = there & covered[key][:, None]
-            values = np.array([columns[key] for columns in found], np.float32)
-            numbers[key] = np.where(np.vstack([mine.any(axis=0), mine]), values, np.float32(np.nan))
+            has_value = not_empty & covered[key][:, None]
+            values = np.array([columns[key] for columns in by_choice], np.float32)
+            numbers[key] = np.where(np.vstack([has_value.any(axis=0), has_value]), values, np.float32(np.nan))
     return numbers
 
 
@@ -148,16 +148,16 @@ def _rankings(
             for name, table in zip(names, tables, strict=True):
                 if value.key in table:
                     cost = sign * table[value.key]
-                    there = np.isfinite(cost) if main else np.isfinite(cost) & (cost != 0)
+                    ranked = np.isfinite(cost) if main else np.isfinite(cost) & (cost != 0)
                     of = f" of {name}" if len(names) > 1 else ""
-                    yield f"{'worst' if main else word} {value.words}{of}", _descending(cost, there)
+                    yield f"{'worst' if main else word} {value.words}{of}", _descending(cost, ranked)
         for i, j in () if again else combinations(range(len(names)), 2):
             for better, worse in ((i, j), (j, i)):
                 lead = sign * (tables[worse][metric.main.key] - tables[better][metric.main.key])
                 yield f"{names[better]} most ahead of {names[worse]} in {metric.title}", _descending(lead, lead > 0)
 
 
-def _descending(values: Floats, there: Flags) -> list[int]:
-    frames = np.flatnonzero(there)
+def _descending(values: Floats, ranked: Flags) -> list[int]:
+    frames = np.flatnonzero(ranked)
     order: list[int] = frames[np.argsort(-values[frames], kind="stable")].tolist()
     return order

@@ -92,8 +92,8 @@ def steps(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:
     >>> steps(np.array([[5, 1], [6, 2], [9, 9]], np.int16), np.array([0, 2, 3])).tolist()
     [[5, 1, 9], [1, 1, 9]]
     """
-    found = values.copy()
-    found[1:] -= values[:-1]
+    differences = values.copy()
+    differences[1:] -= values[:-1]
     first = offsets[:-1][np.diff(offsets) > 0]
-    found[first] = values[first]
-    return np.ascontiguousarray(found.T)
+    differences[first] = values[first]
+    return np.ascontiguousarray(differences.T)

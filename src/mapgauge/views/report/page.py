@@ -180,14 +180,14 @@ def _in_order_of(first: Results, method: Results) -> Results:
 
 def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:
     """Return what the page needs to know about a metric: its main value, the headline values, and its parts."""
-    there = rows.values(np.zeros(len(rows.columns)), results.protocol)
+    computed = rows.values(np.zeros(len(rows.columns)), results.protocol)
     return {
         "key": metric.main.key,
         "title": metric.title + setting_of(metric.main.key, results.protocol),
         "lower": metric.lower_is_better,
         "caption": is_first(metric, results.metrics),
-        "headlines": [value.key for value in metric.with_role("headline") if value.key in there],
-        "parts": [{"key": key, "colour": colour} for key, colour in part_colours(metric).items() if key in there],
+        "headlines": [value.key for value in metric.with_role("headline") if value.key in computed],
+        "parts": [{"key": key, "colour": colour} for key, colour in part_colours(metric).items() if key in computed],
     }
 
 

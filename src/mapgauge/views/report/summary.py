@@ -78,10 +78,10 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             [
                 escape(name),
                 *([escape(called)] if several else []),
-                *(_estimate(found.get(name, {}).get(key), result, name, key) for key in keys),
+                *(_estimate(estimates.get(name, {}).get(key), result, name, key) for key in keys),
             ]
             for name, _ in first.summary.rows_of(metric)
-            for called, found, result in zip(comparison.names, comparison.estimates, methods, strict=True)
+            for called, estimates, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
         header = [
             "class",
@@ -89,18 +89,18 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             *(escape(column_title(key, first.protocol)) for key in keys),
         ]
         tables.append(table(_caption(METRICS[metric]), header, rows, heads=1 + several))
-    for (one, other), found in comparison.differences.items():
+    for (first_name, second_name), by_class in comparison.differences.items():
         rows_of = [
             metric for metric in map(METRICS.__getitem__, first.metrics) if not is_repeated(metric, first.metrics)
         ]
-        keys = [metric.main.key for metric in rows_of if metric.main.key in found["mean"]]
+        keys = [metric.main.key for metric in rows_of if metric.main.key in by_class["mean"]]
         if keys:
             rows = [
-                [escape(name), *(_difference(found[name].get(key)) for key in keys)]
+                [escape(name), *(_difference(by_class[name].get(key)) for key in keys)]
                 for name in (*first.class_names, "mean")
-                if name in found and any(found[name].get(key) for key in keys)
+                if name in by_class and any(by_class[name].get(key) for key in keys)
             ]
-            caption = f"{escape(other)} minus {escape(one)}, on the same samples"
+            caption = f"{escape(second_name)} minus {escape(first_name)}, on the same samples"
             tables.append(table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
@@ -124,22 +124,22 @@ def _caption(metric: Metric) -> str:
 
 def _keys(results: Results, metric: Metric) -> list[str]:
     """Return the keys of the table of a metric: main value, headline values, further settings, rings."""
-    found = value_keys(metric, results.protocol, results.ranges, "main", "headline")
-    return [str(key) for key in found if results.mean.get(str(key)) is not None or key.name == metric.main.key]
+    keys = value_keys(metric, results.protocol, results.ranges, "main", "headline")
+    return [str(key) for key in keys if results.mean.get(str(key)) is not None or key.name == metric.main.key]
 
 
-def _estimate(found: Estimate | None, results: Results, name: str, key: str) -> str:
+def _estimate(estimate: Estimate | None, results: Results, name: str, key: str) -> str:
     """Return a value with its interval, if it has one."""
-    if found is None or isnan(found.value):
+    if estimate is None or isnan(estimate.value):
         return number((results.mean if name == "mean" else results.classes[name]).get(key))
-    return f"{found.value:.3f} <small>{bracket(found.low, found.high)}</small>"
+    return f"{estimate.value:.3f} <small>{bracket(estimate.low, estimate.high)}</small>"
 
 
-def _difference(found: Difference | None) -> str:
-    if found is None or isnan(found.value):
+def _difference(difference: Difference | None) -> str:
+    if difference is None or isnan(difference.value):
         return number(None)
-    unsure = "" if found.told_apart else f'<br><em class="unsure">{found.verdict}</em>'
-    return f"{found.value:+.3f} <small>{bracket(found.low, found.high, '+.3f')}</small>{unsure}"
+    unsure = "" if difference.told_apart else f'<br><em class="unsure">{difference.verdict}</em>'
+    return f"{difference.value:+.3f} <small>{bracket(difference.low, difference.high, '+.3f')}</small>{unsure}"
 
 
 def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:

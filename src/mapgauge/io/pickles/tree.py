@@ -1,4 +1,4 @@
-"""A pickle as a table of values, from which whole columns are read at once. ``kernels.pickle_tree`` makes the table.
+"""A pickle as a table of values, from which whole columns are read at once. ``tree_kernels`` makes the table.
 
 Readers use it for sound files of plain data. It raises ``Irregular`` for anything else, and then the reader unpickles
 the file and looks at one object at a time, which is slow, but can say what is wrong and where. A value is named by its
@@ -8,14 +8,13 @@ row in the table.
 import struct
 import sys
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge import kernels
-from mapgauge.io.files.pickles import most_values
+from mapgauge.io.pickles import opcodes as op
+from mapgauge.io.pickles.unpickling import most_values
 from mapgauge.typing import Indices
 
 T = TypeVar("T")
@@ -46,27 +45,23 @@ def or_none(read: Callable[..., T], *arguments: Any) -> T | None:
         return None
 
 
-@lru_cache(1)
-def _tables() -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    return kernels.pickle_calls.action_table(), kernels.pickle_calls.name_table()
-
-
 def read_tree(data: bytes) -> "PickleTree | None":
     """Return the values in a pickle; None if it is damaged, or has values other than plain data."""
-    kernel = kernels.pickle_tree
+    from mapgauge.io.pickles.tree_kernels import DONE, FULL, read_on
+
     if sys.byteorder != "little":
         return None
     symbols = np.frombuffer(data, np.uint8)
     space = max(1024, min(len(data) // 12, _FIRST))
     values, members = np.empty((space, 4), np.uint64), np.empty(space, np.uint64)
     stack, memo = np.empty(4096, np.uint64), np.empty(space, np.uint64)
-    marks, state = np.zeros(int(kernels.pickle_calls.DEEPEST), np.uint64), np.zeros(8, np.uint64)
-    limit = np.uint64(most_values(len(data)))
+    marks, state = np.zeros(int(op.DEEPEST), np.uint64), np.zeros(8, np.uint64)
+    limit, tables = np.uint64(most_values(len(data))), (op.action_table(), op.name_table())
     while True:
-        outcome: Any = kernel.read_on(symbols, *_tables(), limit, values, members, stack, memo, marks, state)
+        outcome: Any = read_on(symbols, *tables, limit, values, members, stack, memo, marks, state)
         at, rows, used, height, stored, *_ = state.tolist()
-        if outcome != kernel.FULL:
-            return PickleTree(data, values[:rows], members[:used], int(stack[0])) if outcome == kernel.DONE else None
+        if outcome != FULL:
+            return PickleTree(data, values[:rows], members[:used], int(stack[0])) if outcome == DONE else None
         share = at / len(data)
         values, members = _longer(values, rows, share), _longer(members, used, share)
         stack, memo = _longer(stack, height, 1.0), _longer(memo, stored, share)
@@ -96,7 +91,7 @@ class PickleTree:
     def are(self, rows: Rows, *kinds: str) -> NDArray[np.bool_]:
         """Return which values are of one of some kinds, such as ``"LIST"``."""
         table = np.zeros(256, np.bool_)
-        table[[kernels.pickle_calls.KINDS.index(kind) for kind in kinds]] = True
+        table[[op.KINDS.index(kind) for kind in kinds]] = True
         flags: NDArray[np.bool_] = table[self._info[rows] & 255]
         return flags
 
@@ -194,7 +189,7 @@ class PickleTree:
     def _values(self, rows: Rows, counts: Indices, kinds: str) -> NDArray[Any]:
         """Return the numbers in arrays or scalars, one array after the other; as float64 if their types differ."""
         codes = self._types(rows)
-        types = {code: kernels.pickle_calls.TYPES[code] for code in np.flatnonzero(np.bincount(codes)).tolist()}
+        types = {code: op.TYPES[code] for code in np.flatnonzero(np.bincount(codes)).tolist()}
         expect(all(name[0] in kinds for name in types.values()))
         if len(types) == 1:
             (name,) = types.values()
@@ -207,21 +202,23 @@ class PickleTree:
 
     def _types(self, rows: Rows) -> Indices:
         """Return the numbers of the types of arrays or scalars."""
-        codes: Indices = self._info[rows] >> int(kernels.pickle_calls.TYPE_SHIFT) & 255
+        codes: Indices = self._info[rows] >> int(op.TYPE_SHIFT) & 255
         return codes
 
     def _content(self, rows: Rows, sizes: Indices) -> NDArray[np.uint8]:
         """Return the bytes of arrays or scalars, one after the other."""
+        from mapgauge.io.pickles.tree_kernels import copy_content
+
         content = np.empty(sizes.sum(), np.uint8)
-        as_text = self._info[rows] & int(kernels.pickle_calls.IS_LATIN) != 0
+        as_text = self._info[rows] & int(op.IS_LATIN) != 0
         starts, counts = self._first[rows].view(np.uint64), sizes.view(np.uint64)
-        kernels.pickle_tree.copy_content(self._data, starts, counts, as_text, content)
+        copy_content(self._data, starts, counts, as_text, content)
         return content
 
     def shapes(self, rows: Rows) -> tuple[Indices, Indices]:
         """Return the number of dimensions of arrays, and their first three extents, 1 where there are fewer."""
         self.expect(rows, "ARRAY")
-        axes = self._info[rows] >> int(kernels.pickle_calls.AXES_SHIFT) & 255
+        axes = self._info[rows] >> int(op.AXES_SHIFT) & 255
         extents = np.ones((len(rows), 3), np.int64)
         for k in range(3):
             some = axes > k
@@ -238,7 +235,7 @@ class PickleTree:
         """Return arrays of numbers."""
         axes, extents = self.shapes(rows)
         expect(axes <= 3)
-        types = [np.dtype(kernels.pickle_calls.TYPES[code]) for code in self._types(rows).tolist()]
+        types = [np.dtype(op.TYPES[code]) for code in self._types(rows).tolist()]
         counts = extents.prod(axis=1)
         sizes = counts * np.array([kind.itemsize for kind in types], np.int64)
         content = self._content(rows, sizes).data
@@ -322,4 +319,4 @@ class PickleTree:
         }
 
     def _kind(self, row: int) -> str:
-        return kernels.pickle_calls.KINDS[int(self._info[row]) & 255]
+        return op.KINDS[int(self._info[row]) & 255]

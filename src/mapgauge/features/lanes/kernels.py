@@ -102,16 +102,9 @@ def _in_places(points, start, stop, order, first, height, seen):
 def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
     """Count the lanes that a one-to-one assignment recovers: the numbers of the F-score of 3-D lanes.
 
-    Args:
-        points: Coordinates ``(dimension, points)`` of all lanes.
-        offsets: Lane i has the points from ``offsets[i]`` to ``offsets[i + 1]``.
-        bounds: The groups.
-        first: The first of the places along x at which lanes are compared, one metre apart.
-        places: Number of places.
-        apart: Metres between two lanes that count as apart at a place.
-        share: The share of the places of a lane at which it must be near the other.
-        out: For each group: true lanes that are found, predicted lanes that are right, and the numbers of true and of
-            predicted lanes that take part.
+    Lanes are compared at ``places`` places along x, one metre apart, from ``first`` on. They match if they are less
+    than ``apart`` metres apart at a ``share`` of the places of a lane. A row of ``out`` has true lanes that are found,
+    predicted lanes that are right, and the numbers of true and of predicted lanes that take part.
     """
     longest = 0
     for i in range(len(offsets) - 1):
@@ -217,19 +210,11 @@ def _round_thresholds(confidence, order, first, last, hit, out):
 def topology_sums(lanes, elements, same, old, confidence, own, nearest, hit, true_links, links, filler, out):
     """Write the sum of the average precisions of all vertices of each frame, and their number.
 
-    Args:
-        lanes: For each frame: first predicted lane, first true lane, end.
-        elements: The same for the vertices in columns: the lanes again, or traffic elements.
-        same: Whether the columns are the lanes.
-        old: Whether the rules are those of version 1.0.
-        confidence: Of all instances.
-        own: All instances, frame by frame, predictions before truth, from high confidence to low.
-        nearest: The true instance of each prediction.
-        hit: Whether each prediction is matched with it.
-        true_links: Sources and targets ``(2, links)`` of the true links, sorted by source.
-        links: Sources, targets and scores of the predicted links, sorted by source.
-        filler: The score of a pair that is not linked, if one of its lanes is missed.
-        out: ``(frames, 2)``.
+    ``lanes`` and ``elements`` have the first prediction, the first truth and the end of each frame, for the vertices in
+    rows and in columns, which may be the ``same``. ``old`` are the rules of version 1.0. ``own`` has all instances
+    frame by frame, predictions before truth, from high confidence to low. ``nearest`` is the true instance of a
+    prediction, and ``hit`` whether they match. Links are sorted by source. ``filler`` is the score of a pair that is
+    not linked, if one of its lanes is missed.
     """
     rounds = ROUNDS if old else 1
     from_lane, from_element = np.zeros(ROUNDS), np.zeros(ROUNDS)

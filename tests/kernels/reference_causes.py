@@ -8,7 +8,7 @@ prediction.
 import math
 from collections import defaultdict
 
-from mapgauge.kernels.reference import distances
+from tests.kernels.reference import distances
 
 
 def covered(line, other, limit):

@@ -15,84 +15,11 @@ A value that was fetched from the memo must not grow any more. Therefore no valu
 exact.
 """
 
-import pickletools
-
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.io.pickles import opcodes as op
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-
-# The outcomes of a scan.
-SOUND, ENDS, UNKNOWN, REFUSED, MISSING, INDEX, AGAIN, UNDERFLOW, GROWS, HEAVY, DEEP, TRAILING, COLLIDES = range(13)
-
-# Columns of the table of opcodes. TAKES: the number of values that an opcode pops, except those above a mark. GIVES:
-# the number of values that it pushes. HASHES: 1 if it hashes all values that it pops or passes them to a function, 2 if
-# it hashes every second value (the keys of a dictionary). CHOICE: the choice of the value that it pushes; for NUMBER it
-# depends on the width of the argument.
-WIDTH, TAKES, MARKED, GIVES, HASHES, ROLE, KEYS, CHOICE = range(8)
-
-# Widths of arguments without a fixed number of bytes: one or two lines of text, or a count of 1, 4 or 8 bytes first.
-LINE, LINES, COUNT1, COUNT4, COUNT8 = (U(i) for i in range(10, 15))
-NONE_CHOSEN, ONE_CHOSEN, MANY_CHOSEN, NUMBER, SUM = (U(i) for i in range(5))
-BUILDS, FILLS, STORES, FETCHES, MARKS, POPS, STOPS, FRAMES, NEVER, NO_OPCODE = (U(i) for i in range(10))
-
-_WIDTHS = {
-    pickletools.UP_TO_NEWLINE: LINE,
-    pickletools.TAKEN_FROM_ARGUMENT1: COUNT1,
-    pickletools.TAKEN_FROM_ARGUMENT4: COUNT4,  # signed, but a negative count is not valid either
-    pickletools.TAKEN_FROM_ARGUMENT4U: COUNT4,
-    pickletools.TAKEN_FROM_ARGUMENT8U: COUNT8,
-}
-_ROLES = {
-    **dict.fromkeys(("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"), FILLS),
-    **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), STORES),
-    **dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), FETCHES),
-    # Objects outside of the file. DUP, which no pickler writes. Numbers of more than 255 bytes, which Python itself
-    # refuses to print.
-    **dict.fromkeys(("PERSID", "BINPERSID", "NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4"), NEVER),
-    **dict.fromkeys(("DUP", "LONG4"), NEVER),
-    "MARK": MARKS,
-    "POP": POPS,
-    "STOP": STOPS,
-    "FRAME": FRAMES,
-}
-_HASHES = {
-    **dict.fromkeys(("SETITEM", "SETITEMS", "DICT"), 2),
-    **dict.fromkeys(("ADDITEMS", "FROZENSET", "REDUCE", "BUILD", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST"), 1),
-}
-_KEYS = {**dict.fromkeys(("SETITEM", "SETITEMS", "DICT"), 2), **dict.fromkeys(("ADDITEMS", "FROZENSET"), 1)}
-_CHOICES = {
-    **dict.fromkeys(("BININT", "BININT1", "BININT2", "FLOAT", "BINFLOAT"), ONE_CHOSEN),
-    **dict.fromkeys(("INT", "LONG", "LONG1"), NUMBER),
-    **dict.fromkeys(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"), SUM),
-    **dict.fromkeys(("FROZENSET", "REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST"), MANY_CHOSEN),
-}
-
-
-def opcode_table() -> NDArray[np.uint8]:
-    """Return a table that says what each of the 256 bytes does as an opcode."""
-    table = np.zeros((256, 8), np.uint8)
-    table[:, ROLE] = NO_OPCODE
-    for opcode in pickletools.opcodes:
-        row = table[ord(opcode.code)]
-        width = 0 if opcode.arg is None else opcode.arg.n
-        row[WIDTH] = _WIDTHS.get(width, width)
-        if opcode.name in ("GLOBAL", "INST"):
-            row[WIDTH] = LINES
-        before = list(opcode.stack_before)
-        row[MARKED] = pickletools.markobject in before
-        row[TAKES] = before.index(pickletools.markobject) if row[MARKED] else len(before)
-        row[GIVES] = len(opcode.stack_after)
-        row[HASHES] = _HASHES.get(opcode.name, 0)
-        row[ROLE] = _ROLES.get(opcode.name, BUILDS)
-        row[KEYS] = _KEYS.get(opcode.name, 0)
-        row[CHOICE] = _CHOICES.get(opcode.name, NONE_CHOSEN)
-    return table
-
-
-def opcode_name(code: int) -> str:
-    """Return the name of an opcode in the standard library."""
-    return next(opcode.name for opcode in pickletools.opcodes if ord(opcode.code) == code)
 
 
 @jit
@@ -132,14 +59,14 @@ def _after_line(data, at):
 def _argument(data, at, width):
     """Return the start and the end of an argument, without its count; the end is beyond data that are too short."""
     end = U(len(data))
-    if width < LINE:
+    if width < op.LINE:
         return at, at + width
-    if width <= LINES:
+    if width <= op.LINES:
         stop = _after_line(data, at)
-        if width == LINES and stop > ZERO:
+        if width == op.LINES and stop > ZERO:
             stop = _after_line(data, stop)
         return at, stop if stop > ZERO else end + ONE
-    size = ONE if width == COUNT1 else U(8) if width == COUNT8 else U(4)
+    size = ONE if width == op.COUNT1 else U(8) if width == op.COUNT8 else U(4)
     if size > end - at:
         return at, end + ONE
     count = _number(data, at, size)
@@ -174,44 +101,44 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
     at = ZERO
     while at < end:
         begin, code = at, U(data[at])
-        role = table[code, ROLE]
-        if role == NO_OPCODE:
-            return UNKNOWN, begin
-        if role == NEVER:
-            return REFUSED, begin
-        start, at = _argument(data, at + ONE, U(table[code, WIDTH]))
+        role = table[code, op.ROLE]
+        if role == op.NO_OPCODE:
+            return op.UNKNOWN, begin
+        if role == op.NEVER:
+            return op.REFUSED, begin
+        start, at = _argument(data, at + ONE, U(table[code, op.WIDTH]))
         if at > end:
-            return ENDS, begin
+            return op.ENDS, begin
 
-        if role == STOPS:
+        if role == op.STOPS:
             if height <= fence:
-                return UNDERFLOW, begin
-            return (SOUND if at == end else TRAILING), at
-        if role == FRAMES:
+                return op.UNDERFLOW, begin
+            return (op.SOUND if at == end else op.TRAILING), at
+        if role == op.FRAMES:
             if _number(data, start, U(8)) > end - at:
-                return ENDS, begin
+                return op.ENDS, begin
             continue
-        if role == MARKS:
+        if role == op.MARKS:
             if marked == deepest:
-                return DEEP, begin
+                return op.DEEP, begin
             marks[marked] = fence = height
             marked += ONE
             continue
-        if role == POPS and height == fence and marked > ZERO:  # the mark itself
+        if role == op.POPS and height == fence and marked > ZERO:  # the mark itself
             marked -= ONE
             fence = marks[marked - ONE] if marked > ZERO else ZERO
             continue
 
-        if role in (STORES, FETCHES):
-            if table[code, WIDTH] == LINE:
+        if role in (op.STORES, op.FETCHES):
+            if table[code, op.WIDTH] == op.LINE:
                 index = _decimal(data, start, at)
             elif at > start:
                 index = _number(data, start, at - start)
             else:
                 index = stored  # MEMOIZE
-            if role == FETCHES:
+            if role == op.FETCHES:
                 if index >= U(memo.shape[1]) or memo[ZERO, index] == ZERO:
-                    return MISSING, begin
+                    return op.MISSING, begin
                 if height == U(stack.shape[1]):
                     stack = _wider(stack, height)
                 memo[TWO, index] = ONE
@@ -221,13 +148,13 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                 pushed += ONE
                 continue
             if height <= fence:
-                return UNDERFLOW, begin
+                return op.UNDERFLOW, begin
             if index > pushed:  # a pickler numbers the values that it stores, and it stores only values that it pushed
-                return INDEX, begin
+                return op.INDEX, begin
             if index >= U(memo.shape[1]):
                 memo = _wider(memo, index + ONE)
             if memo[ZERO, index] > ZERO or stack[TWO, height - ONE] > ZERO:
-                return AGAIN, begin
+                return op.AGAIN, begin
             memo[ZERO, index], memo[ONE, index] = stack[ZERO, height - ONE], stack[ONE, height - ONE]
             memo[U(3), index] = stack[U(3), height - ONE]
             stack[TWO, height - ONE] = index + ONE
@@ -235,21 +162,21 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
             continue
 
         low = height
-        if table[code, MARKED]:
+        if table[code, op.MARKED]:
             if marked == ZERO:
-                return UNDERFLOW, begin
+                return op.UNDERFLOW, begin
             low = fence
             marked -= ONE
             fence = marks[marked - ONE] if marked > ZERO else ZERO
-        takes = U(table[code, TAKES])
+        takes = U(table[code, op.TAKES])
         if low - fence < takes:
-            return UNDERFLOW, begin
+            return op.UNDERFLOW, begin
         low -= takes
-        first = low + ONE if role == FILLS else low
+        first = low + ONE if role == op.FILLS else low
         weight, depth = ONE + ((at - start) >> U(3)), ONE
-        step, every = U(table[code, HASHES]), U(table[code, KEYS])
+        step, every = U(table[code, op.HASHES]), U(table[code, op.KEYS])
         chosen = ZERO  # the sum of the choices
-        chosen_keys = stack[U(3), low] if role == FILLS else ZERO
+        chosen_keys = stack[U(3), low] if role == op.FILLS else ZERO
         for i in range(first, height):
             weight += stack[ZERO, i]
             chosen += stack[U(3), i]
@@ -257,16 +184,16 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                 compared += chosen_keys
                 chosen_keys += ONE
                 if compared > most:
-                    return COLLIDES, begin
+                    return op.COLLIDES, begin
             depth = max(depth, stack[ONE, i] + ONE)
             if step > ZERO and (i - first) % step == ZERO:
                 hashed += stack[ZERO, i]
             if weight > limit or hashed > limit:
-                return HEAVY, begin
-        if role == FILLS:
+                return op.HEAVY, begin
+        if role == op.FILLS:
             index = stack[TWO, low]
             if index > ZERO and memo[TWO, index - ONE] > ZERO:
-                return GROWS, begin
+                return op.GROWS, begin
             weight += stack[ZERO, low] - ONE
             depth = max(depth, stack[ONE, low])
             stack[ZERO, low], stack[ONE, low] = weight, depth
@@ -277,24 +204,24 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
             height = low + ONE
         else:
             height = low
-            if table[code, GIVES]:
+            if table[code, op.GIVES]:
                 if height == U(stack.shape[1]):
                     stack = _wider(stack, height)
-                choice = U(table[code, CHOICE])
-                if choice == SUM:
+                choice = U(table[code, op.CHOICE])
+                if choice == op.SUM:
                     choice = chosen
-                elif choice == NUMBER:
+                elif choice == op.NUMBER:
                     # A line of up to 20 symbols and a newline, or 8 bytes: at most 64 bits, of which few give one hash.
-                    short = U(21) if table[code, WIDTH] == LINE else U(8)
-                    choice = ONE_CHOSEN if at - start <= short else MANY_CHOSEN
-                elif every > ZERO and choice == NONE_CHOSEN:  # a new dictionary
+                    short = U(21) if table[code, op.WIDTH] == op.LINE else U(8)
+                    choice = op.ONE_CHOSEN if at - start <= short else op.MANY_CHOSEN
+                elif every > ZERO and choice == op.NONE_CHOSEN:  # a new dictionary
                     choice = chosen_keys
                 stack[ZERO, height], stack[ONE, height], stack[TWO, height] = weight, depth, ZERO
                 stack[U(3), height] = choice
                 height += ONE
                 pushed += ONE
         if weight > limit:
-            return HEAVY, begin
+            return op.HEAVY, begin
         if depth > deepest:
-            return DEEP, begin
-    return ENDS, end
+            return op.DEEP, begin
+    return op.ENDS, end

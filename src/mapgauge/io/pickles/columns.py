@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector, Column
-from mapgauge.io.files.pickle_tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices, Points
 
 

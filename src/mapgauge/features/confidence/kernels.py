@@ -232,23 +232,10 @@ def assign_by_confidence(
     After each prediction, the assignment of all predictions so far is optimal: PLD to the power of ``power`` is the
     mass of these predictions and the truth less the sum of ``growth`` so far.
 
-    Args:
-        lines: The lines of all instances.
-        closed: Which are closed.
-        directed: Whether their direction matters.
-        cutoff: Of SOSPA.
-        long: As for ``pld_of_groups``.
-        equals: Whether predictions of equal weight must be sorted by their distances.
-        bounds: First prediction, first truth and end of each group.
-        order: The instances, sorted by group; ``order[k]`` is the k-th instance to add.
-        weight: The confidence of each instance.
-        distance: Normalised SOSPA of all pairs of each group, prediction by prediction, or lower bounds.
-        known: Which are exact. Distances that are needed become exact.
-        power: The order of PLD.
-        level: The largest distance of a hit.
-        growth: For each prediction: how much it adds to the total saving.
-        hits: For each prediction: how many more assigned pairs are hits after it was added.
-        assigned: For each prediction: its distance in the assignment of all predictions; NaN for an unassigned one.
+    ``equals`` says whether predictions of equal weight must be sorted by their distances. ``order[k]`` is the k-th
+    instance to add. ``distance`` is normalised SOSPA of all pairs, or a lower bound where it is not ``known``; those
+    that are needed become exact. ``hits`` counts how many more pairs are within ``level`` after each prediction, and
+    ``assigned`` is its distance in the assignment of all, NaN for an unassigned one.
     """
     band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     solver = (lines, closed, directed, cutoff, power, band, long)

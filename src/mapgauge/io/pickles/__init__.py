@@ -1,0 +1,1 @@
+"""Pickles that cannot run code: see README.md in this folder."""
