@@ -212,7 +212,8 @@ def test_no_module_is_longer_than_one_idea() -> None:
 OPENS = {
     "cli",
     "cli.failures",
-    "cli.results_files",
+    "cli.inputs",
+    "cli.methods",
     "evaluation.precision",
     "evaluation.scene_frames",
     "results.saving",

@@ -28,7 +28,7 @@ class _Command(TyperCommand):
             raise
         except Exception as error:
             if type(error).__name__ == "NoSuchOption":
-                from mapgauge.cli.advice import advice
+                from mapgauge.cli.commands import advice
 
                 error.message += advice(self, given, error.option_name)  # type: ignore[attr-defined]
             raise

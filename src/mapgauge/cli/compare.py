@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mapgauge.cli import gate
 from mapgauge.cli import options as o
 from mapgauge.cli.latex import Bounds, Column, methods_table
-from mapgauge.cli.output import Table, say, show_table, warn, write_csv, write_json
-from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, without_effect
-from mapgauge.cli.results_files import check_one_protocol, each_results, load_all
+from mapgauge.cli.methods import check_one_protocol, each_results, load_all
+from mapgauge.cli.output import Table, inform, say, show_table, warn, write_csv, write_json
+from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
+    from mapgauge.results.gate import Verdict
     from mapgauge.results.intervals import Difference, Estimate
+
+FAILED_GATE = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
 
 
 def compare(
@@ -41,10 +43,10 @@ def compare(
     fail_if: Annotated[
         Texts,
         o.option(
-            gate.OPTION,
+            "--fail-if",
             "CONDITION",
             o.WRITTEN,
-            f"Exit with code {gate.FAILED} if a file after the first meets the condition: 'pld > +0.005' (worse than "
+            f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
             "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
         ),
     ] = None,
@@ -69,12 +71,13 @@ def compare(
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
     if form == "latex" and not fail_if:
         without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
-    conditions = gate.conditions_of(fail_if, len(results))
 
     from mapgauge import compare as compare_results
     from mapgauge.cli.commands import addition
+    from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
 
+    conditions = valid("--fail-if", gate.conditions_of, fail_if, len(results))
     methods = load_all(results, names)
     check_one_protocol(names, methods)
     comparison = compare_results(
@@ -96,9 +99,8 @@ def compare(
             f"gate: could not be checked: there are errors among the findings of {', '.join(wrong)}",
             remedy="Correct what the findings say, and evaluate again",
         )
-    units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
-    if conditions and not gate.report(verdicts, names[0], units):
-        raise typer.Exit(gate.FAILED)
+    if conditions and not _passes(verdicts, comparison):
+        raise typer.Exit(FAILED_GATE)
 
 
 def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]:
@@ -120,7 +122,7 @@ def show_comparison(
     form: Form,
     comparison: "Comparison",
     classes: list[str],
-    verdicts: Sequence[gate.Verdict] = (),
+    verdicts: "Sequence[Verdict]" = (),
     causes: "Differences | None" = None,
 ) -> None:
     """Print a comparison. JSON includes the verdicts of a gate, and text the causes of differences to the first."""
@@ -161,6 +163,32 @@ def show_comparison(
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
+
+
+def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
+    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes.
+
+    Args:
+        verdicts: The results of all conditions.
+        comparison: The comparison that they were judged by.
+    """
+    from mapgauge.results.gate import reason
+    from mapgauge.results.intervals import FEWEST
+
+    units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
+    for verdict in verdicts:
+        if verdict.undecided:
+            warn(
+                f"warning: gate: {verdict.name}: {verdict.condition.text!r} cannot fail: too few scenes to tell "
+                f"({units}; at least {FEWEST} with this class are needed)"
+            )
+    failed = [verdict for verdict in verdicts if verdict.fails]
+    for verdict in failed:
+        warn(f"gate: {reason(verdict, comparison.names[0])}")
+    if not failed:
+        checked = dict.fromkeys(verdict.condition.text for verdict in verdicts)
+        inform(f"gate passed: no condition was met ({'; '.join(checked)})")
+    return not failed
 
 
 def _title(comparison: "Comparison", classes: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.inspect import tell_frames, tell_inputs
+from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.parsing import (
     Form,
@@ -33,7 +34,6 @@ from mapgauge.cli.parsing import (
     without_effect,
 )
 from mapgauge.cli.reading import Reading, check_classes, check_files, turned
-from mapgauge.cli.results_files import keep_order
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 

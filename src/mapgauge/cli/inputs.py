@@ -12,6 +12,7 @@ from typing import Any
 
 from mapgauge.cli.parsing import GivenPath, path_or_url, refuse, valid
 
+_ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth
 _PATHS = ("tracks", "scenes", "predictions", "truth")  # options that name another file
 _KEY = "[A-Za-z][A-Za-z0-9_-]*"
@@ -103,6 +104,23 @@ def named_file(path: Path, key: str) -> Path | None:
 def files_of(path: Path) -> list[Path]:
     """Return all other files that the options of a file name."""
     return [other for key in _PATHS if (other := named_file(path, key)) is not None]
+
+
+def is_results(file: Path) -> bool:
+    """Whether a path is a file of results, or the work folder of a streamed evaluation."""
+    from mapgauge.io.files.source import is_plain_file
+
+    try:
+        if file.is_dir():
+            from mapgauge.results.folder import is_folder
+
+            return is_folder(file)
+        if not is_plain_file(file):  # opening a pipe would wait for its writer
+            return False
+        with file.open("rb") as stream:
+            return stream.read(len(_ZIP)) == _ZIP
+    except OSError:
+        return False  # reading the file raises a better error
 
 
 def check_unnamed(*paths: Path) -> None:

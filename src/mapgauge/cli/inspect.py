@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import check_unnamed
+from mapgauge.cli.inputs import check_unnamed, is_results
 from mapgauge.cli.output import (
     distrust,
     exit_on,
@@ -24,7 +24,6 @@ from mapgauge.cli.output import (
     write_json,
 )
 from mapgauge.cli.reading import Reading, check_files
-from mapgauge.cli.results_files import is_results
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.boxes import without_boxes

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mapgauge.cli.options import JsonOption
-from mapgauge.cli.output import Table, say, show_table, write_json
+from mapgauge.cli.output import Table, say, say_columns, show_table, write_json
 
 if TYPE_CHECKING:
     from mapgauge.metrics.metric import Setting
@@ -17,8 +17,7 @@ def formats(json: JsonOption = False) -> None:
     if json:
         write_json([{"name": row.name, "about": row.about, "write": row.write is not None} for row in FORMATS.values()])
         return
-    for row in FORMATS.values():
-        say(f"{row.name:<25}{'read, write' if row.write else 'read':<13}{row.about}", indent=" " * 38)
+    say_columns([[row.name, "read, write" if row.write else "read", row.about] for row in FORMATS.values()])
 
 
 def protocols(json: JsonOption = False) -> None:
@@ -28,8 +27,7 @@ def protocols(json: JsonOption = False) -> None:
     if json:
         write_json([protocol.to_dict() for protocol in PROTOCOLS.values()])
         return
-    for protocol in PROTOCOLS.values():
-        say(f"{protocol.name:<21}{protocol.about}", indent=" " * 21)
+    say_columns([[protocol.name, protocol.about] for protocol in PROTOCOLS.values()])
     parts = " ".join(f"-{part}" for part in PARTS)
     say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
     rows = [[protocol.name, protocol.sampling, _settings(protocol)] for protocol in PROTOCOLS.values()]

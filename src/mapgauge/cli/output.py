@@ -124,6 +124,14 @@ def show_table(table: Table, *, gap: bool = True) -> None:
     sys.stdout.write("\n".join([paint(first, "dim"), *rest]) + "\n")
 
 
+def say_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows without a header. The last column is wrapped in a terminal."""
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)][:-1]
+    for row in rows:
+        names = "".join(text.ljust(width) for text, width in zip(row[:-1], widths, strict=True))
+        say(names + row[-1], indent=" " * sum(widths))
+
+
 def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
     """Print one line per finding."""
     for finding in findings:

@@ -10,9 +10,8 @@ from mapgauge.cli import options as o
 from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
-from mapgauge.cli.methods import Methods
-from mapgauge.cli.output import inform, say, warn, write_csv
-from mapgauge.cli.results_files import named_by
+from mapgauge.cli.methods import Methods, named_by
+from mapgauge.cli.output import inform, say_columns, warn, write_csv
 from mapgauge.cli.summary import columns_of
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
@@ -90,9 +89,8 @@ def paper(
         warn(note)
     outputs.end()
     if not quiet:
-        for file, about in (TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}).items():
-            if file in texts or file in drawn:
-                say(f"{file:<16}{about}", indent=" " * 16)
+        about = TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}
+        say_columns([[file, text] for file, text in about.items() if file in texts or file in drawn])
     inform(f"written to {output}")
 
 

@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.inputs import AUTO, named_file, options_of
+from mapgauge.cli.inputs import AUTO, is_results, named_file, options_of
 from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import Texts, listed, place, refuse
-from mapgauge.cli.results_files import is_results
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, UnreadableFile
 

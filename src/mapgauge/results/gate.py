@@ -14,17 +14,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli.output import inform, warn
-from mapgauge.cli.parsing import refuse
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison
     from mapgauge.results.intervals import Difference
     from mapgauge.results.results import Results
-
-FAILED = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
-OPTION = "--fail-if"
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>\s+and\s+told\s+apart)?")
@@ -72,7 +67,7 @@ class Verdict:
 
 
 def parse(text: str) -> Condition:
-    """Parse a condition. An invalid condition is a usage error.
+    """Parse a condition.
 
     >>> parse("pld > +0.005")
     Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
@@ -81,21 +76,20 @@ def parse(text: str) -> Condition:
 
     found = _CONDITION.fullmatch(text.strip())
     if not found:
-        refuse(
-            OPTION,
+        raise InvalidInput(
             f'must be KEY > LIMIT or KEY < LIMIT, such as "pld > +0.005" or "ap_chamfer < 0.6", got {text!r}',
         )
     metric, *rest = found["key"].strip().split("/")
     if metric not in METRICS:
-        refuse(OPTION, f"{text!r}: unknown metric {metric!r}. Known: {', '.join(METRICS)}")
+        raise InvalidInput(f"{text!r}: unknown metric {metric!r}. Known: {', '.join(METRICS)}")
     above, relative, apart = found["sign"] == ">", found["limit"][0] in "+-", found["apart"] is not None
     row = METRICS[metric]
     part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better
     if not part and above != row.lower_is_better:
         better, other = ("lower", ">") if row.lower_is_better else ("higher", "<")
-        refuse(OPTION, f"{text!r} fails for good results: {better} {metric} is better. Write {metric} {other} ...")
+        raise InvalidInput(f"{text!r} fails for good results: {better} {metric} is better. Write {metric} {other} ...")
     if apart and not relative:
-        refuse(OPTION, f"{text!r}: only a difference can be told apart. Give the limit a sign, such as +0.005")
+        raise InvalidInput(f"{text!r}: only a difference can be told apart. Give the limit a sign, such as +0.005")
     return Condition(
         text.strip(), "/".join([metric, *(rest or ["mean"])]), above, float(found["limit"]), relative, apart
     )
@@ -106,7 +100,7 @@ def conditions_of(texts: Sequence[str] | None, files: int) -> list[Condition]:
     conditions = [parse(text) for text in texts or ()]
     for condition in conditions:
         if condition.relative and files < 2:
-            refuse(OPTION, f"{condition.text!r} is a difference from the first file, but there is only one file")
+            raise InvalidInput(f"{condition.text!r} is a difference from the first file, but there is only one file")
     return conditions
 
 
@@ -149,32 +143,7 @@ def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}
 
 
-def report(verdicts: Sequence[Verdict], baseline: str, units: str) -> bool:
-    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes.
-
-    Args:
-        verdicts: The results of all conditions.
-        baseline: The name of the first file.
-        units: What the bootstrap draws, with its number: ``"2 scenes"``.
-    """
-    from mapgauge.results.intervals import FEWEST
-
-    for verdict in verdicts:
-        if verdict.undecided:
-            warn(
-                f"warning: gate: {verdict.name}: {verdict.condition.text!r} cannot fail: too few scenes to tell "
-                f"({units}; at least {FEWEST} with this class are needed)"
-            )
-    failed = [verdict for verdict in verdicts if verdict.fails]
-    for verdict in failed:
-        warn(f"gate: {_reason(verdict, baseline)}")
-    if not failed:
-        checked = dict.fromkeys(verdict.condition.text for verdict in verdicts)
-        inform(f"gate passed: no condition was met ({'; '.join(checked)})")
-    return not failed
-
-
-def _reason(verdict: Verdict, baseline: str) -> str:
+def reason(verdict: Verdict, baseline: str) -> str:
     """Return why a condition fails, with its numbers."""
     from mapgauge.results.intervals import bracket
 
