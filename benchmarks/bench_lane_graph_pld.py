@@ -10,8 +10,7 @@ import numpy as np
 from benchmarks.tables import at_least, heading, machine, row
 
 import mapgauge as mg
-from mapgauge.features.lanes.lane_graph_frame import solve_frame
-from mapgauge.features.lanes.lane_graph_sides import frame_graphs
+from mapgauge.features.lanes.lane_graph_frame import frame_graphs, solve_frame
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group

@@ -27,10 +27,10 @@ from mapgauge.features.confidence.confidence import (
     Reliability as Reliability,
     confidence as confidence,
 )
-from mapgauge.features.confidence.levels import Levels as Levels
 from mapgauge.features.confidence.operating import (
     ClassConfidence as ClassConfidence,
     HeldOut as HeldOut,
+    Levels as Levels,
     Recalibrated as Recalibrated,
 )
 from mapgauge.features.lanes.graph import (

@@ -104,7 +104,7 @@ def by_trying_all(x: Graphs, y: Graphs, cost: float) -> tuple[Floats, Floats]:
 def by_solver(x: Graphs, y: Graphs, cost: float, k: int, *, binary: bool) -> float:
     def graph(links: Floats) -> LinkGraph:
         source, target = np.nonzero(links)
-        return LinkGraph.of(len(links), source, target, links[source, target])
+        return LinkGraph(len(links), source, target, links[source, target])
 
     m, n = (np.zeros(side[0].shape[1], np.int64) for side in (x, y))
     one = Linked(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.metrics.track_cases import Side, distance, line, random_side
 
-from mapgauge.features.tracks.linked_time import Candidates, assign_over_time
+from mapgauge.features.tracks.track_scene import Candidates, assign_over_time
 from mapgauge.typing import Floats
 
 costs = st.sampled_from([0.0, 0.1, 0.5, 1.0, 4.0]) | st.floats(1e-4, 5)  # HiGHS ignores costs below 1e-7
@@ -88,7 +88,9 @@ def by_states(x: Tracks, y: Tracks, cost: float) -> tuple[Floats, Floats]:
 def by_solver(x: Tracks, y: Tracks, cost: float, scene: int, *, binary: bool) -> float:
     saving = savings(x, y)[scene]
     k, i, j = np.nonzero(saving > 0)
-    candidates, _ = Candidates.of(i, j, k, saving[k, i, j])
+    order = np.lexsort((k, j, i))
+    i, j, k = i[order], j[order], k[order]
+    candidates = Candidates(i, j, k, saving[k, i, j])
     weight, changes = assign_over_time(candidates, saving.shape[0], cost, binary=binary)
     mass = (x[0][scene].sum() + y[0][scene].sum()) / 2
     return float(mass - (weight * candidates.saving).sum() + cost / 2 * changes.sum())

@@ -35,12 +35,12 @@ _ROWS = {
     "olus": "features.lanes.openlane:OLUS",
     "ols_l": "features.lanes.openlane:OLS_L",
     "f_lane": "features.lanes.openlane:F_LANE",
-    "geo": "features.lanes.graph_metrics:GEO",
-    "topo": "features.lanes.graph_metrics:TOPO",
-    "jtopo": "features.lanes.graph_metrics:JTOPO",
-    "apls": "features.lanes.graph_metrics:APLS",
-    "sda": "features.lanes.graph_metrics:SDA",
-    "reach": "features.lanes.graph_metrics:REACH",
+    "geo": "features.lanes.graph_scores:GEO",
+    "topo": "features.lanes.graph_scores:TOPO",
+    "jtopo": "features.lanes.graph_scores:JTOPO",
+    "apls": "features.lanes.graph_scores:APLS",
+    "sda": "features.lanes.graph_scores:SDA",
+    "reach": "features.lanes.graph_scores:REACH",
 }
 # Functions that leave out instances which a protocol does not compare.
 _SELECTIONS = ("features.lanes.lane_parts:lanes_of_part",)

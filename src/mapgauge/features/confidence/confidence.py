@@ -12,13 +12,15 @@ import numpy as np
 from mapgauge.arguments import check_cutoff, check_whole
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.threads import Progress
-from mapgauge.features.confidence.levels import Levels, levels_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
     ClassConfidence,
+    Levels,
     Units,
     class_confidence,
     hits_of,
+    levels_of,
+    plain,
     recalibrate,
 )
 from mapgauge.features.confidence.solved import Solved, solve
@@ -54,8 +56,8 @@ class Reliability:
         """Return all values as plain Python values. Numbers of empty bins are None."""
         bins = len(self.number)
         return {
-            "ece": _plain(self.error),
-            "brier": _plain(self.brier),
+            "ece": plain(self.error),
+            "brier": plain(self.brier),
             "reliability": self.reliability,
             "resolution": self.resolution,
             "uncertainty": self.uncertainty,
@@ -66,10 +68,6 @@ class Reliability:
                 for k, (n, r, q) in enumerate(zip(self.number, self.confidence, self.target, strict=True))
             ],
         }
-
-
-def _plain(estimate: Estimate) -> dict[str, float | None]:
-    return {key: float(value) if np.isfinite(value) else None for key, value in estimate._asdict().items()}
 
 
 def bin_of(confidence: Floats, bins: int) -> Indices:
@@ -251,19 +249,21 @@ class Confidence:
             [name, *(number(of_class.thresholds.get(key)) for key in CRITERIA)]
             for name, of_class in self.classes.items()
         ]
+        parts = ["reliability", "resolution", "uncertainty", "remainder"]
+        recalibrated = {name: of_class.recalibrated for name, of_class in self.classes.items() if of_class.recalibrated}
         calibration = [
             [
                 name,
                 str(by_key["hit"].error),
                 str(by_key["hit"].brier),
-                *(number(round(value, 3) + 0.0) for value in _parts(by_key["hit"])),  # not -0.000
-                _after(self.classes.get(name)),
+                *(number(round(getattr(by_key["hit"], part), 3) + 0.0) for part in parts),  # not -0.000
+                str(recalibrated[name].brier_after) if name in recalibrated else "-",
                 number(by_key["soft"].error.value),
                 number(by_key["soft"].brier.value),
             ]
             for name, by_key in self.calibration.items()
         ]
-        held, parts = f"other half of {self.unit}s", ["reliability", "resolution", "uncertainty", "remainder"]
+        held = f"other half of {self.unit}s"
         return [
             (
                 f"Price of confidence: PLD, cutoff {self.cutoff:g} m, lower is better",
@@ -297,14 +297,6 @@ class Confidence:
             },
             "findings": [asdict(finding) for finding in self.findings],
         }
-
-
-def _parts(reliability: Reliability) -> tuple[float, ...]:
-    return reliability.reliability, reliability.resolution, reliability.uncertainty, reliability.remainder
-
-
-def _after(of_class: ClassConfidence | None) -> str:
-    return "-" if of_class is None or of_class.recalibrated is None else str(of_class.recalibrated.brier_after)
 
 
 def _plain_number(value: Any) -> float | int | None:
@@ -457,29 +449,29 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
         yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
-    equal = [
-        name for name, of_class in classes.items() if of_class.predictions > 1 and len(of_class.levels.threshold) == 2
-    ]
-    if equal:
-        text = f"all confidences of {_listed(equal)} are equal, so no threshold separates predictions"
-        yield Finding("warning", "confidence-equal", text, len(equal))
-    empty = [name for name, of_class in classes.items() if not of_class.thresholds]
-    if empty:
-        text = f"no threshold is recommended for classes without truth or predictions: {_listed(empty)}"
-        yield Finding("warning", "threshold-none", text, len(empty))
-    unmatched = [name for name, of_class in classes.items() if of_class.thresholds and not of_class.levels.hits.any()]
-    if unmatched:
-        text = f"no prediction of {_listed(unmatched)} is a hit (normalised SOSPA of at most {solved.hit:g})"
-        yield Finding("warning", "hits-none", text, len(unmatched))
-    if units.halves is not None:
-        single = [name for name, of_class in classes.items() if of_class.thresholds and of_class.held_out is None]
-        if single:
-            text = (
-                f"no threshold is judged on the other half of the {units.kind}s, because one half has no predictions "
-                f"or no truth: {_listed(single)}"
-            )
-            yield Finding("warning", "halves-uneven", text, len(single))
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names)
+    found = classes.items()
+    for code, text, names in (
+        (
+            "confidence-equal",
+            "all confidences of {} are equal, so no threshold separates predictions",
+            [name for name, of_class in found if of_class.predictions > 1 and len(of_class.levels.threshold) == 2],
+        ),
+        (
+            "threshold-none",
+            "no threshold is recommended for classes without truth or predictions: {}",
+            [name for name, of_class in found if not of_class.thresholds],
+        ),
+        (
+            "hits-none",
+            f"no prediction of {{}} is a hit (normalised SOSPA of at most {solved.hit:g})",
+            [name for name, of_class in found if of_class.thresholds and not of_class.levels.hits.any()],
+        ),
+        (
+            "halves-uneven",
+            f"no threshold is judged on the other half of the {units.kind}s, because one half has no predictions or "
+            "no truth: {}",
+            [name for name, of_class in found if units.halves and of_class.thresholds and of_class.held_out is None],
+        ),
+    ):
+        if names:
+            yield Finding("warning", code, text.format(", ".join(names)), len(names))

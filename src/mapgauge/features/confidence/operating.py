@@ -1,18 +1,159 @@
-"""Recommended thresholds and recalibration, on held-out scenes."""
+"""Values of a class at every threshold on the confidence, recommended thresholds and recalibration."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from mapgauge.features.confidence.levels import Form, Levels, levels_of, normalised
 from mapgauge.features.confidence.solved import Solved
+from mapgauge.metrics.average_precision import ELEVEN, ROUNDING, recall_and_precision
+from mapgauge.metrics.metric import HitRows, ValueKey
+from mapgauge.metrics.table import METRICS
 from mapgauge.results.bootstrap import Drawn, draw_units
 from mapgauge.results.intervals import Draws, Estimate, estimate
 from mapgauge.results.results import Results
 from mapgauge.typing import Confidences, Flags, Floats, Indices
+
+Form: TypeAlias = Literal["dropped", "rounded"]
+
+
+def normalised(cost: Floats, mass: Floats, order: float) -> Floats:
+    """Return normalised PLD from p-th powers of the cost and the mass; 0 if there is no mass."""
+    d, bound = np.maximum(cost, 0.0), np.asarray(mass)
+    if order != 1.0:
+        d, bound = d ** (1 / order), bound ** (1 / order)
+    value: Floats = np.divide(2 * d, bound + d, out=np.zeros_like(bound), where=bound > 0)
+    return np.minimum(value, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Values of one class if only predictions of at least a confidence count.
+
+    Entry 0 is a threshold above all confidences: nothing is left. The other entries are the confidences that occur,
+    from high to low. The last entry keeps all predictions.
+    """
+
+    threshold: Floats  # infinity first
+    kept: Indices  # number of predictions
+    hits: Indices  # pairs of the rounded map that are hits
+    true: int  # number of true instances
+    cost: dict[Form, Floats]  # unnormalised PLD, to the power of the order
+    mass: dict[Form, Floats]
+    order: float
+    ap: dict[str, Floats]  # average precision of the predictions that are kept, by key
+
+    def pld(self, form: Form) -> Floats:
+        """Return normalised PLD at each threshold."""
+        return normalised(self.cost[form], self.mass[form], self.order)
+
+    @property
+    def precision(self) -> Floats:
+        """The share of kept predictions that are hits; NaN where none is kept."""
+        share: Floats = np.divide(self.hits, self.kept, out=np.full(len(self.kept), np.nan), where=self.kept > 0)
+        return share
+
+    @property
+    def recall(self) -> Floats:
+        """The share of truth that is hit; NaN without truth."""
+        return self.hits / self.true if self.true else np.full(len(self.kept), np.nan)
+
+    @property
+    def f1(self) -> Floats:
+        """The harmonic mean of precision and recall; NaN without truth and predictions."""
+        total = self.kept + self.true
+        value: Floats = np.divide(2 * self.hits, total, out=np.full(len(self.kept), np.nan), where=total > 0)
+        return value
+
+    def place(self, threshold: float | Floats) -> NDArray[np.int64]:
+        """Return the entry of a threshold: predictions of at least this confidence are kept."""
+        rising = self.threshold[::-1]
+        return len(rising) - 1 - np.searchsorted(rising, threshold, side="left")
+
+
+def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: Results | None = None) -> Levels:
+    """Return the values of one class over the threshold, in all frames or in some.
+
+    Without results, there are no average precisions.
+    """
+    chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
+    rows = solved.by_confidence[label]
+    rows = rows if frames is None else rows[chosen[solved.frame[rows]]]
+    confidence = solved.confidence[rows]
+    last = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)])
+    truth = float(solved.true_mass[chosen, label].sum())
+
+    def steps(column: NDArray[np.generic]) -> Floats:
+        """Return the sums of a column over the predictions that are kept at each threshold."""
+        return np.concatenate([[0.0], np.cumsum(column)[last]])
+
+    kept = np.concatenate([[0], last + 1])
+    mass: dict[Form, Floats] = {"dropped": truth + 0.5 * steps(confidence), "rounded": truth + 0.5 * kept}
+    cost: dict[Form, Floats] = {
+        "dropped": mass["dropped"] - steps(solved.dropped[rows]),
+        "rounded": mass["rounded"] - steps(solved.rounded[rows]),
+    }
+    threshold = np.concatenate([[np.inf], confidence[last]])
+    hits = steps(solved.hits[rows]).astype(np.int64)
+    true = int(solved.true[chosen, label].sum())
+    ap = {} if results is None else _precisions(results, label, threshold)
+    return Levels(threshold, kept, hits, true, cost, mass, solved.order, ap)
+
+
+def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Floats]:
+    """Return average precision over the threshold, by key. A prediction below the threshold never changes other hits.
+
+    Metrics of scenes are left out, because their hits depend on the predictions of other frames.
+    """
+    scores, protocol = results.scores, results.protocol
+    precisions: dict[str, Floats] = {}
+    counted = scores.counted(label, protocol)
+    given = scores.confidence[counted]
+    confidence = np.sort(given)
+    true = int(scores.true[:, label].sum())
+    for name, bits in scores.hits.items():
+        metric = METRICS[name]
+        if metric.level != "frame" or not metric.covers(results.class_names[label], protocol):
+            continue
+        settings, of_class = metric.settings(protocol), bits[counted]
+        each = []
+        for t, setting in enumerate(settings):
+            hitting = np.sort(given[(of_class >> t) & 1 == 1])[::-1]
+            steps = np.append(hitting[1:] != hitting[:-1], True)[: len(hitting)]
+            # Rising numbers are found faster.
+            number = len(confidence) - np.searchsorted(confidence, hitting[steps][::-1])[::-1]
+            recall, precision = recall_and_precision(np.flatnonzero(steps) + 1, number, true)
+            values = np.append(
+                0.0, _so_far[protocol.settings[name].interpolation](recall, precision) if true else 0.0 * recall
+            )
+            place = len(number) - np.searchsorted(hitting[steps][::-1], threshold[::-1], side="left")[::-1]
+            precisions[str(ValueKey(metric.main.key, setting))] = column = values[place]
+            each.append(column)
+        if each and isinstance(metric.rows, HitRows):
+            precisions[metric.main.key] = np.mean(each, axis=0)
+    return precisions
+
+
+def _areas(recall: Floats, precision: Floats) -> Floats:
+    from mapgauge.features.confidence.kernels import areas_so_far
+
+    out = np.empty(len(recall))
+    if len(recall):
+        areas_so_far(recall, precision, out)
+    return out
+
+
+def _eleven(recall: Floats, precision: Floats) -> Floats:
+    """Return the mean of the highest precision at eleven recalls, for the first k points."""
+    total = np.zeros(len(recall))
+    for level in ELEVEN:
+        total += np.maximum.accumulate(np.where(recall >= level - ROUNDING, precision, 0.0))
+    return total / len(ELEVEN)
+
+
+_so_far: dict[str, Callable[[Floats, Floats], Floats]] = {"area": _areas, "11-point": _eleven}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,21 +1,28 @@
-"""Lane-graph PLD of one frame, and its links, right and wrong."""
+"""Lane-graph PLD of one frame: its lanes, traffic elements and links, their assignment, and the links that are wrong.
+
+Elements are in an order that depends on their content and links only. The best assignment may not be unique, and then
+the solver finds the same one for any order of the input.
+"""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.errors import MissingDependency
-from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
-from mapgauge.features.lanes.linked_graphs import Broken, Linked, assign_with_links, broken
-from mapgauge.frames.links import LINK_STATES, SUCCESSOR, FrameLink, LinkState
+from mapgauge.errors import InvalidInput, MissingDependency
+from mapgauge.features.lanes.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
+from mapgauge.frames.content import told_apart
+from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, LinkState, links_between
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.groups import group
-from mapgauge.metrics.pld import Parts, added
+from mapgauge.geometry.polylines import ranges
+from mapgauge.metrics.groups import Groups, group
+from mapgauge.metrics.pld import Parts, added, score_groups
 from mapgauge.protocols import LANE, Protocol
 from mapgauge.typing import Floats, Indices
 
+KINDS = (SUCCESSOR, CONTROLLED_BY)  # the links that count: from lane to lane, and from lane to traffic element
 LINK_PARTS = ("false_links", "missing_links", "half_links")
 PARTS = (*Parts._fields, "traffic_elements", *LINK_PARTS)
 # The parts, the mass, the value without link costs, and the numbers of wrong links.
@@ -23,6 +30,147 @@ COLUMNS = (*PARTS, "mass", "plain", *(f"{name[:-1]}_count" for name in LINK_PART
 TRAFFIC_ELEMENTS, LINKS, MASS, PLAIN = 5, slice(6, 9), 9, 10
 COUNTS = slice(11, 14)
 WRONG = 0.5  # a link counts as wrong if at least this much of it is false, missing or half
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elements:
+    """The lanes of one side of a frame, then its traffic elements."""
+
+    instance: Indices  # indices of instances of the groups
+    lanes: int  # number of lanes
+    confidence: Floats
+    graph: LinkGraph
+    kind: Indices  # index into KINDS of each link of the graph
+    score: Floats  # the weight of each link before the floor
+
+    @property
+    def kinds(self) -> Indices:
+        """Whether each element is a lane (0) or a traffic element (1)."""
+        kinds: Indices = (np.arange(len(self.instance)) >= self.lanes).astype(np.int64)
+        return kinds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameGraphs:
+    """Both sides of a frame and the distances between their elements."""
+
+    x: Elements
+    y: Elements
+    saving: Floats  # (elements of x, elements of y): what a pair saves; 0 for a lane and a traffic element
+    matched: Floats  # of the same shape: the distance of matched points, weighted by the smaller confidence
+    unmatched: Floats  # the same for unmatched points, and for traffic elements their whole distance
+    plain: Floats  # (6,): the five parts of PLD of the lanes, and its mass
+    truth_of: Indices  # (lanes of x,): the lane of y that PLD assigns, or -1
+
+    @property
+    def linked(self) -> bool:
+        """Whether either side has links."""
+        return bool(len(self.x.graph.weight) or len(self.y.graph.weight))
+
+
+def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) -> Iterator[tuple[int, FrameGraphs]]:
+    """Yield the graphs of each frame, and the group of its lanes.
+
+    There is no link up to the score ``floor``. Scores above it are stretched, so that 1 stays 1.
+    """
+    own = groups.of_classes([LANE])
+    lanes, rows = groups.pick(own), groups.rows(own)
+    plain, truth_of, _ = score_groups(lanes, directed, cutoff, 1.0)
+    pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
+    long = kernels.sospa.is_long(lanes.lines, lanes.closed)
+    numbers = kernels.pld.savings_of_pairs(lanes.lines, lanes.closed, lanes.confidence, pairs, directed, cutoff, long)
+    truth_of = np.where(truth_of >= 0, rows[truth_of], -1)  # instances of all groups
+    begin = np.searchsorted(pairs[:, 0], lanes.bounds[:, [0, 1]])
+    boxes = np.isin(groups.label, groups.boxes)
+    at = np.empty(len(groups.confidence), np.int64)  # the place of an instance among the elements of its frame
+    for k, g in enumerate(own.tolist()):
+        first = g - g % groups.classes
+        traffic = first + np.flatnonzero(boxes[first : first + groups.classes])
+        bounds = groups.bounds[[g, *traffic.tolist()]]
+        whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
+        x, y = (_elements(groups, bounds[:, side], bounds[:, side + 1], whole, floor) for side in (0, 1))
+        near = slice(*begin[k].tolist())
+        tables = np.zeros((3, len(x.instance), len(y.instance)))
+        at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
+        i, j = at[rows[pairs[near]]].T
+        tables[:, i, j] = numbers[near].T
+        tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
+        partner = truth_of[np.searchsorted(rows, x.instance[: x.lanes])]
+        yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
+
+
+def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, int], floor: float) -> Elements:
+    """Return the elements of one side of a frame: the lanes, then the boxes of each class.
+
+    ``start`` and ``stop`` bound the instances of each group of elements, ``whole`` those of the frame.
+    """
+    instance = ranges(start, stop - start)
+    lanes = int(stop[0] - start[0])
+    place = np.full(whole[1] - whole[0], -1)
+    place[instance - whole[0]] = np.arange(len(instance))
+    links = links_between(groups.links, *whole)
+    if links is None:
+        source = target = kind = np.empty(0, np.int64)
+        score = np.empty(0)
+    else:
+        source, target, score = place[links.source], place[links.target], links.weight
+        into = np.where(target < lanes, SUCCESSOR, CONTROLLED_BY)
+        counts = (source >= 0) & (source < lanes) & (target >= 0) & (links.kind == into)
+        source, target, score = source[counts], target[counts], score[counts]
+        kind = (target >= lanes).astype(np.int64)
+        if score.max(initial=0.0) > 1:
+            raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")
+    weight = np.maximum(score - floor, 0.0) / (1.0 - floor) if floor else score
+    order = _by_content(groups, instance, lanes, source, target, weight)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    sort = np.lexsort((rank[target], rank[source]))
+    sort = sort[weight[sort] > 0]
+    graph = LinkGraph(len(instance), rank[source][sort], rank[target][sort], weight[sort])
+    return Elements(instance[order], lanes, groups.confidence[instance[order]], graph, kind[sort], score[sort])
+
+
+def _by_content(
+    groups: Groups, instance: Indices, lanes: int, source: Indices, target: Indices, weight: Floats
+) -> Indices:
+    """Return the order of the elements by content, lanes first. Links tell equal elements apart."""
+    offsets, coords = groups.polylines.offsets, groups.polylines.coords
+    label = groups.label[groups.side[instance] // 2].tolist()
+    keys = [
+        groups.names[c].encode() + groups.confidence[i].tobytes()
+        + coords[offsets[i] : offsets[i + 1]].tobytes()
+        for i, c in zip(instance.tolist(), label, strict=True)
+    ]  # fmt: skip
+    keys = told_apart(keys, source.tolist(), target.tolist(), [share.tobytes() for share in weight])
+    return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
+
+
+def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
+    """Return what pairs of traffic elements save, and their weighted distances, as ``(2, elements, elements)``.
+
+    The distance of two boxes is 1 if their attributes differ, and otherwise the Jaccard distance, 1 - IoU. Boxes
+    without an area are at distance 0 if they are equal.
+    """
+    own, other = x.instance[x.lanes :], y.instance[y.lanes :]
+    if not len(own) or not len(other):
+        return np.zeros((2, len(own), len(other)))
+    label = groups.label[groups.side // 2]
+    (low, high), (other_low, other_high) = (_corners(groups, boxes) for boxes in (own, other))
+    inside = np.minimum(high[:, None], other_high) - np.maximum(low[:, None], other_low)
+    shared = np.maximum(inside, 0.0).prod(axis=2)
+    whole = (high - low).prod(axis=1)[:, None] + (other_high - other_low).prod(axis=1) - shared
+    distance = np.where(whole > 0, 1.0 - shared / np.where(whole > 0, whole, 1.0), 1.0)
+    equal = (low[:, None] == other_low).all(axis=2) & (high[:, None] == other_high).all(axis=2)
+    distance = np.where(equal, 0.0, np.maximum(distance, 0.0))
+    distance[label[own, None] != label[None, other]] = 1.0
+    weight = np.minimum(x.confidence[x.lanes :, None], y.confidence[None, y.lanes :])
+    return np.stack([weight * (1.0 - distance), weight * distance])
+
+
+def _corners(groups: Groups, boxes: Indices) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest corners of boxes."""
+    start = groups.polylines.offsets[boxes]
+    return groups.polylines.coords[start, :2], groups.polylines.coords[start + 1, :2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,16 +190,17 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     without = _without_links(frame)
     row[:5], row[TRAFFIC_ELEMENTS] = frame.plain[:5], _traffic_cost(frame, *without)
     row[PLAIN] = added(row[:6])
-    row[MASS] = frame.plain[5] + _half(frame.x.confidence[frame.x.lanes :], frame.y.confidence[frame.y.lanes :])
+    traffic = [*frame.x.confidence[frame.x.lanes :].tolist(), *frame.y.confidence[frame.y.lanes :].tolist()]
+    row[MASS] = frame.plain[5] + 0.5 * math.fsum(traffic)
     gap: float | None = 0.0
     first, second, weight = without
     if link_cost > 0 and frame.linked:
         problem = Linked(frame.x.graph, frame.y.graph, frame.x.kinds, frame.y.kinds, frame.saving)
-        assignment = assign_with_links(problem, link_cost, binary=binary)
-        first, second, weight = assignment.first, assignment.second, assignment.weight
+        best = assign_with_links(problem, link_cost, binary=binary)
+        first, second, weight = best.first, best.second, best.weight
         row[:5] = _lane_parts(frame, first, second, weight)
         row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight)
-        gap = max(assignment.linear - assignment.total, 0.0) if (weight == 1.0).all() else None
+        gap = max(best.linear - best.total, 0.0) if (weight == 1.0).all() else None
     links = broken(frame.x.graph, frame.y.graph, first, second, weight)
     halves = np.concatenate([links.false_half, links.missing_half])
     for k, shares in enumerate((links.false, links.missing, halves)):
@@ -101,10 +250,6 @@ def _traffic_cost(frame: FrameGraphs, first: Indices, second: Indices, weight: F
     return math.fsum([*pairs.tolist(), *free[0].tolist(), *free[1].tolist()])
 
 
-def _half(*confidences: Floats) -> float:
-    return 0.5 * math.fsum(value for values in confidences for value in values.tolist())
-
-
 def links_of_frame(
     predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float, index: tuple[Indices, Indices]
 ) -> list[FrameLink]:
@@ -119,24 +264,25 @@ def links_of_frame(
     groups = group(predictions, truth, protocol, links=True)
     _, frame = next(frame_graphs(groups, protocol.directed, cutoff, own.link_floor))
     try:
-        _, assignment = solve_frame(frame, own.link_cost)
+        _, solved = solve_frame(frame, own.link_cost)
     except MissingDependency:
         return []
-    assigned = np.bincount(assignment.second, assignment.weight, minlength=frame.y.graph.size) > WRONG
+    assigned = np.bincount(solved.second, solved.weight, minlength=frame.y.graph.size) > WRONG
     links = []
     for predicted, side, of_side, full, half in (
-        (True, frame.x, index[0], assignment.links.false, assignment.links.false_half),
-        (False, frame.y, index[1], assignment.links.missing, assignment.links.missing_half),
+        (True, frame.x, index[0], solved.links.false, solved.links.false_half),
+        (False, frame.y, index[1], solved.links.missing, solved.links.missing_half),
     ):
-        graph, rows = side.graph, of_side[groups.row[side.instance]]
-        states: list[LinkState | None] = [
-            "half" if h >= WRONG / 2 else ("false" if predicted else "missing") if f >= WRONG else None
-            for f, h in zip(full.tolist(), half.tolist(), strict=True)
-        ]
-        for k, state in enumerate(states):
-            i, j = int(graph.source[k]), int(graph.target[k])
-            if state is None and not predicted and assigned[i] and assigned[j]:
+        rows = of_side[groups.row[side.instance]]
+        for k in np.flatnonzero(side.kind == KINDS.index(SUCCESSOR)).tolist():
+            i, j = int(side.graph.source[k]), int(side.graph.target[k])
+            if half[k] >= WRONG / 2:
+                state: LinkState = "half"
+            elif full[k] >= WRONG:
+                state = "false" if predicted else "missing"
+            elif not predicted and assigned[i] and assigned[j]:
                 state = "right"
-            if state is not None and KINDS[side.kind[k]] == SUCCESSOR:
-                links.append(FrameLink(state, predicted, int(rows[i]), int(rows[j]), float(side.score[k])))
+            else:
+                continue
+            links.append(FrameLink(state, predicted, int(rows[i]), int(rows[j]), float(side.score[k])))
     return sorted(links, key=lambda link: (LINK_STATES.index(link.state), link[1:]))

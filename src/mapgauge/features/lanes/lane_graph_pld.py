@@ -12,15 +12,17 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.lanes.lane_graph_frame import (
     COLUMNS,
     COUNTS,
+    KINDS,
     LINK_PARTS,
     MASS,
     PARTS,
     PLAIN,
-    GraphAssignment,
+    FrameGraphs,
+    frame_graphs,
     links_of_frame,
     solve_frame,
 )
-from mapgauge.features.lanes.lane_graph_sides import KINDS, FrameGraphs, frame_graphs
+from mapgauge.features.lanes.linked_graphs import Broken
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
@@ -106,71 +108,6 @@ class LaneGraphPldResult(PooledPld[LaneGraphParts]):
         return max(self.normalised - float(normalised_value(self.plain, self.mass)), 0.0)
 
 
-def result_of(
-    row: Floats,
-    frame: FrameGraphs,
-    assignment: GraphAssignment,
-    index: Indices,
-    settings: tuple[float, float, float],
-    findings: tuple[Finding, ...],
-) -> LaneGraphPldResult:
-    """Return the result of one frame.
-
-    Args:
-        row: The numbers of ``lane_graph_frame.COLUMNS``.
-        frame: Both sides.
-        assignment: The assignment.
-        index: The index of each instance of the groups in its side of the input.
-        settings: The cutoff, the link cost and the floor.
-        findings: What was noticed about the data.
-    """
-    x, y = index[frame.x.instance], index[frame.y.instance]
-    near = frame.saving[assignment.first, assignment.second] > 0
-    columns = (x[assignment.first], y[assignment.second], assignment.weight, near)
-    matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
-    numbers = row.tolist()
-    return LaneGraphPldResult(
-        parts=LaneGraphParts._make(numbers[: len(PARTS)]),
-        mass=numbers[MASS],
-        plain=numbers[PLAIN],
-        cutoff=settings[0],
-        link_cost=settings[1],
-        link_floor=settings[2],
-        link_counts=LinkCounts._make(map(round, numbers[COUNTS])),
-        gap=assignment.gap,
-        assignment=np.array([match[:2] for match in matches], np.int64).reshape(-1, 2),
-        matches=tuple(matches),
-        wrong_links=wrong_links(frame, assignment, x, y, settings[1]),
-        findings=findings,
-    )
-
-
-def wrong_links(
-    frame: FrameGraphs, assignment: GraphAssignment, x: Indices, y: Indices, link_cost: float
-) -> tuple[WrongLink, ...]:
-    """Return all links that cost something, the most expensive first. ``x`` and ``y`` are indices into the input."""
-    wrong = []
-    for predicted, side, index, full, half in (
-        (True, frame.x, x, assignment.links.false, assignment.links.false_half),
-        (False, frame.y, y, assignment.links.missing, assignment.links.missing_half),
-    ):
-        graph, cost = side.graph, link_cost * (full + half)
-        name: LinkError = "false" if predicted else "missing"
-        for k in np.flatnonzero(cost > 0).tolist():
-            wrong.append(
-                WrongLink(
-                    "half" if half[k] > full[k] else name,
-                    predicted,
-                    KINDS[side.kind[k]],
-                    int(index[graph.source[k]]),
-                    int(index[graph.target[k]]),
-                    float(side.score[k]),
-                    float(cost[k]),
-                )
-            )
-    return tuple(sorted(wrong, key=lambda link: (-link.cost, link[:-1])))
-
-
 def lane_graph_pld(
     predictions: Any,
     truth: Any,
@@ -231,9 +168,53 @@ def lane_graph_pld(
     protocol = Protocol("", classes=(LANE,), boxes=boxes, closed=False, directed=way, cutoffs=(cut,))
     groups = group(*sides, protocol, links=True)
     _, frame = next(frame_graphs(groups, way, cut, floor))
-    row, assignment = solve_frame(frame, cost, binary=binary)
+    row, solved = solve_frame(frame, cost, binary=binary)
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    return result_of(row, frame, assignment, index, (cut, cost, floor), link_findings(x, y, floor))
+    predicted, true = index[frame.x.instance], index[frame.y.instance]
+    near = frame.saving[solved.first, solved.second] > 0
+    columns = (predicted[solved.first], true[solved.second], solved.weight, near)
+    matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
+    numbers = row.tolist()
+    return LaneGraphPldResult(
+        parts=LaneGraphParts._make(numbers[: len(PARTS)]),
+        mass=numbers[MASS],
+        plain=numbers[PLAIN],
+        cutoff=cut,
+        link_cost=cost,
+        link_floor=floor,
+        link_counts=LinkCounts._make(map(round, numbers[COUNTS])),
+        gap=solved.gap,
+        assignment=np.array([match[:2] for match in matches], np.int64).reshape(-1, 2),
+        matches=tuple(matches),
+        wrong_links=_wrong_links(frame, solved.links, (predicted, true), cost),
+        findings=link_findings(x, y, floor),
+    )
+
+
+def _wrong_links(
+    frame: FrameGraphs, links: Broken, indices: tuple[Indices, Indices], link_cost: float
+) -> tuple[WrongLink, ...]:
+    """Return all links that cost something, the most expensive first. The indices are those of the input."""
+    wrong = []
+    for predicted, side, index, full, half in (
+        (True, frame.x, indices[0], links.false, links.false_half),
+        (False, frame.y, indices[1], links.missing, links.missing_half),
+    ):
+        whole: LinkError = "false" if predicted else "missing"
+        cost = link_cost * (full + half)
+        for k in np.flatnonzero(cost > 0).tolist():
+            wrong.append(
+                WrongLink(
+                    error="half" if half[k] > full[k] else whole,
+                    predicted=predicted,
+                    kind=KINDS[side.kind[k]],
+                    source=int(index[side.graph.source[k]]),
+                    target=int(index[side.graph.target[k]]),
+                    weight=float(side.score[k]),
+                    cost=float(cost[k]),
+                )
+            )
+    return tuple(sorted(wrong, key=lambda link: (-link.cost, link[:-1])))
 
 
 def _side(given: Any, links: Any, confidence: Any, name: str) -> tuple[MapFrames, Indices]:

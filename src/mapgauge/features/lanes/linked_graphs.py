@@ -1,6 +1,6 @@
 """The linear programme of PLD with links."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,6 +8,10 @@ from mapgauge.features.solver.problem import Problem, Sparse
 from mapgauge.features.solver.solver import Solution, solve_with_prices
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices
+
+# The programme begins with few pairs if there are more links per element, or if that of all pairs has more entries.
+CROWDED, MANY = 8, 400_000
+TOLERANCE = 1e-9  # a pair that may save less than this is left out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,13 +22,6 @@ class LinkGraph:
     source: Indices  # (links,)
     target: Indices  # (links,)
     weight: Floats  # (links,), above 0
-
-    @classmethod
-    def of(cls, size: int, source: Indices, target: Indices, weight: Floats) -> "LinkGraph":
-        """Make a graph from links in any order. Links of weight 0 are left out."""
-        order = np.lexsort((target, source))
-        order = order[weight[order] > 0]
-        return cls(size, source[order], target[order], weight[order])
 
     def onward(self) -> tuple[Sparse, Indices]:
         """Return the targets of each element with the weights of their links, and the link of each entry."""
@@ -72,14 +69,17 @@ def _entries(
     x: tuple[Sparse, Indices], y: tuple[Sparse, Indices], first: Indices, second: Indices, width: int
 ) -> Entries:
     pairs = np.arange(len(first))
-    own, other = _at(x[0], first), _at(y[0], second)
-    of_x, of_y = np.repeat(pairs, own[1]), np.repeat(pairs, other[1])
+    (x_matrix, x_link), (y_matrix, y_link) = x, y
+    (x_at, x_counts), (y_at, y_counts) = _at(x_matrix, first), _at(y_matrix, second)
+    x_pair, y_pair = np.repeat(pairs, x_counts), np.repeat(pairs, y_counts)
+    x_place = x_matrix.column[x_at] * width + second[x_pair]
+    y_place = first[y_pair] * width + y_matrix.column[y_at]
     return Entries(
-        np.concatenate([x[0].column[own[0]] * width + second[of_x], first[of_y] * width + y[0].column[other[0]]]),
-        np.concatenate([of_x, of_y]),
-        np.concatenate([x[0].value[own[0]], y[0].value[other[0]]]),
-        np.concatenate([x[1][own[0]], y[1][other[0]]]),
-        len(of_x),
+        np.concatenate([x_place, y_place]),
+        np.concatenate([x_pair, y_pair]),
+        np.concatenate([x_matrix.value[x_at], y_matrix.value[y_at]]),
+        np.concatenate([x_link[x_at], y_link[y_at]]),
+        len(x_pair),
     )
 
 
@@ -124,12 +124,8 @@ def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: 
             whole = sums[k][at[side]]
             share = np.divide(amount[side], whole, out=np.zeros(len(whole)), where=whole > 0)
             for total, part in ((totals[k], excess - half), (totals[k + 2], half)):
-                _add(total, entries.link[side], 0.5 * share * part[at[side]])
+                total += np.bincount(entries.link[side], 0.5 * share * part[at[side]], minlength=len(total))
     return Broken(*totals)
-
-
-def _add(total: Floats, at: Indices, amount: Floats) -> None:
-    total += np.bincount(at, amount, minlength=len(total))
 
 
 def two_sided(entries: Entries, places: int) -> tuple[Flags, Flags, Flags]:
@@ -138,11 +134,6 @@ def two_sided(entries: Entries, places: int) -> tuple[Flags, Flags, Flags]:
     signed[0, entries.place[: entries.added]] = True
     signed[1, entries.place[entries.added :]] = True
     return signed[0], signed[1], signed[0] & signed[1]
-
-
-# The programme begins with few pairs if there are more links per element, or if that of all pairs has more entries.
-CROWDED, MANY = 8, 400_000
-TOLERANCE = 1e-9  # a pair that may save less than this is left out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,18 +166,18 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     else:
         chosen = same = _useful(problem)
     while True:
-        assignment, price = _solve(problem, chosen, link_cost, binary=False)
+        best, price = _solve(problem, chosen, link_cost, binary=False)
         more = same & ~chosen & (price < -TOLERANCE)
         if not more.any():
             break
         chosen = chosen | more
-    linear = assignment.total
-    if binary and not _is_whole(assignment.weight):
-        assignment, _ = _solve(problem, chosen, link_cost, binary=True)
-        more = same & ~chosen & (price <= linear - assignment.total + TOLERANCE)
+    linear = best.total
+    if binary and not (best.weight == 1.0).all():
+        best, _ = _solve(problem, chosen, link_cost, binary=True)
+        more = same & ~chosen & (price <= linear - best.total + TOLERANCE)
         if more.any():
-            assignment, _ = _solve(problem, chosen | more, link_cost, binary=True)
-    return LinkedAssignment(assignment.first, assignment.second, assignment.weight, assignment.total, linear)
+            best, _ = _solve(problem, chosen | more, link_cost, binary=True)
+    return replace(best, linear=linear)
 
 
 def _is_large(x: LinkGraph, y: LinkGraph) -> bool:
@@ -213,10 +204,6 @@ def _useful(problem: Linked) -> Flags:
         chosen[first[useless], second[useless]] = False
 
 
-def _is_whole(weight: Floats) -> bool:
-    return bool((weight == 1.0).all())
-
-
 def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) -> tuple[LinkedAssignment, Floats]:
     """Solve the problem for some pairs. Also returns the price of every pair: the least it costs to assign it."""
     x, y = problem.x, problem.y
@@ -236,10 +223,10 @@ def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) ->
         Problem(gain, rows, np.ones(len(rows)), stacked, np.full(len(stacked), half)), binary=binary
     )
     value = solution.value
-    used = value > 0
+    taken = value > 0
     total = float(gain @ value - half * np.abs(stacked.times(value)).sum())
-    assignment = LinkedAssignment(first[used], second[used], value[used], total, total)
-    return assignment, np.empty(0) if binary else _prices(problem, solution, sides, half, rows)
+    best = LinkedAssignment(first[taken], second[taken], value[taken], total, total)
+    return best, np.empty(0) if binary else _prices(problem, solution, sides, half)
 
 
 def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:
@@ -259,9 +246,7 @@ def _once(first: Indices, second: Indices, m: int, n: int) -> Sparse:
     return Sparse.of(row, np.tile(pairs, 2), np.ones(2 * len(pairs)), m + n)
 
 
-def _prices(
-    problem: Linked, solution: Solution, sides: list[tuple[Flags, Flags, Flags]], half: float, rows: Sparse
-) -> Floats:
+def _prices(problem: Linked, solution: Solution, sides: list[tuple[Flags, Flags, Flags]], half: float) -> Floats:
     """Return the reduced cost of every pair, for a feasible dual solution of the whole problem.
 
     An entry that no chosen pair changes has the price 0, which is feasible. An entry that only one side changes has

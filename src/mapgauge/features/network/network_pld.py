@@ -242,36 +242,6 @@ class NetworkPldResult(PooledPld[NetworkParts]):
         return self.merge / self.matched_points if self.matched_points > 0 else None
 
 
-def result_of(
-    row: Floats, overlaps: Overlaps, sides: tuple[NetworkSide, NetworkSide], settings: tuple[float, float]
-) -> NetworkPldResult:
-    """Return the result of one frame.
-
-    Args:
-        row: The numbers of ``network_frame.COLUMNS``.
-        overlaps: Which lines are assigned to which.
-        sides: Both sides.
-        settings: The cutoff and the break cost.
-    """
-    numbers = row.tolist()
-    columns = sides[0].index[overlaps.first], sides[1].index[overlaps.second], overlaps.points
-    pairs = sorted(Overlap._make(pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
-    return NetworkPldResult(
-        parts=NetworkParts._make(numbers[: len(PARTS)]),
-        mass=numbers[MASS],
-        cutoff=settings[0],
-        break_cost=settings[1],
-        break_count=round(numbers[COUNTS][0]),
-        false_join_count=round(numbers[COUNTS][1]),
-        split=numbers[ENTROPIES][0],
-        merge=numbers[ENTROPIES][1],
-        matched_points=numbers[MATCHED],
-        unproven_count=round(numbers[UNPROVEN]),
-        assignment=np.array([pair[:2] for pair in pairs], np.int64).reshape(-1, 2),
-        overlaps=tuple(pairs),
-    )
-
-
 def network_pld(
     predictions: PolylinesLike,
     truth: PolylinesLike,
@@ -330,7 +300,23 @@ def network_pld(
         side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
     )
     row, overlaps = solve_network(x, y, cut, cost, directed=way, binary=binary)
-    return result_of(row, overlaps, (x, y), (cut, cost))
+    numbers = row.tolist()
+    columns = x.index[overlaps.first], y.index[overlaps.second], overlaps.points
+    pairs = sorted(Overlap._make(pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
+    return NetworkPldResult(
+        parts=NetworkParts._make(numbers[: len(PARTS)]),
+        mass=numbers[MASS],
+        cutoff=cut,
+        break_cost=cost,
+        break_count=round(numbers[COUNTS][0]),
+        false_join_count=round(numbers[COUNTS][1]),
+        split=numbers[ENTROPIES][0],
+        merge=numbers[ENTROPIES][1],
+        matched_points=numbers[MATCHED],
+        unproven_count=round(numbers[UNPROVEN]),
+        assignment=np.array([pair[:2] for pair in pairs], np.int64).reshape(-1, 2),
+        overlaps=tuple(pairs),
+    )
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:

@@ -310,7 +310,7 @@ def consistency(
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
     scene_of = drives.frames.scenes or ()
-    measured = Transitions(
+    columns = Transitions(
         lag,
         tuple(scene_of[i] for i in later.tolist()),
         tuple(frames.tokens[i] for i in earlier.tolist()),
@@ -318,13 +318,13 @@ def consistency(
         area,
         sums,
     )
-    estimates = {each: estimates_of(measured, each, frames.classes, samples, float(level), seed) for each in wanted}
+    estimates = {each: estimates_of(columns, each, frames.classes, samples, float(level), seed) for each in wanted}
+    still = np.tile(np.eye(4), (len(frames), 1, 1))  # the poses of a vehicle that does not move
     findings = (
         *frames.findings,
         *drives.findings,
-        *_findings(frames, bounds, wanted, lag, apart),
-        *_few(len(drives.scenes)),
-        *_misfits(partial(work, poses=_still(frames)), drives.poses, earlier, later, measured),
+        *_findings(frames, bounds, wanted, lag, apart, len(drives.scenes)),
+        *_misfits(partial(work, poses=still), drives.poses, earlier, later, columns),
     )
     return Consistency(
         name=frames.name,
@@ -334,7 +334,7 @@ def consistency(
         margin=float(margin),
         cutoff=settings.cutoffs[0],
         spacing=float(spacing),
-        transitions=measured,
+        transitions=columns,
         estimates=estimates,
         scenes=len(drives.scenes),
         samples=samples,
@@ -366,15 +366,16 @@ def _transitions(
     drives: Drives, lags: Sequence[int], box: Bounds
 ) -> tuple[tuple[Indices, Indices, Indices, Floats], int]:
     """Return the lag, both frames and the common area of all transitions, and the number of those that share none."""
-    pairs = [(lag, a, b) for lag in lags for own in drives.scenes.values() for a, b in _pairs(own, lag)]
+    pairs = [
+        (lag, earlier, later)
+        for lag in lags
+        for frames in drives.scenes.values()
+        for earlier, later in zip(frames[:-lag].tolist(), frames[lag:].tolist(), strict=True)
+    ]
     lag, earlier, later = np.array(pairs, np.int64).reshape(-1, 3).T
     area = common_areas(motions_between(drives.poses, earlier, later), box)
-    overlaps = area > 0
-    return (lag[overlaps], earlier[overlaps], later[overlaps], area[overlaps]), int(np.count_nonzero(~overlaps))
-
-
-def _pairs(frames: Indices, lag: int) -> Iterator[tuple[int, int]]:
-    yield from zip(frames[:-lag].tolist(), frames[lag:].tolist(), strict=True)
+    shared = area > 0
+    return (lag[shared], earlier[shared], later[shared], area[shared]), int(np.count_nonzero(~shared))
 
 
 def _score(
@@ -390,7 +391,9 @@ def _score(
     return sums.reshape(len(later), len(frames.classes), len(Parts._fields) + 1)
 
 
-def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int) -> Iterator[Finding]:
+def _findings(
+    frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int, scenes: int
+) -> Iterator[Finding]:
     """Yield what limits the comparison."""
     empty = [str(each) for each in lags if not (lag == each).any()]
     if empty:
@@ -400,32 +403,22 @@ def _findings(frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indic
         text = f"{apart} transitions have no common region, because the vehicle left it. They are not compared"
         yield Finding("note", "transitions-apart", text, apart)
     extent = extent_of(frames)
-    if extent is None or extent.instances < _ENOUGH:
-        return
-    low, high = np.array(bounds[:2]), np.array(bounds[2:])
-    size = high - low
-    text = f"the region is {size[0]:g} x {size[1]:g} m and the output measures {extent} m"
-    if (extent.size < _FITS * size).any():
-        remedy = Remedy(
-            "Pass region= with the region of the method, as length and width: forward first, then sideways",
-            "Pass --region with the region of the method, as LENGTHxWIDTH",
-        )
-        text += ": lines end inside the region, at another place in every frame, and this counts as flicker"
-        yield Finding("warning", "region-not-filled", text, extent.instances, remedy=remedy)
-    elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
-        text += ": what lies outside is not compared"
-        yield Finding("note", "region-exceeded", text, extent.instances)
-
-
-def _few(scenes: int) -> Iterator[Finding]:
-    """Find too few scenes for the intervals, which are drawn from them."""
-    if few := too_few(scenes, "scene"):
+    if extent is not None and extent.instances >= _ENOUGH:
+        low, high = np.array(bounds[:2]), np.array(bounds[2:])
+        size = high - low
+        text = f"the region is {size[0]:g} x {size[1]:g} m and the output measures {extent} m"
+        if (extent.size < _FITS * size).any():
+            remedy = Remedy(
+                "Pass region= with the region of the method, as length and width: forward first, then sideways",
+                "Pass --region with the region of the method, as LENGTHxWIDTH",
+            )
+            text += ": lines end inside the region, at another place in every frame, and this counts as flicker"
+            yield Finding("warning", "region-not-filled", text, extent.instances, remedy=remedy)
+        elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
+            text += ": what lies outside is not compared"
+            yield Finding("note", "region-exceeded", text, extent.instances)
+    if few := too_few(scenes, "scene"):  # intervals are drawn from scenes
         yield Finding("warning", "scenes-few", few, scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
-
-
-def _still(frames: MapFrames) -> Floats:
-    """Return the poses of a vehicle that stands still."""
-    return np.tile(np.eye(4), (len(frames), 1, 1))
 
 
 def _misfits(

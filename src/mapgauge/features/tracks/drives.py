@@ -17,7 +17,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import findings_of_times, frames_by_scene, in_time, scenes_from_tokens
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
-from mapgauge.typing import Bounds, Flags, Floats, Forward, Indices, Points
+from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 
 _EXAMPLES = 3
 
@@ -47,8 +47,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     _check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        frames, findings_of_poses = _with_poses(frames, loaded(poses), name)
-        findings += findings_of_poses
+        frames, findings = _with_poses(frames, loaded(poses), name)
     if frames.poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
@@ -58,14 +57,9 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     motions = _rigid(frames, name)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
-    findings += findings_of_times(name, frames)
-    return Drives(frames, motions, _in_time(frames), tuple(findings))
-
-
-def _in_time(frames: MapFrames) -> dict[str, Indices]:
-    """Return the frames of each scene in the order of time. Scenes are sorted by name."""
     place = np.argsort(in_time(frames))
-    return {scene: own[np.argsort(place[own])] for scene, own in sorted(frames_by_scene(frames).items())}
+    ordered = {scene: own[np.argsort(place[own])] for scene, own in sorted(frames_by_scene(frames).items())}
+    return Drives(frames, motions, ordered, (*findings, *findings_of_times(name, frames)))
 
 
 def _check_tokens(frames: MapFrames, name: str) -> None:
@@ -173,10 +167,9 @@ def common_parts(
     The region of a pair is the box of the later frame, cut by the moved box of the earlier frame. Each side is cropped
     by both boxes, each box in its own frame.
     """
-    motions = motions_between(poses, earlier, later)
-    back = inverse_of(motions)
-    before = frames.at(earlier.tolist()).crop(box).transform(motions).crop(box)
-    now = frames.at(later.tolist()).crop(box).transform(back).crop(box).transform(motions)
+    forth = motions_between(poses, earlier, later)
+    before = frames.at(earlier.tolist()).crop(box).transform(forth).crop(box)
+    now = frames.at(later.tolist()).crop(box).transform(inverse_of(forth)).crop(box).transform(forth)
     return before, now
 
 
@@ -225,8 +218,11 @@ def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     first, last = polylines.offsets[rows], polylines.offsets[rows + 1] - 1
     gap = polylines.coords[last] - polylines.coords[first]
     closed = (counts[rows] > 3) & (np.sqrt(np.square(gap).sum(axis=1)) <= CLOSED_TOLERANCE)
+    falls = ~closed & ((gap[:, :2] * along).sum(axis=1) < 0)
+    sizes = (last - first)[falls] + 1
+    reversed_ = ranges(first[falls], sizes)
     order = np.arange(len(polylines.coords))
-    _reverse(order, first[~closed], last[~closed], (gap[~closed, :2] * along).sum(axis=1) < 0)
+    order[reversed_] = np.repeat((first + last)[falls], sizes) - reversed_
     coords = polylines.coords.copy()
     for a, b in zip(first[closed].tolist(), last[closed].tolist(), strict=True):
         ring = coords[a : b + 1]
@@ -237,11 +233,3 @@ def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
         start = int(np.argmin((body[:, :2] * along).sum(axis=1)))
         coords[a : b + 1] = np.concatenate([body[start:], body[:start], body[start : start + 1]])
     return Polylines.unchecked(np.ascontiguousarray(coords[order]), polylines.offsets)
-
-
-def _reverse(order: Indices, first: Indices, last: Indices, which: Flags) -> None:
-    """Reverse the given spans of an order of points."""
-    first, last = first[which], last[which]
-    sizes = last - first + 1
-    forwards = ranges(first, sizes)
-    order[forwards] = np.repeat(first + last, sizes) - forwards

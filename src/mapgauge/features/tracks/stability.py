@@ -52,16 +52,16 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     earlier = earlier._replace(points=_moved(earlier, motions))
     low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
     axis = np.argmax(high[1] - low[1], axis=1)
-    own = np.arange(len(pairs)), axis
-    begin, end = np.maximum(low[0], low[1])[own], np.minimum(high[0], high[1])[own]
+    along = np.arange(len(pairs)), axis
+    begin, end = np.maximum(low[0], low[1])[along], np.minimum(high[0], high[1])[along]
     at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
     heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
     # Nowhere if ``begin >= end``: a place that both lines have lies between them.
-    compared: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
-    numbers, count = np.zeros((2, len(pairs))), compared.sum(axis=1)
+    common: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
+    numbers, count = np.zeros((2, len(pairs))), common.sum(axis=1)
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
-        some = compared[rows]
+        some = common[rows]
         x, (y0, y1) = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
         numbers[0, rows] = np.abs(y1 - y0).mean(axis=1)
         if places > 2:
@@ -135,9 +135,10 @@ def _score(groups: Groups, protocol: Protocol, interval: int) -> Floats:
     region = None if protocol.region is None else check_region(protocol.region, groups.forward)
     anchor, pairs, motions = _pairs(groups, poses, interval)
     rows = _rows(groups, pairs, motions, region, protocol.settings["mas"].presence)
-    for a, first, end in zip(*_runs(anchor), strict=True):
+    begin = np.flatnonzero(np.diff(anchor, prepend=-1))
+    for a, block in zip(anchor[begin].tolist(), np.split(rows, begin[1:]), strict=False):
         # Each sum is rounded once, so the order of instances has no effect.
-        sums[a] = [math.fsum(column) for column in rows[first:end].T.tolist()]
+        sums[a] = [math.fsum(column) for column in block.T.tolist()]
     return sums
 
 
@@ -148,7 +149,7 @@ def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indic
         The anchor group ``(pairs,)``; the earlier and the later prediction ``(pairs, 2)``, -1 for a missing one; the
         motion from the earlier frame to the later one ``(pairs, 4, 4)``.
     """
-    partner = assigned(groups)
+    prediction = assigned(groups)
     names = [_tracks(groups, g) for g in range(len(groups.bounds))]
     anchor, pairs, motions = [], [], []
     for label in np.unique(groups.label).tolist():
@@ -161,25 +162,19 @@ def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indic
                     pairs += shared
                     motions += [np.linalg.inv(poses[b]) @ poses[a]] * len(shared)
     rows = np.array(pairs, np.int64).reshape(-1, 2)
-    return np.array(anchor, np.int64), partner[rows], np.array(motions).reshape(-1, 4, 4)
-
-
-def _runs(values: Indices) -> tuple[list[int], list[int], list[int]]:
-    """Return each run of equal values: the value, where it begins, and where it ends."""
-    begin = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if len(values) else values
-    return values[begin].tolist(), begin.tolist(), [*begin[1:].tolist(), len(values)][: len(begin)]
+    return np.array(anchor, np.int64), prediction[rows], np.array(motions).reshape(-1, 4, 4)
 
 
 def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None, threshold: float) -> Floats:
     """Return the numbers of ``_COLUMNS`` for each pair of an earlier and a later prediction."""
-    matched = pairs >= 0
-    sure = matched & (np.append(groups.confidence, 0.0)[pairs] >= threshold)
+    present = pairs >= 0
+    sure = present & (np.append(groups.confidence, 0.0)[pairs] >= threshold)
     presence = np.where(sure[:, 0] == sure[:, 1], 1.0, APPEARED)
     rows = np.zeros((len(pairs), len(_COLUMNS)))
-    once = matched.sum(axis=1) == 1
-    rows[once, 0] = rows[once, 1] = presence[once]
-    rows[once, 4] = 1.0
-    both = np.flatnonzero(matched.all(axis=1))
+    single = present.sum(axis=1) == 1
+    rows[single, 0] = rows[single, 1] = presence[single]
+    rows[single, 4] = 1.0
+    both = np.flatnonzero(present.all(axis=1))
     distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region)
     both, distance, turning = both[common], distance[common], turning[common]
     localisation = np.maximum(0.0, 1 - distance / BETA)
@@ -213,19 +208,18 @@ def assigned(groups: Groups) -> Indices:
         shape = true - first, end - true
         cost = distance[at : at + shape[0] * shape[1]].reshape(shape)
         at += cost.size
-        if not cost.size:
-            continue
-        rows, columns = kernels.assignment.cheapest_pairs(cost)
-        partner[true + columns] = first + rows
+        if cost.size:
+            rows, columns = kernels.assignment.cheapest_pairs(cost)
+            partner[true + columns] = first + rows
     return partner
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return the means over pairs; NaN without pairs."""
-    number = {"stability": 4, "presence": 4, "localisation": 5, "shape": 5}
-    keys = {"stability": "mas", "presence": "mas_presence", "localisation": "mas_localisation", "shape": "mas_shape"}
+    keys = ("mas", "mas_presence", "mas_localisation", "mas_shape")
     with np.errstate(divide="ignore", invalid="ignore"):
-        return {keys[name]: sums[..., k] / sums[..., number[name]] for k, name in enumerate(keys)}
+        means = sums[..., :4] / sums[..., [4, 4, 5, 5]]
+    return dict(zip(keys, np.moveaxis(means, -1, 0), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,96 +112,11 @@ class TrackPldResult(PooledPld[TrackParts]):
     def changes(self) -> tuple[Change, ...]:
         """When true tracks were lost, found again or taken over, in the order of time."""
         changes = [
-            Change(after.first, track.track, before.prediction, after.prediction)
-            for track in self.tracks
-            for before, after in pairwise(track.stretches)
+            Change(after.first, history.track, before.prediction, after.prediction)
+            for history in self.tracks
+            for before, after in pairwise(history.stretches)
         ]
         return tuple(sorted(changes, key=lambda change: (change.frame, change.truth)))
-
-
-def matches_by_frame(groups: Groups, assignment: SceneAssignment, frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
-    """Return the assigned pairs of each frame, sorted by the name of the true track."""
-    names = _names(groups)
-    lists: list[list[TrackMatch]] = [[] for _ in range(frames)]
-    for x, y, weight in zip(
-        assignment.prediction.tolist(), assignment.truth.tolist(), assignment.weight.tolist(), strict=True
-    ):
-        lists[int(assignment.frame[x])].append(TrackMatch(names[x], names[y], weight))
-    return tuple(tuple(sorted(matches, key=lambda match: (match.truth, match.prediction))) for matches in lists)
-
-
-def true_tracks(groups: Groups, assignment: SceneAssignment) -> tuple[TrueTrack, ...]:
-    """Return the history of each true track, sorted by name."""
-    names = _names(groups)
-    by_track: dict[int, list[tuple[int, int, int]]] = {}
-    for instance, partner in zip(*(column.tolist() for column in partners(groups, assignment)), strict=True):
-        by_track.setdefault(int(assignment.track[instance]), []).append(
-            (instance, partner, int(assignment.frame[instance]))
-        )
-    rows = []
-    for seen in by_track.values():
-        stretches: list[Stretch] = []
-        of: list[int] = []  # the number of the predicted track of each stretch
-        for _, partner, frame in seen:
-            number = -1 if partner < 0 else int(assignment.track[partner])
-            if of and of[-1] == number:
-                stretches[-1] = stretches[-1]._replace(last=frame)
-            else:
-                stretches.append(Stretch(None if partner < 0 else names[partner], frame, frame))
-                of.append(number)
-        matched = [number for number in of if number >= 0]
-        lost = sum(number < 0 for number in of[1:-1]) if len(of) > 2 else 0
-        rows.append(
-            TrueTrack(
-                names[seen[0][0]],
-                len(seen),
-                sum(partner >= 0 for _, partner, _ in seen),
-                sum(a != b for a, b in pairwise(matched)),
-                lost,
-                tuple(stretches),
-            )
-        )
-    return tuple(sorted(rows, key=lambda row: (row.track, row.stretches[0].first)))
-
-
-def result_of(
-    rows: Floats,
-    groups: Groups,
-    assignment: SceneAssignment,
-    cutoff: float,
-    switch_cost: float,
-    index: Indices,
-    findings: tuple[Finding, ...],
-) -> TrackPldResult:
-    """Return the result of one scene and class.
-
-    Args:
-        rows: The summed columns of ``track_scene.COLUMNS``.
-        groups: The frames of the scene.
-        assignment: The assignment.
-        cutoff: Metres.
-        switch_cost: The cost of a switch.
-        index: The index of each instance of the groups in its side of the input.
-        findings: What was noticed about the data.
-    """
-    numbers = rows.tolist()
-    return TrackPldResult(
-        parts=TrackParts._make(numbers[:6]),
-        mass=numbers[6],
-        pld_parts=Parts._make(numbers[7:12]),
-        cutoff=cutoff,
-        switch_cost=switch_cost,
-        switch_count=round(numbers[12]),
-        fragmentations=round(numbers[13]),
-        assignment=np.stack([index[assignment.prediction], index[assignment.truth]], axis=1),
-        matches=matches_by_frame(groups, assignment, len(groups.bounds)),
-        tracks=true_tracks(groups, assignment),
-        findings=findings,
-    )
-
-
-def _names(groups: Groups) -> list[str]:
-    return [] if groups.track is None else [str(name) for name in groups.track]
 
 
 def track_pld(
@@ -263,10 +178,62 @@ def track_pld(
     x_index, y_index = (_rows_of(side, [y.tokens[k] for k in order]) for side in given)
     protocol = Protocol("", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
     groups = group(x.at(order), y.at(order), protocol)
-    rows, assignment = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
-    sums = np.array([math.fsum(column) for column in rows.T.tolist()])
+    rows, solved = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
+    sums = [math.fsum(column) for column in rows.T.tolist()]
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    return result_of(sums, groups, assignment, cut, cost, index, tuple(findings))
+    names = [] if groups.track is None else [str(name) for name in groups.track]
+    switches, fragmentations = sums[COUNTS]
+    return TrackPldResult(
+        parts=TrackParts._make(sums[: len(PARTS)]),
+        mass=sums[MASS],
+        pld_parts=Parts._make(sums[PLD]),
+        cutoff=cut,
+        switch_cost=cost,
+        switch_count=round(switches),
+        fragmentations=round(fragmentations),
+        assignment=np.stack([index[solved.prediction], index[solved.truth]], axis=1),
+        matches=_matches_by_frame(solved, names, len(groups.bounds)),
+        tracks=_true_tracks(groups, solved, names),
+        findings=tuple(findings),
+    )
+
+
+def _matches_by_frame(solved: SceneAssignment, names: Sequence[str], frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
+    """Return the assigned pairs of each frame, sorted by the name of the true track."""
+    lists: list[list[TrackMatch]] = [[] for _ in range(frames)]
+    for x, y, weight in zip(solved.prediction.tolist(), solved.truth.tolist(), solved.weight.tolist(), strict=True):
+        lists[int(solved.frame[x])].append(TrackMatch(names[x], names[y], weight))
+    return tuple(tuple(sorted(matches, key=lambda match: (match.truth, match.prediction))) for matches in lists)
+
+
+def _true_tracks(groups: Groups, solved: SceneAssignment, names: Sequence[str]) -> tuple[TrueTrack, ...]:
+    """Return the history of each true track, sorted by name."""
+    by_track: dict[int, list[tuple[int, int, int]]] = {}
+    for instance, partner in zip(*(column.tolist() for column in partners(groups, solved)), strict=True):
+        by_track.setdefault(int(solved.track[instance]), []).append((instance, partner, int(solved.frame[instance])))
+    rows = []
+    for seen in by_track.values():
+        stretches: list[Stretch] = []
+        of: list[int] = []  # the number of the predicted track of each stretch
+        for _, partner, frame in seen:
+            number = -1 if partner < 0 else int(solved.track[partner])
+            if of and of[-1] == number:
+                stretches[-1] = stretches[-1]._replace(last=frame)
+            else:
+                stretches.append(Stretch(None if partner < 0 else names[partner], frame, frame))
+                of.append(number)
+        matched = [number for number in of if number >= 0]
+        rows.append(
+            TrueTrack(
+                names[seen[0][0]],
+                len(seen),
+                sum(partner >= 0 for _, partner, _ in seen),
+                sum(a != b for a, b in pairwise(matched)),
+                sum(number < 0 for number in of[1:-1]),
+                tuple(stretches),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (row.track, row.stretches[0].first)))
 
 
 def _rows_of(frames: MapFrames, tokens: Sequence[str]) -> Indices:
@@ -296,11 +263,11 @@ def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
             ),
         )
     counts = {name: x.counts[name] + y.counts[name] for name in y.classes}
-    with_instances = [name for name, count in counts.items() if count]
-    if len(with_instances) > 1:
+    classes = [name for name, count in counts.items() if count]
+    if len(classes) > 1:
         raise InvalidInput(
-            f"there are {len(with_instances)} classes ({', '.join(with_instances)}), expected one",
-            remedy=f'Select one on both sides: frames.select(["{with_instances[0]}"])',
+            f"there are {len(classes)} classes ({', '.join(classes)}), expected one",
+            remedy=f'Select one on both sides: frames.select(["{classes[0]}"])',
         )
 
 

@@ -153,16 +153,16 @@ def track(
     frames = drives.frames
     box = check_region(region, frames.forward)
     matcher = _by_pld(drives, cut, step) if method == "pld" else _by_raster(drives, box)
-    rank = _by_content(frames)
-
-    def work(scene: str) -> tuple[Indices, list[str]]:
-        return _track_scene(drives, scene, rank, matcher, most)
-
+    work = partial(_track_scene, drives, _by_content(frames), matcher, most)
     named = np.full(len(frames.polylines), "", object)
     for rows, names in in_threads(work, list(drives.scenes), workers, progress):
         named[rows] = names
-    findings = (*frames.findings, *drives.findings, *_replaced(frames))
-    tracked = replace(frames, track=named.astype(np.str_), findings=findings, history=None)
+    findings = [*frames.findings, *drives.findings]
+    if frames.track is not None:
+        count = int(np.count_nonzero(frames.track != ""))
+        text = f"{count} instances had ids already. They were replaced"
+        findings.append(Finding("note", "tracks-replaced", text, count))
+    tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
     # The order of the input, without frames that only the poses have.
     return _with_boxes(given, tracked.at([tracked.index[token] for token in given.tokens]))
 
@@ -175,13 +175,6 @@ def _with_boxes(given: MapFrames, tracked: MapFrames) -> MapFrames:
     names[~is_box(given)] = tracked.track
     same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
     return replace(given, track=names.astype(np.str_), history=None, **same)
-
-
-def _replaced(frames: MapFrames) -> list[Finding]:
-    if frames.track is None:
-        return []
-    count = int(np.count_nonzero(frames.track != ""))
-    return [Finding("note", "tracks-replaced", f"{count} instances had ids already. They were replaced", count)]
 
 
 def _by_content(frames: MapFrames) -> Indices:
@@ -197,7 +190,7 @@ def _by_content(frames: MapFrames) -> Indices:
 
 
 def _track_scene(
-    drives: Drives, scene: str, rank: Indices, matcher: Matcher, look_back: int
+    drives: Drives, rank: Indices, matcher: Matcher, look_back: int, scene: str
 ) -> tuple[Indices, list[str]]:
     """Return the instances of a scene that have ids, and the ids."""
     frames, order = drives.frames, drives.scenes[scene].tolist()
