@@ -11,7 +11,7 @@ import mapgauge as mg
 from mapgauge import plot
 from mapgauge.frames.links import FrameLink
 from mapgauge.report import write_report
-from mapgauge.views.figures.links import arrow_ends
+from mapgauge.views.figures.panel import arrow_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable

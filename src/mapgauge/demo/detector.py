@@ -102,14 +102,8 @@ def predict(
 ) -> MapFrames:
     """Return ``count`` predictions in each frame of a scene, the most confident first.
 
-    Args:
-        rng: Random numbers.
-        quality: Quality of the detector.
-        truth: The true instances of a scene.
-        element: For each true instance, its element of the map.
-        after: For each element, the element that continues it behind a junction, or -1.
-        hardness: For each element, how hard it is to detect.
-        count: Number of predictions in each frame.
+    ``element`` is the element of the map of each true instance. ``after`` and ``hardness`` are of each element: the one
+    that continues it behind a junction, or -1, and how hard it is to detect.
     """
     targets = _targets(truth, element, after, hardness)
     walk = _Walk(targets.polylines)

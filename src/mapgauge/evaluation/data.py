@@ -85,13 +85,7 @@ class Data:
         return by_class(x), by_class(y)
 
     def block(self, frames: slice, *, links: bool = False, known: Scores | None = None) -> Block:
-        """Return some consecutive frames in groups.
-
-        Args:
-            frames: The frames.
-            links: Whether the groups have links.
-            known: Scores of all frames. Their matches are used again, if they have them.
-        """
+        """Return some consecutive frames in groups. Matches in ``known``, scores of all frames, are used again."""
         key = frames.start, frames.stop, links
         if key in self._blocks:
             return self._blocks[key]
@@ -116,13 +110,8 @@ class Data:
     ) -> list[Outcome]:
         """Return the outcome of a function for all blocks of frames, in their order. There is at least one block.
 
-        Args:
-            work: A function of a block.
-            links: Whether the groups have links.
-            known: Scores of these frames. Their matches are used again, if they have them.
-            workers: Number of threads. If None, the number of processors.
-            progress: A function that is called with the number of finished frames and the number of all frames.
-            background: Functions that run at the same time; see ``in_threads``.
+        Matches in ``known``, scores of these frames, are used again. ``progress`` is called with the number of finished
+        frames and of all frames. Functions in the ``background`` run at the same time; see ``in_threads``.
         """
         truth = self.sides[1]
         frames = _divided(truth, whole_scenes=self.whole_scenes) or [slice(0, 0)]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures import ThreadPoolExecutor as Threads
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
@@ -120,22 +120,12 @@ def _of_client(client: Any) -> Pool:
     return Pool(client.get_executor(pure=False), lambda: max(1, sum(client.nthreads().values())))
 
 
-@contextmanager
-def _given(pool: Pool) -> Iterator[Pool]:
-    yield pool
-
-
 # Engines on this machine by name. Each function opens a given number of workers.
 ENGINES: Mapping[str, Callable[[int], Any]] = {"threads": _threads, "processes": _processes, "dask": _dask}
 
 
 def open_engine(engine: EngineLike, workers: int | None) -> Any:
-    """Return a context manager that opens a ``Pool``.
-
-    Args:
-        engine: A name of ``ENGINES``, the address of a Dask scheduler (``tcp://...``), a Dask client, or an executor.
-        workers: Number of workers of an engine on this machine.
-    """
+    """Return a context manager that opens a ``Pool``. ``workers`` is for an engine on this machine."""
     if isinstance(engine, str) and "://" in engine:
         return _scheduler(engine)
     if isinstance(engine, str):
@@ -146,10 +136,10 @@ def open_engine(engine: EngineLike, workers: int | None) -> Any:
             )
         return ENGINES[engine](workers or os.cpu_count() or 1)
     if hasattr(engine, "get_executor"):
-        return _given(_of_client(engine))
+        return nullcontext(_of_client(engine))
     if isinstance(engine, Executor):
         width = workers or getattr(engine, "_max_workers", None) or os.cpu_count() or 1
-        return _given(Pool(engine, lambda: width))
+        return nullcontext(Pool(engine, lambda: width))
     raise InvalidInput(
         f"engine must be {', '.join(map(repr, ENGINES))}, the address of a Dask scheduler, a Dask client or an "
         f"executor, got {engine!r}"

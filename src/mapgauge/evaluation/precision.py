@@ -40,14 +40,9 @@ def precisions(
 ) -> dict[str, Floats]:
     """Return average precision by metric, ``(thresholds, classes)``.
 
-    Args:
-        records: A function that returns the predictions of a class in parts.
-        predicted: Number of predictions of each class.
-        true: Number of true instances of each class.
-        protocol: Thresholds and interpolation.
-        metrics: Names of the average precisions. They are the columns of the hits.
-        folder: A folder for temporary files.
-        limit: Largest number of predictions in memory.
+    ``records`` returns the predictions of a class in parts, with a column of hits for each metric. ``predicted`` and
+    ``true`` are the numbers of instances of each class. At most ``limit`` predictions are in memory; more are sorted in
+    temporary files in the folder.
     """
     bits, how = bits_of(protocol, metrics), interpolations(protocol, metrics)
     if not bits:

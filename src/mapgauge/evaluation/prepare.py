@@ -34,9 +34,7 @@ def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | Non
 def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
     """Return the bounds of rings around the ego vehicle after checking them.
 
-    Args:
-        ranges: Bounds in metres, rising.
-        metrics: The metrics to compute. At least one must have values in rings. If None, this is not checked.
+    At least one of the metrics, if they are given, must have values in rings.
     """
     try:
         rings = tuple(float(value) for value in ranges)
@@ -153,14 +151,7 @@ def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tup
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:
-    """Refuse to crop sides that are known to have different axes: no region is right for both.
-
-    Args:
-        predictions: The axis of the predictions that points forward.
-        truth: That of the truth.
-        protocol: The settings.
-        names: Names of both sides in the message.
-    """
+    """Refuse to crop sides whose forward axes are known to differ: no region is right for both."""
     if protocol.crop and protocol.region is not None and None not in (predictions, truth) and predictions != truth:
         degrees = -90 if predictions == "y" else 90
         raise InvalidInput(

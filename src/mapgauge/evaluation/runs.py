@@ -139,12 +139,7 @@ def evaluate_runs(
 ) -> list[Results]:
     """Evaluate all methods by all protocols, and save the results of runs that have a file for them.
 
-    Args:
-        plan: All runs.
-        sides: The data.
-        watch: What is told meanwhile.
-        geometry: Whether files of results have the geometry.
-        keep: Whether all results keep their geometry, for a report. Otherwise only the last do.
+    With ``keep``, all results keep their geometry, for a report. Otherwise only the last do.
     """
     told, done, runs = set[Finding](), list[Results](), plan.runs()
     evaluated = (
@@ -219,15 +214,7 @@ def _streamed(plan: Plan, runs: Sequence[Run], sides: Streamed, watch: Watch) ->
 def write_reports(
     plan: Plan, results: Sequence[Results], pages: Sequence[Path | None], watch: Watch, **settings: Any
 ) -> None:
-    """Write a report of all methods for each protocol.
-
-    Args:
-        plan: All runs.
-        results: Those of each run.
-        pages: The page of each protocol.
-        watch: What is told meanwhile.
-        settings: Further arguments of ``write_report``.
-    """
+    """Write a report of all methods for each protocol that has a page. ``settings`` are for ``write_report``."""
     for k, page in enumerate(pages):
         if page is not None:
             with watch.attempt():

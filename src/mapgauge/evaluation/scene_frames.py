@@ -46,13 +46,7 @@ class SceneFrames:
 
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames, metrics: tuple[str, ...]) -> "SceneFrames":
-        """Return the frames with the columns that metrics of scenes need. Refuse frames that lack one.
-
-        Args:
-            predictions: Aligned with the truth.
-            truth: The frames.
-            metrics: The metrics of scenes, by name.
-        """
+        """Return aligned frames with the columns that metrics of scenes need. Refuse frames that lack one."""
         for name in metrics:
             _check(name, predictions, truth)
         posed = any("poses" in METRICS[name].needs for name in metrics)
@@ -82,18 +76,10 @@ class SceneFrames:
         names: tuple[str, ...],
         hashes: NDArray[np.uint8],
     ) -> tuple[Scores, tuple[Finding, ...]]:
-        """Score whole scenes.
+        """Score whole scenes. Returns the rows of the frames in their order, and findings about tracks and times.
 
-        Args:
-            protocol: All settings.
-            metrics: The metrics of scenes, by name.
-            tokens: The tokens of the frames; "" for none.
-            names: The names of the frames in messages.
-            hashes: Content hashes of the frames. Of frames with the same time, the token decides, then the content, so
-                that the order in which frames arrived has no effect.
-
-        Returns:
-            The rows of the frames in their order, and findings about tracks and times.
+        Of frames with the same time, the token decides, then the content hash, so that the order in which frames
+        arrived has no effect. A frame without a token has the token "". Messages use ``names``.
         """
         scenes, times = self.truth.scenes, self.truth.timestamps
         assert scenes is not None
@@ -111,8 +97,8 @@ class SceneFrames:
         """Return the frames as bytes. The bytes of several parts can be concatenated."""
         stream = BytesIO()
         sides = (("x/", _columns(self.predictions)), ("y/", _columns(self.truth)))
-        found = {prefix + name: column for prefix, columns in sides for name, column in columns.items()}
-        np.savez(stream, allow_pickle=False, **found)
+        named = {prefix + name: column for prefix, columns in sides for name, column in columns.items()}
+        np.savez(stream, allow_pickle=False, **named)
         content = np.frombuffer(stream.getbuffer(), np.uint8)
         return np.concatenate([np.array([len(content)], "<i8").view(np.uint8), content])
 
@@ -123,8 +109,8 @@ class SceneFrames:
         while at < len(data):
             begin = at + _LENGTH
             at = begin + int(np.ascontiguousarray(data[at:begin]).view("<i8")[0])
-            with np.load(BytesIO(data[begin:at].tobytes()), allow_pickle=False) as found:
-                x, y = ({name[2:]: found[name] for name in found if name.startswith(side)} for side in ("x/", "y/"))
+            with np.load(BytesIO(data[begin:at].tobytes()), allow_pickle=False) as part:
+                x, y = ({name[2:]: part[name] for name in part if name.startswith(side)} for side in ("x/", "y/"))
             parts.append(cls(_frames(x, classes), _frames(y, classes)))
         return cls.concatenate(parts) if parts else None
 

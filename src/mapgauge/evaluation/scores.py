@@ -146,15 +146,7 @@ class Scores:
         return cls(*columns, None if matches is None else Matches(matches.astype(np.int64), None))
 
     def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
-        """Raise ``ValueError`` for inconsistent columns, which a damaged file may have.
-
-        Args:
-            frames: Expected number of frames.
-            classes: Expected number of classes.
-            protocol: All settings.
-            metrics: Names of the computed metrics.
-            rings: Expected number of rings.
-        """
+        """Raise ``ValueError`` for inconsistent columns, which a damaged file may have."""
         shape = (frames, classes)
         records = int(self.predicted.sum()) if self.predicted.dtype == np.int64 else -1
         expected: list[tuple[Any, tuple[int, ...], type]] = [

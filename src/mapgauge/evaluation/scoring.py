@@ -27,14 +27,9 @@ def score(
     rings: tuple[float, ...],
     matches: Matches | None = None,
 ) -> Scores:
-    """Score a block of frames by some metrics.
+    """Score a block of frames by some metrics. For metrics of level "scene", it must have all frames of each scene.
 
-    Args:
-        block: The frames. For metrics of level "scene", all frames of each scene must be among them.
-        protocol: All settings.
-        metrics: By name.
-        rings: Bounds of rings around the ego vehicle, rising.
-        matches: The matches of an earlier evaluation. If None, they are those of PLD.
+    ``matches`` are those of an earlier evaluation. If None, they are those of PLD.
     """
     groups, truth = block.groups, block.sides[1]
     shape = (len(truth), len(truth.classes))
@@ -116,16 +111,7 @@ def score_frames(
     """Score all frames of aligned sides.
 
     Kernels release the GIL, and threads share the data without copies. The result does not depend on the number of
-    threads.
-
-    Args:
-        data: The frames.
-        metrics: By name.
-        rings: Bounds of rings around the ego vehicle, rising.
-        known: Scores of the same frames by other metrics. Their matches are used again, if they have them.
-        workers: Number of threads. If None, the number of processors.
-        progress: A function that is called with the number of finished frames and the number of all frames.
-        background: Functions that run at the same time; see ``in_threads``.
+    threads. ``known``, ``progress`` and ``background`` are those of ``Data.in_blocks``.
     """
     order = None
     if has_scene_metrics(metrics):
@@ -170,14 +156,7 @@ _ROUNDING = 1e-9  # sums of another order may differ by this share
 
 
 def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: int | None) -> tuple[Finding, ...]:
-    """Return a finding if ties were decided by the order of the file.
-
-    Args:
-        data: The frames.
-        metrics: By name.
-        scores: Of these frames by these metrics.
-        workers: Number of threads. If None, the number of processors.
-    """
+    """Return a finding if ties were decided by the order of the file."""
     protocol = data.protocol
     if protocol.ties == "content" or not metrics:
         return ()

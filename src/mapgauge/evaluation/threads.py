@@ -58,15 +58,10 @@ def in_threads(
     progress: Progress | None = None,
     background: Sequence[Callable[[], None]] = (),
 ) -> list[Outcome]:
-    """Return the outcome of each task, in the order of the tasks.
+    """Return the outcome of each task, in the order of the tasks. No task may depend on another.
 
-    Args:
-        work: A function of one task. No task may depend on another.
-        tasks: The tasks.
-        workers: Number of threads. If None, the number of processors.
-        progress: A function that is called with the number of finished tasks and the number of all tasks.
-        background: Functions that run before the tasks, or at the same time. If several fail, the first of them counts,
-            and they come before the tasks.
+    ``progress`` gets the number of finished tasks and of all tasks. Functions in the ``background`` run before
+    the tasks, or at the same time. If several fail, the first of them counts, and they come before the tasks.
     """
     threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
 

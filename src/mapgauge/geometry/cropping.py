@@ -13,11 +13,9 @@ Region: TypeAlias = tuple[float, float] | Bounds
 
 
 def check_region(region: object, forward: Forward | None = None) -> Bounds:
-    """Return a region as ``(x_min, y_min, x_max, y_max)``.
+    """Return four bounds, or ``(length, width)`` around the ego, as ``(x_min, y_min, x_max, y_max)``.
 
-    Args:
-        region: Four bounds, which are returned as they are, or ``(length, width)`` with the ego at its centre.
-        forward: The axis that points forward, along which the length lies. If None, it is taken to be x.
+    The length lies along ``forward``, by default x.
 
     >>> check_region((60, 30), "y")
     (-15.0, -30.0, 15.0, 30.0)
@@ -42,15 +40,8 @@ def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = N
     The edge belongs to the region. A polyline that leaves the region and comes back gives several pieces, even if it
     leaves and comes back at the same point. A polyline that only touches the edge in a point gives none. If a polygon
     (a polyline that repeats its first point as its last) is cut, the pieces before and after that point are joined.
-    Height is interpolated.
-
-    Args:
-        polylines: The polylines.
-        region: The region.
-        whole: Which polylines stay as they are. None means none.
-
-    Returns:
-        The pieces inside the region, and for each piece the index of its polyline.
+    Height is interpolated. Polylines that are ``whole`` stay as they are. Returns the pieces inside the region, and for
+    each piece the index of its polyline.
     """
     bounds = check_region(region)
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
@@ -116,13 +107,8 @@ def _join_at_start(
 ) -> tuple[Polylines, Indices]:
     """Join the first and the last piece of a polygon if they meet at its first point.
 
-    Args:
-        polylines: The polylines that were cut.
-        points: The points of all pieces.
-        number: The piece of each point.
-        line: The polyline of each piece.
-        whole_start: Whether each piece begins where its polyline begins.
-        whole_end: Whether each piece ends where its polyline ends.
+    ``number`` is the piece of each point, and ``line`` the polyline of each piece. The flags say whether a piece begins
+    and ends where its polyline does.
     """
     begins = np.searchsorted(number, np.arange(len(line) + 1))
     lead = np.flatnonzero(np.diff(line, prepend=-1))  # the first piece of each line

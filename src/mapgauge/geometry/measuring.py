@@ -54,13 +54,7 @@ def _surveyed(polylines: Polylines) -> Survey:
 
 
 def boxes_of(points: Floats, starts: Indices, axis: int = 0) -> tuple[Floats, Floats]:
-    """Return the lowest and the highest coordinates of runs of points. No run may be empty.
-
-    Args:
-        points: ``(points, dimension)``, or ``(dimension, points)`` if ``axis`` is 1.
-        starts: Where each run begins. It ends where the next one begins.
-        axis: The axis of the points.
-    """
+    """Return the lowest and the highest coordinates of runs of points, given their starts. No run may be empty."""
     return np.minimum.reduceat(points, starts, axis=axis), np.maximum.reduceat(points, starts, axis=axis)
 
 

@@ -81,13 +81,7 @@ def turns_between(first: Forward | None, second: Forward | None) -> int | None:
 
 
 def move_polylines(polylines: Polylines, motions: NDArray[np.float64], owner: NDArray[np.int64]) -> Polylines:
-    """Move polylines by rigid motions.
-
-    Args:
-        polylines: The polylines, of two or three coordinates.
-        motions: ``(1, 4, 4)``, one for all, or ``(n, 4, 4)``.
-        owner: ``(polylines,)``: the motion of each polyline, if there are several.
-    """
+    """Move polylines by rigid motions: one for all, or several, of which ``owner`` has the index for each polyline."""
     d = polylines.dimension
     chosen = owner if len(motions) > 1 else np.zeros_like(owner)
     which = np.repeat(chosen, np.diff(polylines.offsets))
@@ -109,12 +103,9 @@ def rotations(quaternions: Points) -> NDArray[np.float64]:
 
 
 def motions(quaternions: Points, translations: Points, where: str) -> NDArray[np.float64]:
-    """Return rigid motions as ``(n, 4, 4)`` matrices.
+    """Return rigid motions as ``(n, 4, 4)`` matrices from unit quaternions ``w, x, y, z`` and translations.
 
-    Args:
-        quaternions: ``(n, 4)`` unit quaternions ``w, x, y, z``.
-        translations: ``(n, 3)``, metres.
-        where: Their name in an error message, which appends the index of the first invalid one.
+    An error names them by ``where`` and the index of the first invalid one.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         length = np.linalg.norm(quaternions, axis=1)
@@ -135,12 +126,8 @@ def motions(quaternions: Points, translations: Points, where: str) -> NDArray[np
 def level(pose: NDArray[np.float64], quarter_turns: int = 0) -> NDArray[np.float64]:
     """Return a pose without roll and pitch: its position, and the direction of its x axis seen from above.
 
-    Maps of roads are flat. Tilting them with the vehicle would shorten them.
-
-    Args:
-        pose: ``(4, 4)``.
-        quarter_turns: Number of counter-clockwise quarter turns of the axes. One turn makes x the forward axis of a
-            LiDAR whose y axis points forward.
+    Maps of roads are flat. Tilting them with the vehicle would shorten them. Quarter turns are counter-clockwise. One
+    makes x the forward axis of a LiDAR whose y axis points forward.
     """
     c, s = pose[0, 0], pose[1, 0]
     norm = np.hypot(c, s)

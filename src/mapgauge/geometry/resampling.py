@@ -61,15 +61,10 @@ def resample_polylines(
     frames: NDArray[np.int64] | None = None,
     kept: Flags | None = None,
 ) -> Polylines:
-    """Resample many polylines at once; see ``resample``.
+    """Resample many polylines at once, as ``resample`` does, except those that are ``kept``.
 
-    Args:
-        polylines: The polylines.
-        spacing: As in ``resample``.
-        count: As in ``resample``.
-        locate: Returns the place of a polyline from its index. Error messages show it.
-        frames: The polylines of frame i are ``frames[i] .. frames[i + 1]``. If None, points per frame are not limited.
-        kept: The polylines that stay as they are. If None, there are none.
+    ``locate`` names a polyline in error messages, from its index. The polylines of frame i are
+    ``frames[i] .. frames[i + 1]``. If ``frames`` is None, points per frame are not limited.
     """
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
@@ -125,18 +120,11 @@ class Side(NamedTuple):
 def resample_sides(
     x: Side, y: Side, order: Indices, spacing: float | None, count: int | None, tolerance: float = 0.0
 ) -> tuple[Floats, Offsets, Flags]:
-    """Resample the polylines of two sides, in the layout of kernels.
+    """Resample the polylines of two sides, as ``resample`` does, in the layout of kernels.
 
-    Args:
-        x: The first side.
-        y: The second side.
-        order: The polylines of the result: indices of all polylines, first of one side, then of the other.
-        spacing: As in ``resample``.
-        count: As in ``resample``.
-        tolerance: How far apart the ends of a closed line may be; if negative, they must be equal.
-
-    Returns:
-        The points, ``(dimension, points)``, their offsets, and whether the ends of each polyline meet.
+    ``order`` has the polylines of the result: indices of all polylines, first of one side, then of the other. Returns
+    the points, ``(dimension, points)``, their offsets, and whether the ends of each polyline meet: whether they are at
+    most ``tolerance`` apart, or equal if it is negative.
     """
     lengths, kept = np.concatenate([x.lengths, y.lengths]), np.concatenate([x.kept, y.kept])
     step, number = _step_and_count(spacing, count)

@@ -213,11 +213,7 @@ class Accumulator:
         self._repeats += len(tokens) - len(new)
 
     def merge(self, other: "Accumulator") -> None:
-        """Add the frames of another accumulator with the same settings. The other accumulator does not change.
-
-        Args:
-            other: An accumulator of another process, machine or thread.
-        """
+        """Add the frames of another accumulator with the same settings. The other accumulator does not change."""
         if not isinstance(other, Accumulator):
             raise InvalidInput(f"cannot merge a {type(other).__name__}, expected an Accumulator")
         if other.settings != self.settings:

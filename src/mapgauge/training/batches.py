@@ -87,19 +87,16 @@ class BatchRows:
 def hashes_of(
     predictions: MapFrames, truth: MapFrames, tokens: Sequence[str], tracks: tuple[bool, bool]
 ) -> NDArray[np.uint8]:
-    """Return the content hashes of the frames of a batch.
+    """Return the content hashes of the frames of a batch, before they are aligned.
 
-    Args:
-        predictions: The predictions, before they are aligned. Frames of the truth may be missing.
-        truth: The truth.
-        tokens: The tokens of the frames of the truth, which may differ from those in ``truth``: "" for none.
-        tracks: Whether metrics use the tracks of the predictions and of the truth.
+    Predictions may lack frames of the truth. A frame without a token has the token "". ``tracks`` says whether metrics
+    use the tracks of each side.
     """
     at = [truth.index[token] for token in predictions.tokens]
     hashes = np.zeros((len(truth), 2, HASH_BYTES), np.uint8)
     for side, frames, places in ((0, predictions, at), (1, truth, range(len(truth)))):
-        found = b"".join(frame_hashes(frames, picked(tuple(tokens), places), tracks=tracks[side]))
-        hashes[list(places), side] = np.frombuffer(found, np.uint8).reshape(-1, HASH_BYTES)
+        joined = b"".join(frame_hashes(frames, picked(tuple(tokens), places), tracks=tracks[side]))
+        hashes[list(places), side] = np.frombuffer(joined, np.uint8).reshape(-1, HASH_BYTES)
     return hashes
 
 
@@ -133,14 +130,7 @@ class BatchFrames(NamedTuple):
 def checked_batch(
     given: Given, settings: ScoringSettings, numbers: tuple[str, ...] | None, degenerate: Degenerate
 ) -> BatchFrames:
-    """Return a batch after checking it.
-
-    Args:
-        given: The arguments of ``update``.
-        settings: The settings of the accumulator.
-        numbers: The class names of integer labels; None if they are not allowed.
-        degenerate: Whether to refuse or to drop instances that are not valid polylines.
-    """
+    """Return a batch after checking it. ``numbers`` are the class names of integer labels, if these are allowed."""
     predictions, truth, *more = given
     if isinstance(predictions, MapFrames) or isinstance(truth, MapFrames):
         if not (isinstance(predictions, MapFrames) and isinstance(truth, MapFrames)):
@@ -244,12 +234,7 @@ def packed(rows: BatchRows) -> list[NDArray[Any]]:
 
 
 def unpacked(arrays: list[NDArray[Any]], settings: ScoringSettings) -> BatchRows:
-    """Return the rows of arrays.
-
-    Args:
-        arrays: Those of ``packed``, or several of them concatenated.
-        settings: The settings with which the rows were computed.
-    """
+    """Return the rows of the arrays of ``packed``, or of several of them concatenated."""
     frames, records, names, *kept = arrays
     metrics, classes = settings.of_frames, settings.classes
     shapes = _shapes(settings)

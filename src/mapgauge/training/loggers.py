@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 RESOLUTION = 150  # dots per inch
 MOST, LONGEST = 5, 200  # things that a warning names, and letters of the error of each
+METRICS_OF_A_REQUEST = 1000  # a server of MLflow refuses more
+REFUSED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in names of metrics and files; a server of Windows refuses colons too
 
 Attempt: TypeAlias = Callable[[str], AbstractContextManager[None]]
 
@@ -79,14 +82,14 @@ def check_arguments(results: Results, worst: int) -> None:
 
 def scalars_of(results: Results, attempt: Attempt, name_of: Callable[[str], str]) -> dict[str, float]:
     """Return all values by the names that a logger has for the keys of ``mapgauge.results.flat``."""
-    found: dict[str, float] = {}
+    scalars: dict[str, float] = {}
     for key, value, class_name in named_values(results):
         name = name_of(key)
         with attempt(key):
-            if name in found:
+            if name in scalars:
                 raise InvalidInput(f"two values have the name {name!r}", remedy=f"Rename the class {class_name!r}")
-            found[name] = value
-    return found
+            scalars[name] = value
+    return scalars
 
 
 def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Picture]:
@@ -112,13 +115,13 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
         return
     if results.geometry is None or not results.protocol.cutoffs:
         return
-    key, there = first.main.key, list[dict[str, Any]]()
-    called = title_of(key, protocol=results.protocol)
+    key, rows = first.main.key, list[dict[str, Any]]()
+    title = title_of(key, protocol=results.protocol)
     with attempt("worst frames"):
-        there = [row for row in results.frames(sort=key) if row[key] is not None]
-    for k, row in enumerate(there[:worst], 1):
-        draw = partial(_frame, results, row["token"], {called: row[key]})
-        yield Picture(f"worst/{k}", f"{row['token']}: {called} {row[key]:.3f}", draw)
+        rows = [row for row in results.frames(sort=key) if row[key] is not None]
+    for k, row in enumerate(rows[:worst], 1):
+        draw = partial(_frame, results, row["token"], {title: row[key]})
+        yield Picture(f"worst/{k}", f"{row['token']}: {title} {row[key]:.3f}", draw)
 
 
 def _frame(results: Results, token: str, values: dict[str, float]) -> "Figure":
@@ -132,10 +135,6 @@ def report_file(results: Results) -> Iterator[Path]:
         path = Path(folder) / "mapgauge-report.html"
         write_report(results, path)
         yield path
-
-
-METRICS_OF_A_REQUEST = 1000  # metrics of one request; a server refuses more
-REFUSED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in names of metrics and files; a server of Windows refuses colons too
 
 
 def log_mlflow(
@@ -192,9 +191,6 @@ def _accepted(key: str, prefix: str) -> str:
     return REFUSED.sub("_", f"{prefix}{metric}/{rest.replace('/', '.')}")
 
 
-NEEDED = ("add_scalar", "add_image", "add_text")
-
-
 def log_tensorboard(
     results: Results,
     writer: Any,
@@ -218,7 +214,7 @@ def log_tensorboard(
         prefix: Text before all names, such as ``"val/"``.
     """
     check_arguments(results, worst)
-    lacking = [name for name in NEEDED if not callable(getattr(writer, name, None))]
+    lacking = [name for name in ("add_scalar", "add_image", "add_text") if not callable(getattr(writer, name, None))]
     if lacking:
         raise InvalidInput(
             f"writer: expected a SummaryWriter, got {type(writer).__name__} without {', '.join(lacking)}",
@@ -241,10 +237,8 @@ def log_tensorboard(
                 write_report(results, Path(folder) / file)
                 note = f"\n\nThe report is {file}, in the folder of this run."
         with attempt("table"):
-            text = "\n".join(
-                f"    {line}" for line in results.table().splitlines()
-            )  # indented text is code in Markdown
-            writer.add_text(f"{prefix}results", text + note, step)
+            table = indent(results.table(), "    ", lambda line: True)  # indented text is code in Markdown
+            writer.add_text(f"{prefix}results", table + note, step)
             writer.flush()
 
 

@@ -86,24 +86,19 @@ class MapgaugeMetric(BaseMetric):
         return Accumulator(self._protocol, metrics=self._metrics, classes=known, degenerate=self._degenerate)
 
     def process(self, data_batch: Any, data_samples: Sequence[Mapping[str, Any]]) -> None:
-        """Score a batch.
-
-        Args:
-            data_batch: From the data loader; not used.
-            data_samples: Predictions and truth of each frame.
-        """
+        """Score the predictions and the truth in the data samples. The batch of the data loader is not used."""
         empty = self._accumulator()
         for b, sample in enumerate(data_samples):
-            one = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
+            frame = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
             try:
-                one.update(
+                frame.update(
                     [self._instances(sample, self._sides[0], self._keys | {"confidence": self._confidence})],
                     [self._instances(sample, self._sides[1], self._keys)],
                     **{name: self._value(sample, name, path) for name, path in self._of_frame.items()},
                 )
             except InvalidInput as error:
                 raise InvalidInput(f"data_samples[{b}]: {error}") from error
-            self.results.append(one)
+            self.results.append(frame)
 
     def _instances(self, sample: Any, side: str, keys: Mapping[str, str]) -> dict[str, Any]:
         """Return one side of a frame under the keys of ``Accumulator``."""
@@ -117,14 +112,10 @@ class MapgaugeMetric(BaseMetric):
         return [str(value) if name in ("tokens", "scenes") else value]
 
     def compute_metrics(self, results: list[Accumulator]) -> dict[str, float]:
-        """Compute the values of all frames.
-
-        Args:
-            results: What ``process`` stored, from all processes.
-        """
+        """Compute the values of all frames from what ``process`` stored in all processes."""
         whole = self._accumulator()
-        for one in results:
-            whole.merge(one)
+        for frame in results:
+            whole.merge(frame)
         return whole.compute()
 
 
@@ -133,13 +124,11 @@ def _at(sample: Any, path: str) -> Any:
     value = sample
     for key in path.split("."):
         if isinstance(value, Mapping):
-            found, there = key in value, f"; available: {', '.join(map(str, value))}"
+            known, where = key in value, f"; available: {', '.join(map(str, value))}"
         else:
-            found, there = hasattr(value, key), f" in a {type(value).__name__}"
-        if not found:
-            raise InvalidInput(
-                f"{path}: {key} not found{there}",
-                remedy="Pass the right path or key to MapgaugeMetric",
-            )
+            known, where = hasattr(value, key), f" in a {type(value).__name__}"
+        if not known:
+            remedy = "Pass the right path or key to MapgaugeMetric"
+            raise InvalidInput(f"{path}: {key} not found{where}", remedy=remedy)
         value = value[key] if isinstance(value, Mapping) else getattr(value, key)
     return value

@@ -49,15 +49,9 @@ def build(
     progress: Callable[[int, int], None] | None = None,
     store: "SceneStore | None" = None,
 ) -> MapFrames:
-    """Return the truth of all frames of all scenes.
+    """Return the truth of all frames of all scenes. Scenes in the store are not cut again.
 
-    Args:
-        dataset: Scenes and maps.
-        rules: How to make truth from a map.
-        region: Length and width in metres.
-        workers: Number of threads; one per processor if None. It does not change the result.
-        progress: Called with the number of finished frames and of all frames.
-        store: Keeps finished scenes. Scenes that are already in it are not cut again.
+    ``progress`` is called with the number of finished frames and of all frames.
     """
     shapely_module()
     scenes = list(dataset.scenes())
@@ -139,14 +133,7 @@ class SceneStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any], *, restart: bool = False) -> None:
-        """Open a folder, which need not exist yet.
-
-        Args:
-            folder: Where finished scenes are kept.
-            settings: Everything that decides how a scene is cut, as plain values. A folder with other settings is
-                refused.
-            restart: Delete the scenes in the folder.
-        """
+        """Open a folder, which need not exist. One with other settings is refused, unless ``restart`` deletes it."""
         self.folder = Path(folder)
         self._making = threading.Lock()
         self._settings = msgspec.json.encode(settings, order="deterministic")
@@ -162,7 +149,7 @@ class SceneStore:
                 remedy=Remedy("Pass another folder as parts=", "Move this folder, or write to another file with -o"),
             )
         if restart:
-            self.remove()
+            shutil.rmtree(self.folder, ignore_errors=True)
         elif (self.folder / _SETTINGS).is_file():
             self._compare(msgspec.json.decode(self._settings))
 
@@ -207,10 +194,6 @@ class SceneStore:
         except UnreadableFile:
             return None  # a damaged scene is cut again
         return frames if list(frames.tokens) == list(tokens) else None
-
-    def remove(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _error(self, error: OSError) -> MapgaugeError:
         return MapgaugeError(f"{self.folder}: finished scenes cannot be kept here: {error.strerror or error}")

@@ -106,16 +106,9 @@ class Dataset(Protocol):
 
 
 def read_json(path: Path, schema: type[T], kind: str) -> T:
-    """Read a JSON file. Only the fields of the schema are decoded.
+    """Read the fields of a ``msgspec`` type from a JSON file. ``kind`` says what the file should be.
 
-    Args:
-        path: The file.
-        schema: A ``msgspec`` type.
-        kind: What the file should be, for the error message: ``"a table of nuScenes"``.
-
-    Raises:
-        FileNotFoundError: The file is missing. Only the caller can say where to get it.
-        UnreadableFile: The file cannot be read, is not JSON, does not follow the schema, or has a key twice.
+    A missing file raises ``FileNotFoundError``, because only the caller can say where to get it.
     """
     if not os.path.lexists(path):
         raise FileNotFoundError(path)
@@ -129,11 +122,7 @@ def read_json(path: Path, schema: type[T], kind: str) -> T:
             raise UnreadableFile(
                 f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
             ) from error
-
-    def error_of(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
-        return UnreadableFile(f"{path}: {message}", remedy=remedy)
-
-    refuse_doubled_keys(data, error_of)
+    refuse_doubled_keys(data, lambda message, *, remedy=None: UnreadableFile(f"{path}: {message}", remedy=remedy))
     return content
 
 

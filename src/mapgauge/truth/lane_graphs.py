@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,10 @@ from mapgauge.geometry.measuring import boxes_of
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import Fragment, Tracker, by_frame
-from mapgauge.typing import Flags, Indices, Points
+from mapgauge.typing import Flags, Forward, Indices, Points
 
 RESOLUTION = 0.5  # metres, at most, between the points of a centreline
 CENTERLINE = "centerline"
-
-GraphOfScene: TypeAlias = Callable[[str], "LaneGraph"]
 
 
 class Lane(NamedTuple):
@@ -98,13 +96,8 @@ def cut_graph(
     """Cut a lane graph at a region around each pose.
 
     A lane that leaves the region and comes back gives several parts. A link to a successor stays if the end of its
-    source and the start of its target are inside; ``cut_links`` has the rule.
-
-    Args:
-        graph: The lanes.
-        poses: ``(frames, 4, 4)``, from frame coordinates, x forward, to map coordinates.
-        region: Length and width in metres.
-        dimension: Coordinates of the result: 2 or 3. The height of a map without heights is 0.
+    source and the start of its target are inside; ``cut_links`` has the rule. Poses ``(frames, 4, 4)`` lead from frame
+    coordinates, x forward, to map coordinates. The height of a map without heights is 0.
     """
     if graph.lines.dimension == 2 and dimension == 2:
         poses = np.array([level(pose) for pose in poses]).reshape(-1, 4, 4)
@@ -168,15 +161,11 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
 
 
 def add_centerlines(
-    frames: MapFrames, graph_of: GraphOfScene, region: tuple[float, float], forward: Literal["x", "y"] = "x"
+    frames: MapFrames, graph_of: Callable[[str], LaneGraph], region: tuple[float, float], forward: Forward = "x"
 ) -> MapFrames:
-    """Add the centrelines of lanes to frames, with links.
+    """Add the centrelines of lanes to frames, with links. The frames of a scene follow each other.
 
-    Args:
-        frames: Truth with scenes and poses. The frames of a scene follow each other.
-        graph_of: Returns the lane graph of a scene by its name.
-        region: Length and width in metres, along and across the driving direction.
-        forward: The axis of the frames that points forward.
+    ``graph_of`` returns the lane graph of a scene by its name.
     """
     if frames.scenes is None or frames.poses is None:
         raise InvalidInput("centrelines need the scenes and the poses of the frames")

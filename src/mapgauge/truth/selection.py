@@ -53,13 +53,7 @@ def _scenes(item: str) -> list[str]:
 
 
 def split_named(dataset: str, name: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the scenes of a split.
-
-    Args:
-        dataset: ``"nuscenes"`` or ``"argoverse2"``.
-        name: Name of the split.
-        others: Names of splits that are not listed, for the error message.
-    """
+    """Return the scenes of a split. ``others`` are splits without a list, for the error message."""
     known = splits(dataset)
     if name not in known:
         alike = name.replace("_", "-")
@@ -116,10 +110,7 @@ class Selection:
     def frames(self, frames: Sequence[T], before: int = 0) -> tuple[T, ...]:
         """Return the selected frames of a scene: those with a selected token, or all, and every n-th of them.
 
-        Args:
-            frames: The frames of the scene.
-            before: Number of frames with a selected token, or of all, in earlier scenes. It matters if ``every`` counts
-                through all scenes.
+        ``before`` is the number of such frames in earlier scenes, for ``every`` that counts through all scenes.
         """
         if self.tokens is not None:
             frames = [frame for frame in frames if frame.token in self.tokens]

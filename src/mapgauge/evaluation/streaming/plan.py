@@ -46,13 +46,7 @@ class Plan:
 
 
 def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False) -> Plan:
-    """Divide the truth into chunks, and find the predictions of each.
-
-    Args:
-        predictions: The predictions.
-        truth: The truth.
-        whole_scenes: Whether all frames of a scene must be in one chunk.
-    """
+    """Divide the truth into chunks, with ``whole_scenes`` if a metric needs them, and find the predictions of each."""
     by_scene = predictions.scenes and truth.scenes
     if whole_scenes and not by_scene:
         lacking = truth if not truth.scenes else predictions
@@ -73,18 +67,18 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
     runs = _runs(sides["truth"])
     starts: list[Key | None] = [None, *(run[0].first for run in runs[1:]), None]
     chunks: list[Chunk] = []
-    first, waiting, there = 0, list[Group](), list[Group]()
+    first, waiting, overlapping = 0, list[Group](), list[Group]()
     for k, run in enumerate(runs):
         met = reach.into(starts[k], starts[k + 1])
-        rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*there, *met))))
+        rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*overlapping, *met))))
         # Frames of several files must be copied into one array. A chunk that is more than half full ends with its file.
-        full = 2 * sum(group.rows for group in (*waiting, *there)) > ROWS and waiting[-1].file != run[0].file
+        full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > ROWS and waiting[-1].file != run[0].file
         if waiting and (rows > ROWS or full):
-            chunks.append(_chunk(len(chunks), starts[first], starts[k], there, waiting, truth, predictions))
-            first, waiting, there = k, [], []
+            chunks.append(_chunk(len(chunks), starts[first], starts[k], overlapping, waiting, truth, predictions))
+            first, waiting, overlapping = k, [], []
         waiting += run
-        there = list(dict.fromkeys((*there, *met)))
-    chunks.append(_chunk(len(chunks), starts[first], None, there, waiting, truth, predictions))
+        overlapping = list(dict.fromkeys((*overlapping, *met)))
+    chunks.append(_chunk(len(chunks), starts[first], None, overlapping, waiting, truth, predictions))
     return Plan(tuple(chunks), by_scene)
 
 
@@ -92,8 +86,8 @@ def _keyed(group: Group, by_scene: bool, whole_scenes: bool) -> Group:
     """Return the group with the kind of keys that both sides have. A range of whole scenes is wider than its tokens."""
     if by_scene:
         # The last token may belong to any scene in the group. It bounds the tokens only if the group has one scene.
-        one = group.first[0] == group.last[0] and not whole_scenes
-        return group if one else group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
+        one_scene = group.first[0] == group.last[0] and not whole_scenes
+        return group if one_scene else group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
     return group._replace(first=("", group.first[1]), last=("", group.last[1]))
 
 

@@ -50,15 +50,7 @@ def check_finished(
     sides: tuple[DataSet, DataSet],
     open_pool: Callable[[], AbstractContextManager[Pool]],
 ) -> None:
-    """Refuse finished chunks whose inputs have changed.
-
-    Args:
-        folder: The work folder.
-        job: The settings.
-        plan: All chunks.
-        sides: Predictions and truth.
-        open_pool: Opens workers, which are needed only if files have changed.
-    """
+    """Refuse finished chunks whose inputs have changed. Workers are opened only if files have changed."""
     then = folder.about.stamps
     suspect = sides[0].files_changed(then[0]), sides[1].files_changed(then[1])
     if not any(suspect):
@@ -85,8 +77,8 @@ def _reads(chunk: Chunk, files: tuple[set[str], set[str]]) -> bool:
 
 def _compare(folder: Folder, chunk: Chunk, now: Reread) -> None:
     before = folder.chunk(chunk.index)
-    for side, was, found in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
-        if was != found:
+    for side, old, new in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
+        if old != new:
             raise changed(folder, side)
     if scenes_by_token(before.tokens, before.scenes) != now.scenes:  # scenes are not in the hash
         raise changed(folder, "truth")
@@ -214,15 +206,15 @@ def _noticed(job: Job, plan: Plan) -> tuple[Finding, ...]:
     """Return the findings of one chunk in the middle, as a sample of all chunks."""
     chunks = len(plan.chunks)
     try:
-        found = findings_in(job, plan.chunks[chunks // 2])
+        findings = findings_in(job, plan.chunks[chunks // 2])
     except MapgaugeError:
         return ()  # the same error is raised when the chunk is scored
     if chunks == 1:
-        return found
+        return findings
     # Findings about published counts need the counts of all frames.
-    found = tuple(finding for finding in found if not finding.code.endswith("-published"))
+    findings = tuple(finding for finding in findings if not finding.code.endswith("-published"))
     looked = f"the checks used one of {chunks} chunks, and the counts in their findings are those of this chunk"
-    return (*found, Finding("note", "checked-sample", looked))
+    return (*findings, Finding("note", "checked-sample", looked))
 
 
 def _compile(job: Job, chunk: Chunk) -> None:
@@ -280,6 +272,7 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         digests,
         job.classes,
         (dict(sides[0].stamps), dict(sides[1].stamps)),
-        *(job.unknown, job.degenerate),
+        job.unknown,
+        job.degenerate,
     )
     return Folder.begin(path, about, resume=resume)

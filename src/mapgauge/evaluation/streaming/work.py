@@ -133,12 +133,12 @@ def _nothing(classes: tuple[str, ...]) -> MapFrames:
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
     sides = sides_of(job, chunk)
-    found = findings_of(*sides, job.protocol, job.metrics, job.unknown)
+    findings = findings_of(*sides, job.protocol, job.metrics, job.unknown)
     if job.protocol.ties == "content":
-        return found
+        return findings
     x, y = cropped(*align(*sides, classes=job.protocol.classes, unknown=job.unknown), job.protocol)
     data = Data.of(x, y, job.protocol)
-    return (*found, *ties_by_file(data, job.metrics, score_frames(data, job.metrics), 1))
+    return (*findings, *ties_by_file(data, job.metrics, score_frames(data, job.metrics), 1))
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:

@@ -92,8 +92,7 @@ def confidence(
     for line, label in zip(LINES, labels, strict=False):
         handles.append(Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label))
     sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")], 7)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 @styled
@@ -165,8 +164,7 @@ def calibration(
         for (name, _, _, colour), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
     sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")])
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def _bins_of(confidence: Floats, hits: NDArray[np.bool_], bins: int) -> tuple[Floats, Floats, Floats]:
@@ -187,8 +185,7 @@ def _of_assignment(methods: Mapping[str, Results], bins: int, title: str | None,
     draw_reliability(dict(zip(PANELS, sheet.axes, strict=True)), entries)
     handles = [_handle(entry) for entry in entries]
     sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")])
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) -> None:

@@ -75,8 +75,7 @@ def lags(
     if alone:
         handles += _draw_parts(sheet.axes[1], methods[0])
     sheet.legend(handles, 5)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def _names(methods: Sequence[Consistency], names: Sequence[str] | None) -> list[str]:

@@ -103,8 +103,7 @@ def strip(
         if count > 1:
             axes.set_title(shortened(name, cell * frames, look().normal), fontsize=look().normal, color=INK)
     sheet.legend(_legend(lines), 4)
-    sheet.entitle(scene if title is None else title)
-    return sheet.finished()
+    return sheet.finished(scene if title is None else title)
 
 
 def _check_same_frames(methods: dict[str, Results], scene: str) -> None:

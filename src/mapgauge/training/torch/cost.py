@@ -30,10 +30,7 @@ def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
 def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
     """Pad lines of different lengths to one tensor. Returns it and the numbers of points.
 
-    Args:
-        lines: A sequence of lines, or a sequence of those, or of tensors ``(truths, points, dimension)``, for a batch.
-        like: A tensor with the dimension, the device and the batch size.
-        single: Whether there is no batch dimension.
+    Dimension, device and batch size are those of ``like``. ``single`` means that there is no batch dimension.
     """
     if not isinstance(lines, Sequence):
         raise InvalidInput(f"truth must be a tensor or a sequence of tensors, got {type(lines).__name__}")
@@ -196,8 +193,8 @@ def sospa_matching(
     The arguments are those of ``sospa_cost``.
 
     >>> line = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]])
-    >>> found = sospa_matching(line, line.flip(1), directed=False)
-    >>> found.partner.tolist(), found.reversed.tolist()
+    >>> matching = sospa_matching(line, line.flip(1), directed=False)
+    >>> matching.partner.tolist(), matching.reversed.tolist()
     ([[[1, 0]]], [[True]])
     """
     cost, reading, problem, single = _solve(
@@ -206,8 +203,8 @@ def sospa_matching(
     with torch.no_grad():
         partner = _backend(backend, problem).matchings(problem, reading).to(torch.int64)
         backward = (reading % 2).to(torch.bool)
-        found = SospaMatching(cost, partner, backward, _shift(problem, partner, backward))
-    return SospaMatching(*(value[0] for value in found)) if single else found
+        matching = SospaMatching(cost, partner, backward, _shift(problem, partner, backward))
+    return SospaMatching(*(value[0] for value in matching)) if single else matching
 
 
 def pair_costs(

@@ -10,24 +10,15 @@ from mapgauge import kernels
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch.cost import Backend, as_batch, check_count, check_flags, pad_lines, pair_costs, sospa_cost
-from mapgauge.training.torch.plain import Problem
+from mapgauge.training.torch.plain import Problem, reading_order
 
 
 def smooth_costs(x: Any, y: Any, x_points: Any, y_points: Any, reading: Any, cutoff: float, temperature: float) -> Any:
     """Return the debiased smooth SOSPA of each line of x to the line of y with the same index, in metres.
 
-    Args:
-        x: ``(pairs, points, dimension)``.
-        y: ``(pairs, points, dimension)``.
-        x_points: ``(pairs,)`` numbers of points.
-        y_points: The same for y.
-        reading: ``(pairs,)`` readings of x, as in ``plain.py``.
-        cutoff: Metres.
-        temperature: Metres.
+    Lines are ``(pairs, points, dimension)``; numbers of points and readings of x, as in ``plain.py``, are ``(pairs,)``.
     """
-    n = x.shape[1]
-    place = (torch.arange(n, device=x.device) + (reading // 2)[:, None]) % max(n, 1)
-    order = torch.where((reading % 2 == 1)[:, None], n - 1 - place, place).to(torch.int64)
+    order = reading_order(x.shape[1], reading).T
     padding = (order >= x_points[:, None]).to(torch.int8)
     order = order.gather(1, torch.argsort(padding, dim=1, stable=True))  # the padding comes last
     x = x.gather(1, order[..., None].expand(x.shape))
@@ -234,19 +225,18 @@ def pld_loss(
         raise InvalidInput(f"confidence must be a tensor of shape {tuple(predictions.shape[:-2])}, got {got}")
     r = (confidence[None] if single else confidence).to(cost.dtype)
     m = check_count("truth_points", truth_points, y, single)
-    s = torch.ones_like(cost[:, 0]) if m is None and cost.shape[1] else cost.new_ones(len(cost), cost.shape[2])
-    s = s if m is None else (m > 0).to(cost.dtype)
+    s = cost.new_ones(len(cost), cost.shape[2]) if m is None else (m > 0).to(cost.dtype)
     with torch.no_grad():
         least = torch.minimum(r[:, :, None], s[:, None, :])
         item, query, line = _assigned(least * (1 - cost), cost.device)
-    flags = [value[item, line] if isinstance(value, torch.Tensor) else value for value in
-             (check_flags("closed", closed, y, single), check_flags("directed", directed, y, single))]  # fmt: skip
+    flags = [check_flags("closed", closed, y, single), check_flags("directed", directed, y, single)]
+    cyclic, along = (value[item, line] if isinstance(value, torch.Tensor) else value for value in flags)
     n = check_count("prediction_points", prediction_points, x, single)
     distance, _, _ = pair_costs(
         x[item, query],
         y[item, line],
-        closed=flags[0],
-        directed=flags[1],
+        closed=cyclic,
+        directed=along,
         normalised=True,
         prediction_points=None if n is None else n[item, query],
         truth_points=None if m is None else m[item, line],

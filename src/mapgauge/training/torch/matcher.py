@@ -118,10 +118,10 @@ class SospaMatcher(torch.nn.Module):
 
     def _flags(self, name: str, targets: Sequence[Mapping[str, Any]], truth: Any) -> Any:
         """Return the flags of the targets, or the one of the matcher if no target has any."""
-        one: bool = getattr(self, name)
+        default: bool = getattr(self, name)
         if not any(name in target for target in targets):
-            return one
-        flags = torch.full(truth.shape[:2], one, device=truth.device)
+            return default
+        flags = torch.full(truth.shape[:2], default, device=truth.device)
         for number, target in enumerate(targets):
             if name in target:
                 flags[number, : len(target["labels"])] = target[name]

@@ -47,8 +47,7 @@ class _Chunk(NamedTuple):
 
 def costs(problem: Problem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
-    best, reading = [], []
-    places = []
+    best, reading, places = [], [], []
     for pairs, closed in _parts(problem):
         for chunk in _chunks(problem, pairs, closed):
             flags = [_flags_of(flag, chunk.y_line) for flag in (closed, problem.undirected)]
@@ -62,8 +61,9 @@ def costs(problem: Problem) -> tuple[Any, Any]:
 
 def matchings(problem: Problem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
-    found = [_match(chunk.gain, reading.reshape(-1)[chunk.index]) for chunk in _chunks(problem, _pairs(problem), False)]
-    return torch.cat(found, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
+    chunks = _chunks(problem, _pairs(problem), False)
+    partners = [_match(chunk.gain, reading.reshape(-1)[chunk.index]) for chunk in chunks]
+    return torch.cat(partners, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
 
 
 def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
@@ -224,7 +224,7 @@ def heaviest(gain: Any, shifts: int) -> Any:
 def _match(gain: Any, reading: Any) -> Any:
     """Return the partner of each point of x in the best matching of a reading, or -1: ``(points of x, pairs)``."""
     n, m, pairs = gain.shape
-    order = _reading_order(n, reading)
+    order = reading_order(n, reading)
     gain = gain.gather(0, order[:, None, :].expand(n, m, pairs))
     rows = [gain.new_zeros(m + 1, pairs)]
     for i in range(n):
@@ -238,11 +238,11 @@ def _match(gain: Any, reading: Any) -> Any:
         first = (rows[i] < value).sum(0)  # the first column at which the row reaches the value
         partner.append(torch.where(used, first - 1, NOTHING))
         column = torch.where(used, first - 1, column)
-    found = torch.stack(partner[::-1]) if partner else gain.new_zeros((0, pairs), dtype=torch.int64)
-    return torch.zeros_like(found).scatter(0, order, found)
+    partners = torch.stack(partner[::-1]) if partner else gain.new_zeros((0, pairs), dtype=torch.int64)
+    return torch.zeros_like(partners).scatter(0, order, partners)
 
 
-def _reading_order(n: int, reading: Any) -> Any:
+def reading_order(n: int, reading: Any) -> Any:
     """Return the points of x in the order in which they are read: ``(points, pairs)``."""
     place = (torch.arange(n, device=reading.device)[:, None] + reading // 2) % max(n, 1)
     return torch.where(reading % 2 == 1, n - 1 - place, place).to(torch.int64)

@@ -181,11 +181,9 @@ def _compact(polygons: Geometries, pairs: _Pairs) -> tuple[_Pairs, Geometries]:
 
 
 def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
-    """Unite polygons, one group after the other. A polygon that has joined a group is taken.
+    """Unite polygons, one group after the other. The first one that is free begins the next group.
 
-    Args:
-        crossings: Polygons. The first one that is free begins the next group.
-        pairs: Each pair is the polygon that begins a group, and one that may join. They join in this order.
+    Each pair is the polygon that begins a group, and one that may join. They join in this order.
     """
     candidates: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):

@@ -1,7 +1,6 @@
 """Fragments are the parts of map elements that frames show. Cuts layers into fragments, and names fragments."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.truth.cutting.crossings import Crossings, Merge
-from mapgauge.truth.cutting.layers import Layer, Patches
+from mapgauge.truth.cutting.layers import Layer, Patches, query_index
 from mapgauge.truth.cutting.shapes import Geometries, outside, polygons_in, rings_in, shapely_module, simplify
 from mapgauge.typing import Bounds, Points
 
@@ -47,12 +46,9 @@ def simplify_fragments(fragments: list[list[Fragment]], tolerance: float) -> lis
 
 
 def cut_lines(layer: Layer, patches: Patches, *, grow: float = 0.0) -> list[list[Fragment]]:
-    """Return the fragments of lines in each patch. A line that leaves a patch and comes back gives several.
+    """Return the fragments of lines in each patch, whose sides are first moved outwards by ``grow`` metres.
 
-    Args:
-        layer: Open or closed lines. A closed line is cut at the edge of the patch only, not at its first point.
-        patches: Where to cut.
-        grow: Metres by which each side of a patch is moved outwards before cutting.
+    A line that leaves a patch and comes back gives several. A closed line is not cut at its first point.
     """
     if not len(layer):
         return by_frame(len(patches), [])
@@ -90,22 +86,15 @@ def cut_polygons(
     holes: bool = False,
     open_at: float | None = None,
 ) -> list[list[Fragment]]:
-    """Return the outlines of polygons in each patch, after the polygons were cut at its edge.
+    """Return the outlines of polygons in each patch, after the polygons were cut at its edge and merged.
 
-    Args:
-        layer: Polygons.
-        patches: Where to cut.
-        merge: Merges the polygons of each patch after cutting.
-        clockwise: The direction of outlines, seen from above. Holes run the other way.
-        holes: Whether holes become fragments as well. Otherwise they are dropped.
-        open_at: None keeps outlines closed; where a polygon was cut, its outline follows the edge of the patch. A
-            number cuts the outlines again, at the edge of the patch moved outwards by so many metres. With a negative
-            number, an outline is open where it leaves the patch.
+    Where a polygon was cut, its outline follows the edge of the patch. With ``open_at``, outlines are cut again, at the
+    edge moved outwards by so many metres. If it is negative, an outline is open where it leaves the patch.
     """
     if not len(layer):
         return by_frame(len(patches), [])
     shapely = shapely_module()
-    patch, near = layer.near(patches)
+    patch, near = query_index(layer.tree, patches.rectangles())
     owner = np.repeat(patch, shapely.get_num_coordinates(layer.geometries[near]))
     polygons = shapely.transform(layer.geometries[near], lambda coords: patches.to_local(coords, owner))
     bounds = patches.bounds()
@@ -138,37 +127,26 @@ def _open(fragments: list[tuple[int, Fragment]], bounds: Bounds) -> list[tuple[i
     return [(frame, fragment._replace(points=arc)) for arc, (frame, fragment) in zip(arcs, chosen, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class RingPlaces:
-    """The edges of the union of a whole map.
+def name_boundaries(rings: Layer, points: Sequence[Points], lines: Geometries) -> list[Fragment]:
+    """Return boundaries of frames as fragments of the closed lines around the union of a whole map.
 
-    A union for one frame may differ from it: rounding can open slits between polygons that touch. So a boundary of a
-    frame is named after the closed line nearest to its middle. Only names and tracks depend on this.
+    A union for one frame may differ from the whole: rounding can open slits between polygons that touch. So a boundary
+    is named after the closed line nearest to its middle. Only names and tracks depend on this. ``points`` are in the
+    coordinates of the frames, ``lines`` are the same boundaries in map coordinates.
     """
-
-    rings: Layer
-
-    def fragments(self, points: Sequence[Points], lines: Geometries) -> list[Fragment]:
-        """Return boundaries as fragments.
-
-        Args:
-            points: The points of each boundary, in the coordinates of its frame.
-            lines: The same boundaries in map coordinates.
-        """
-        if not len(lines):
-            return []
-        shapely = shapely_module()
-        middle = shapely.line_interpolate_point(lines, 0.5, normalized=True)
-        which, nearest = self.rings.tree.query_nearest(middle, all_matches=False)
-        order = np.argsort(which)
-        ring = nearest[order]
-        geometries = self.rings.geometries[ring]
-        at, half = shapely.line_locate_point(geometries, middle), shapely.length(lines) / 2
-        period = shapely.length(geometries)
-        return [
-            Fragment(line, (self.rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
-            for i, (line, k) in enumerate(zip(points, ring.tolist(), strict=True))
-        ]
+    if not len(lines):
+        return []
+    shapely = shapely_module()
+    middle = shapely.line_interpolate_point(lines, 0.5, normalized=True)
+    which, nearest = rings.tree.query_nearest(middle, all_matches=False)
+    ring = nearest[np.argsort(which)]
+    geometries = rings.geometries[ring]
+    at, half = shapely.line_locate_point(geometries, middle), shapely.length(lines) / 2
+    period = shapely.length(geometries)
+    return [
+        Fragment(line, (rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
+        for i, (line, k) in enumerate(zip(points, ring.tolist(), strict=True))
+    ]
 
 
 class Tracker:

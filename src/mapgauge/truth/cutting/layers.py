@@ -174,10 +174,6 @@ class Layer:
         """The spatial index of the geometries."""
         return spatial_index(self.geometries)
 
-    def near(self, patches: Patches) -> tuple[Indices, Indices]:
-        """Return the pairs of a patch and an element that intersect, sorted."""
-        return query_index(self.tree, patches.rectangles())
-
     @cached_property
     def lines(self) -> LineIndex:
         """The elements as flat arrays with a spatial index. They must be lines, and at least one."""

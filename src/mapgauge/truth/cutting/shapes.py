@@ -4,7 +4,7 @@ shapely is an optional dependency. It is imported when truth is cut, not when th
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -62,6 +62,11 @@ def _parts(geometries: Geometries, kind: int) -> tuple[Geometries, Indices]:
     return parts[kept], owner[kept]
 
 
+def linestrings(lines: Iterable[Points]) -> Geometries:
+    """Return lines as shapely objects."""
+    return as_geometries([shapely_module().LineString(line) for line in lines])
+
+
 def simplify(geometries: Geometries, tolerance: float) -> Geometries:
     """Simplify lines with the algorithm of Douglas and Peucker. A tolerance of 0 metres leaves them as they are."""
     return shapely_module().simplify(geometries, tolerance) if tolerance else geometries
@@ -75,10 +80,7 @@ def frame_slices(frame: Indices, count: int) -> list[slice]:
 def rings_in(polygons: Geometries, *, clockwise: bool, holes: bool) -> tuple[Geometries, Indices]:
     """Return the rings of single polygons, and the index of the polygon of each: all outlines, then all holes.
 
-    Args:
-        polygons: Polygons.
-        clockwise: The direction of outlines, seen from above. Holes run the other way.
-        holes: Whether holes are returned at all.
+    ``clockwise`` is the direction of outlines, seen from above. Holes run the other way.
     """
     shapely = shapely_module()
     outlines = shapely.get_exterior_ring(polygons)

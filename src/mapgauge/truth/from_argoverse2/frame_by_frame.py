@@ -7,7 +7,7 @@ import numpy as np
 
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
-from mapgauge.truth.cutting.fragments import Fragment, RingPlaces, by_frame, simplify_fragments
+from mapgauge.truth.cutting.fragments import Fragment, by_frame, name_boundaries, simplify_fragments
 from mapgauge.truth.cutting.layers import repair_polygons, union_boundaries
 from mapgauge.truth.cutting.shapes import (
     Geometries,
@@ -61,7 +61,7 @@ class FrameByFrame:
             else LanePathDividers(content.lanes, rules)
         )
         areas, _ = repair_polygons(self.areas.in_map, self.areas.ids)
-        self.edges = RingPlaces(union_boundaries(areas.geometries, f"{content.log}-boundary"))
+        self.edges = union_boundaries(areas.geometries, f"{content.log}-boundary")
         short = [
             f"{lane.id}-{name}"
             for lane in content.lanes
@@ -82,9 +82,9 @@ class FrameByFrame:
         views = Views(np.array([frame.pose for frame in frames]).reshape(-1, 4, 4), region)
         edges, frame = self._boundaries(views, rules)
         rows = frame_slices(frame, len(views))
-        lines = self.dividers.cut(views, rules, [edges[some] for some in rows])
-        dividers = [[Fragment(*line) for line in in_frame] for in_frame in lines]
-        named = self.edges.fragments([line_points(line) for line in edges], views.lines_to_map(edges, frame))
+        dividers = self.dividers.cut(views, rules, [edges[some] for some in rows])
+        in_map = views.lines_to_map(edges, frame)
+        named = name_boundaries(self.edges, [line_points(line) for line in edges], in_map)
         boundaries = [named[some] for some in rows]
         cut_crossings = self._merged_crossings if rules.crossing_again == "no" else self._single_crossings
         crossings = by_frame(len(views), cut_crossings(views, rules))

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.truth.cutting.shapes import Geometries, as_geometries, frame_slices, lines_in, shapely_module
+from mapgauge.truth.cutting.fragments import Fragment
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, frame_slices, lines_in, linestrings, shapely_module
 from mapgauge.truth.from_argoverse2.vector_map import Lane, Side
 from mapgauge.truth.from_argoverse2.views import Views
 from mapgauge.truth.rules import Rules
@@ -25,13 +26,6 @@ ALONG_EDGE = (0.3, 0.2)  # width of strips and least overlap of a divider along 
 
 Point: TypeAlias = tuple[float, float, float]
 SideName: TypeAlias = Literal["left", "right"]
-
-
-class NamedLine(NamedTuple):
-    """A line, and the ids of the map elements that it was made from."""
-
-    points: Points
-    elements: tuple[str, ...]
 
 
 class Border(NamedTuple):
@@ -66,11 +60,11 @@ class PaintedDividers:
         shapely = shapely_module()
         self.names = [name for name, _ in sides]
         self.lines = Polylines.of([line for _, line in sides], dimension=3)
-        self.in_map = as_geometries([shapely.LineString(line) for _, line in sides])
+        self.in_map = linestrings(line for _, line in sides)
         self.simple: Flags = shapely.is_simple(self.in_map)
         self._copies: dict[tuple[int, int], bool] = {}  # of whole lines
 
-    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[NamedLine]]:
+    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[Fragment]]:
         """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
         shapely = shapely_module()
         near = views.near(self.lines, "vehicle")
@@ -84,7 +78,7 @@ class PaintedDividers:
             kept = rows.start + np.array(self._without_copies(lines[rows], row[rows], whole[rows], rules), np.int64)
             if rules.drop_on_boundary:
                 kept = kept[drop_beside(lines[kept], frame_edges, *ALONG_EDGE)]
-            named = [NamedLine(line_points(lines[k]), (self.names[row[k]],)) for k in kept.tolist()]
+            named = [Fragment(line_points(lines[k]), (self.names[row[k]],)) for k in kept.tolist()]
             dividers.append(join_in_order(named, rules.join_distance))
         return dividers
 
@@ -138,18 +132,22 @@ class LanePathDividers:
         if rules.divider_source == "one-way-paths":
             self.same = [same_lines(filter(None, sides.values())) for sides in (self.left, self.right)]
 
-    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[NamedLine]]:
+    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[Fragment]]:
         """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
         shapely = shapely_module()
-        named: list[NamedLine] = []
+        named: list[Fragment] = []
         frames: list[int] = []
         opposite = rules.divider_source == "one-way-paths"
         for k, near in enumerate(self._near(views)):
             for borders, same in zip(two_sets(*near), self.same, strict=True):
-                kept, links = one_way(borders, same) if opposite else (borders, all_links(borders))
-                named += follow(kept, links, by_end=opposite)
+                if opposite:
+                    named += follow(*one_way(borders, same), by_end=True)
+                else:
+                    lanes = {key: border.lane for key, border in borders.items()}
+                    links = {key: (lane.predecessors, lane.successors) for key, lane in lanes.items()}
+                    named += follow(borders, links, by_end=False)
             frames += [k] * (len(named) - len(frames))
-        paths = shapely.simplify(_linestrings(named), rules.simplify_dividers)
+        paths = shapely.simplify(linestrings(line.points for line in named), rules.simplify_dividers)
         path_frame = np.array(frames, np.int64)
         lines, path = lines_in(shapely.intersection(paths, views.rectangles[path_frame]))
         frame = path_frame[path]
@@ -158,11 +156,11 @@ class LanePathDividers:
         dividers = []
         for rows, frame_edges in zip(frame_slices(frame, len(views)), edges, strict=True):
             kept_rows = firsts(rows.stop - rows.start, copies(strips[rows], rules.duplicate_overlap))
-            cut = [NamedLine(line_points(lines[rows][k]), named[path[rows][k]].elements) for k in kept_rows]
+            cut = [Fragment(line_points(lines[rows][k]), named[path[rows][k]].elements) for k in kept_rows]
             if rules.join_distance:
                 cut = join_in_order(cut, rules.join_distance)
             if rules.drop_on_boundary:
-                cut = [cut[k] for k in drop_beside(_linestrings(cut), frame_edges, *ALONG_EDGE)]
+                cut = [cut[k] for k in drop_beside(linestrings(line.points for line in cut), frame_edges, *ALONG_EDGE)]
             dividers.append(cut)
         return dividers
 
@@ -201,7 +199,7 @@ def same_lines(borders: Iterable[Border]) -> SameLines:
     """Return the other lanes whose line on this side is the same, for each lane that has any."""
     shapely = shapely_module()
     members = list(borders)
-    lines = as_geometries([shapely.LineString(getattr(member.lane, member.side).line) for member in members])
+    lines = linestrings(getattr(member.lane, member.side).line for member in members)
     same: dict[int, set[int]] = {}
     for i, j in zip(*copies(shapely.buffer(lines, SAME_LINE, quad_segs=16), COPIES), strict=True):
         a, b = members[i].lane.id, members[j].lane.id
@@ -231,19 +229,11 @@ def one_way(borders: Borders, same: SameLines) -> tuple[Borders, Links]:
     return kept, {key: (before[key], after[key]) for key in kept}
 
 
-def all_links(borders: Borders) -> Links:
-    """Return the links of the map."""
-    return {key: (border.lane.predecessors, border.lane.successors) for key, border in borders.items()}
+def follow(borders: Borders, links: Links, *, by_end: bool) -> list[Fragment]:
+    """Return a line for every path through the graph of a set. Links to lanes outside the set do not count.
 
-
-def follow(borders: Borders, links: Links, *, by_end: bool) -> list[NamedLine]:
-    """Return a line for every path through the graph of a set.
-
-    Args:
-        borders: The set.
-        links: Links between lanes. Those to lanes outside the set do not count.
-        by_end: Whether the paths from one start are sorted by their ends, in the order in which the graph was made.
-            Otherwise they are in the order of a depth-first search.
+    The paths from one start are in the order of a depth-first search, or sorted ``by_end``, in the order in which the
+    graph was made.
     """
     after: dict[Point, dict[Point, None]] = {}  # dictionaries keep the order in which the graph was made
     entered: set[Point] = set()
@@ -266,14 +256,14 @@ def follow(borders: Borders, links: Links, *, by_end: bool) -> list[NamedLine]:
             if start != stop:
                 add(start, stop)
     order = {point: k for k, point in enumerate(after)}
-    lines: list[NamedLine] = []
+    lines: list[Fragment] = []
     for start in after:
         if start in entered or not after[start]:
             continue
         paths = list(_paths(after, start))
         for path in sorted(paths, key=lambda path: order[path[-1]]) if by_end else paths:
             names = (owner[step] for step in pairwise(path) if step in owner)
-            lines.append(NamedLine(np.array(path), tuple(dict.fromkeys(names))))
+            lines.append(Fragment(np.array(path), tuple(dict.fromkeys(names))))
     return lines
 
 
@@ -353,7 +343,7 @@ def copies(strips: Geometries, least: float) -> tuple[Indices, Indices]:
     return a[alike], b[alike]
 
 
-def join_in_order(lines: Sequence[NamedLine], distance: float) -> list[NamedLine]:
+def join_in_order(lines: Sequence[Fragment], distance: float) -> list[Fragment]:
     """Join lines whose ends are less than ``distance`` apart.
 
     The first line is joined with the first of the others that meets one of its ends, and so on until none does. Then it
@@ -361,7 +351,7 @@ def join_in_order(lines: Sequence[NamedLine], distance: float) -> list[NamedLine
     """
     left = list(lines)
     ends = [line.points[[0, -1]] for line in left]
-    finished: list[NamedLine] = []
+    finished: list[Fragment] = []
     while left:
         line, end = left.pop(0), ends.pop(0)
         while left:
@@ -375,7 +365,7 @@ def join_in_order(lines: Sequence[NamedLine], distance: float) -> list[NamedLine
             how = int(meets[k].argmax())
             points = other.points[::-1] if how in (0, 3) else other.points
             pair = [points, line.points] if how < 2 else [line.points, points]
-            line = NamedLine(np.concatenate(pair), tuple(dict.fromkeys(line.elements + other.elements)))
+            line = Fragment(np.concatenate(pair), tuple(dict.fromkeys(line.elements + other.elements)))
             end = line.points[[0, -1]]
         finished.append(line)
     return finished
@@ -385,7 +375,3 @@ def line_points(line: object) -> Points:
     """Return the points of a line, with their height."""
     points: Points = shapely_module().get_coordinates(line, include_z=True)
     return points
-
-
-def _linestrings(lines: Sequence[NamedLine]) -> Geometries:
-    return as_geometries([shapely_module().LineString(line.points) for line in lines])

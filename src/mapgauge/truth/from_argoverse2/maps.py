@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
-from mapgauge.truth.cutting.shapes import Geometries, as_geometries, shapely_module, simplify
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, linestrings, shapely_module, simplify
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
 from mapgauge.truth.from_argoverse2.frame_by_frame import FrameByFrame
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, distinct, read_vector_map
@@ -86,13 +86,7 @@ def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
 
 
 def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometries) -> Lines:
-    """Return the dividers of a map, each with the smallest id of the lines that it was made from.
-
-    Args:
-        sides: Lines of all lane segments.
-        rules: Which lines are dividers, and which of them are duplicates.
-        road_edges: The edges of the road, as shapely lines.
-    """
+    """Return the dividers of a map, each with the smallest id of the lines that it was made from."""
     if rules.divider_source == "lane-marks":
         lines = _drop_duplicates(_lines(side for side in sides if side.painted), rules)
         if rules.drop_on_boundary:
@@ -127,7 +121,7 @@ def join_ends(lines: Lines, distance: float) -> Lines:
             first = min(parts, key=lambda end: ids[end // 2])
             joined.append((ids[first // 2], whole[::-1] if first % 2 else whole))
     joined.sort(key=lambda line: line[0])
-    return _linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
+    return linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
 
 
 def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) -> list[int]:
@@ -204,8 +198,4 @@ def _pick(lines: Lines, rows: list[int]) -> Lines:
 
 def _lines(sides: Iterable[LaneSide]) -> Lines:
     chosen = sorted(sides, key=lambda side: (side.lane, side.side))
-    return _linestrings([side.points for side in chosen]), [(side.lane, side.side) for side in chosen]
-
-
-def _linestrings(lines: Sequence[Points]) -> Geometries:
-    return as_geometries([shapely_module().LineString(line) for line in lines])
+    return linestrings([side.points for side in chosen]), [(side.lane, side.side) for side in chosen]

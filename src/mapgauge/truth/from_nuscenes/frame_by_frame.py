@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
-from mapgauge.truth.cutting.fragments import Fragment, RingPlaces, by_frame, cut_lines, simplify_fragments
+from mapgauge.truth.cutting.fragments import Fragment, by_frame, cut_lines, name_boundaries, simplify_fragments
 from mapgauge.truth.cutting.layers import Layer, Patches, query_index
 from mapgauge.truth.cutting.shapes import (
     Geometries,
@@ -38,20 +38,13 @@ class PlacedBoxes:
     centres: Points  # (frames, 2), map coordinates
     degrees: NDArray[np.float64]  # (frames,), from the x axis of the map to the x axis of the box
     sides: tuple[float, float]  # along the x axis and the y axis of the box, metres
-    forward: Forward
+    forward: Forward  # if it is y, the x axis of the box points to the right
 
     @classmethod
     def of(
         cls, centres: Points, degrees: Sequence[float], region: tuple[float, float], forward: Forward
     ) -> "PlacedBoxes":
-        """Place a region ``(length, width)``.
-
-        Args:
-            centres: ``(frames, 2)``, map coordinates.
-            degrees: From the x axis of the map to the x axis of each box.
-            region: The length is along the forward axis.
-            forward: The forward axis of the box. If it is y, the x axis of the box points to the right.
-        """
+        """Place a region ``(length, width)``, whose length is along the axis ``forward`` of the box."""
         sides = region if forward == "x" else region[::-1]
         headings = np.array(degrees, np.float64)
         return cls(np.array(centres).reshape(-1, 2), headings, (float(sides[0]), float(sides[1])), forward)
@@ -141,12 +134,12 @@ class FrameByFrame:
     crossings: Layer  # polygons
     dividers: Layer  # lines
     areas: tuple[Layer, ...]  # polygons; the edge of their union is the boundary
-    edges: RingPlaces  # names boundaries
+    edges: Layer  # closed lines around the union of all areas of the map, which name boundaries
     findings: tuple[Finding, ...] = ()  # about this map; the same map always has the same findings
 
     def __post_init__(self) -> None:
         """Build the spatial indices before several threads use them."""
-        for layer in (self.crossings, self.dividers, *self.areas, self.edges.rings):
+        for layer in (self.crossings, self.dividers, *self.areas, self.edges):
             _ = layer.tree
         _ = self.dividers.lines if len(self.dividers) else None
 
@@ -217,5 +210,5 @@ class FrameByFrame:
         united = as_geometries([shapely.union_all(list(layers)) for layers in zip(*unions, strict=True)])
         lines, box = cut_edges(united, boxes.box(grow))
         points = [boxes.facing_x(shapely.get_coordinates(line)) for line in lines]
-        fragments = self.edges.fragments(points, boxes.to_map(lines, box))
+        fragments = name_boundaries(self.edges, points, boxes.to_map(lines, box))
         return by_frame(len(boxes), zip(box.tolist(), fragments, strict=True))

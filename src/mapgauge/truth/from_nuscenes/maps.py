@@ -12,7 +12,6 @@ import numpy as np
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.cutting.fragments import RingPlaces
 from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
 from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, read_json
@@ -113,7 +112,7 @@ class _MapReader:
         polygons = np.concatenate([layer.geometries for layer in areas])
         edges = union_boundaries(polygons, f"{self.location}-boundary")
         if rules.per_frame:
-            return FrameByFrame(crossings, dividers, areas, RingPlaces(edges), self.findings())
+            return FrameByFrame(crossings, dividers, areas, edges, self.findings())
         return MapLayers(crossings, dividers, edges, self.findings())
 
     def line_layer(self, names: tuple[str, ...]) -> Layer:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -21,14 +21,9 @@ from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.io.files.json_documents import gc_paused, keys_are_unique
 from mapgauge.io.files.source import Content
 from mapgauge.truth.datasets import read_json
+from mapgauge.truth.selection import HasToken
 
 T = TypeVar("T")
-
-
-class HasToken(Protocol):
-    """A record with a name of its own."""
-
-    token: str
 
 
 R = TypeVar("R", bound=HasToken)
@@ -43,16 +38,9 @@ def read_table(path: Path, record: type[T]) -> list[T]:
 
 
 def records_by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) -> dict[str, R]:
-    """Return records by their tokens. Copies of a record are left out.
+    """Return the records of a table or of a layer of a map by token, which must differ between different records.
 
-    Args:
-        records: All records of a table, or of a layer of a map.
-        path: The file.
-        table: The name of the table or layer.
-        repeated: Receives the names of records that occur again.
-
-    Raises:
-        UnreadableFile: Different records have the same token.
+    Copies of a record are left out, and their names are added to ``repeated``.
     """
     known: dict[str, R] = {}
     for record in records:
@@ -81,14 +69,10 @@ def find_records(
     wanted: Collection[bytes] | None,
     complete: Callable[[list[T]], bool],
 ) -> list[T]:
-    """Read the records of a table that contain a pattern.
+    """Read the records of a table in which a regular expression matches. They must not contain other records.
 
-    Args:
-        path: The table, an array of records. The records must not contain other records.
-        record: Type of the records.
-        pattern: A regular expression that matches inside the records.
-        wanted: Allowed values of the first group of the pattern; None allows all.
-        complete: Whether the records found are complete. If not, the whole table is decoded.
+    ``wanted`` are the allowed values of the first group of the pattern; None allows all. If the records are not
+    ``complete``, the whole table is decoded.
     """
     if not os.path.lexists(path):
         raise _missing(path)

@@ -21,7 +21,6 @@ from mapgauge.metrics.table import colours_of
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Forward
 from mapgauge.views.figures.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
-from mapgauge.views.figures.links import link_handles
 from mapgauge.views.figures.panel import (
     CAR,
     Paint,
@@ -30,6 +29,7 @@ from mapgauge.views.figures.panel import (
     View,
     draw_panel,
     hollow_points,
+    link_handles,
     prediction_line,
     sure,
     truth_line,
@@ -99,9 +99,7 @@ def frame(
         view = view._replace(width=width_in(sheet, view))
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
         draw_panel(axes, view, panel, k, left=k == 0)
-    if ax is not None and title:
-        sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(None if ax is None else title)
 
 
 def new_sheet(
@@ -116,14 +114,8 @@ def new_sheet(
 ) -> tuple[Canvas, View]:
     """Return a new figure with a legend and a title, its axes, and the view with the width of a panel.
 
-    Args:
-        panels: The panels.
-        places: Row and column of each panel.
-        view: The view. Its width does not matter.
-        handles: The entries of the legend.
-        title: The title.
-        narrowest: Smallest width of a panel, inches.
-        margin: Room on the left, inches.
+    ``places`` are the row and the column of each panel. ``narrowest`` is the smallest width of a panel and ``margin``
+    the room on the left, both in inches.
     """
     margin += 0 if view.ego else LONGER
     left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
@@ -177,10 +169,10 @@ def _checked(assignments: list[Assignment]) -> list[Assignment]:
     """Return assignments, after checking that they are such."""
     if not assignments:
         raise InvalidInput("assignment: expected at least one, got none")
-    for assignment in assignments:
-        if not isinstance(assignment, Assignment):
+    for item in assignments:
+        if not isinstance(item, Assignment):
             raise InvalidInput(
-                f"assignment: expected an Assignment from Results.assignment(), got {type(assignment).__name__}"
+                f"assignment: expected an Assignment from Results.assignment(), got {type(item).__name__}"
             )
     return assignments
 
@@ -231,12 +223,8 @@ def _panels(
 def view_of(assignments: list[Assignment], least: float, region: Region | None, forward: Forward | None) -> View:
     """Return the view of a region, or of everything if there is none or if no line is around the ego. Its width is 1.
 
-    Args:
-        assignments: What is drawn.
-        least: The smallest confidence that is drawn.
-        region: The region.
-        forward: The axis that points forward. If None, the axis that the data know. If they do not, x for lines around
-            the ego, and y for a map, so that north is up.
+    If neither the caller nor the data name the axis that points forward, it is x for lines around the ego, and y for a
+    map, so that north is up.
     """
     forward = check_forward(forward) or assignments[0].forward
     lines = [
@@ -282,7 +270,7 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> l
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
-        *link_handles([(panel.assignment, panel.predictions, panel.truth) for panel in panels]),
+        *link_handles(panels),
         ("ego", car if view.ego else None),
         (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
     ]

@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
@@ -62,8 +61,11 @@ class Canvas(NamedTuple):
             borderaxespad=0.2,
         )
 
-    def entitle(self, title: str | None) -> None:
-        """Write a title above a new figure, which grows by its lines, or above the first of the given axes."""
+    def finished(self, title: str | None = None) -> Figure:
+        """Return the figure with a title: above a new figure, which grows by its lines, or above the first given axes.
+
+        Formulas are turned off, because names can have dollar signs.
+        """
         if title and self.own:
             width, height = self.figure.get_size_inches()
             lines = wrapped(title, width)
@@ -71,16 +73,13 @@ class Canvas(NamedTuple):
             self.figure.suptitle("\n".join(lines), fontsize=look().normal, color=INK, weight="bold")
         elif title:
             self.axes[0].set_title(title, fontsize=look().normal, color=INK, weight="bold")
-
-    def finished(self) -> Figure:
-        """Return the figure after setting line widths and turning off formulas, because names can have dollar signs."""
         for artist in (self.figure,) if self.own else self.axes:
             for text in artist.findobj(Text):
                 text.set_parse_math(False)
         if self.own and look().pen != 1:
             legends = [*self.figure.legends, *(one_legend for axes in self.axes if (one_legend := axes.get_legend()))]
             drawn = [artist for axes in self.axes for artist in (*axes.lines, *axes.patches)]
-            _thicken([*drawn, *(handle for legend in legends for handle in _handles(legend))])
+            _thicken([*drawn, *(handle for legend in legends for handle in legend.legend_handles)])
         return self.figure
 
 
@@ -104,15 +103,9 @@ def list_below(axes: Axes, columns: Sequence[Sequence[Artist]]) -> None:
 def canvas(
     width: float, height: float, count: int = 1, *, rows: int = 1, ax: GivenAxes = None, share: bool = False
 ) -> Canvas:
-    """Return ``count`` axes side by side, in a new figure or as given.
+    """Return ``count`` axes in a new figure of ``width`` by ``height`` inches, or as given by ``ax``.
 
-    Args:
-        width: In inches, of a new figure.
-        height: In inches, of a new figure.
-        count: Number of axes.
-        rows: Number of rows of a new figure.
-        ax: Axes to draw into. None makes a new figure.
-        share: Whether all axes have the same values upwards.
+    With ``share``, all axes have the same values upwards.
     """
     if ax is not None:
         return given(ax, count)
@@ -169,11 +162,7 @@ def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: b
     return columns
 
 
-def _handles(legend: Legend) -> list[Artist]:
-    return [handle for handle in legend.legend_handles if handle is not None]
-
-
-def _thicken(artists: Sequence[Artist]) -> None:
+def _thicken(artists: Sequence[Artist | None]) -> None:
     """Multiply line widths and markers by the pen of the style."""
     for artist in artists:
         if isinstance(artist, Line2D | Patch):

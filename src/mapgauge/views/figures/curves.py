@@ -85,8 +85,7 @@ def cutoffs(
             for name, colour in zip(rows_of, cycle(COLOURS), strict=False)
         ]
     sheet.legend(handles, 3)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
@@ -170,8 +169,7 @@ def ranges(
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4 * look().pen)
     sheet.legend(drawn)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 LONGEST = 2.6  # inches, of the name of a method
@@ -238,8 +236,7 @@ def parts(
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
     axes.set_xlabel(word_of(PLD.main.key, methods.values()), fontsize=look().normal, color=INK)
     sheet.legend([Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
@@ -304,8 +301,7 @@ def histogram(
     axes.set_xlim(edges[0], edges[-1])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     sheet.legend(outlines, 2)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def _column(results: Results, value: str, name: str) -> Floats:

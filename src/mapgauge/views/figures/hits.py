@@ -83,8 +83,7 @@ def precision_recall(
         list_below(axes, [[*handles, *(styles if explained else [])]])
     if sheet.own and styles:
         sheet.legend(styles, 3)
-    sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(title)
 
 
 def _styles(methods: Mapping[str, Results]) -> list[Line2D]:

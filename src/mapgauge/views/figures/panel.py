@@ -1,4 +1,4 @@
-"""Draws one panel of a bird's-eye view: lines, marks, the car, and numbers.
+"""Draws one panel of a bird's-eye view: lines, marks, links between lanes, the car, and numbers.
 
 Colour is never the only difference: truth is wide and pale, predictions are thin, and unmatched instances are dashed.
 """
@@ -10,20 +10,30 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch, Polygon
+from matplotlib.patches import FancyArrowPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from mapgauge.frames.instances import Instance
+from mapgauge.frames.links import LINK_STATES, FrameLink
 from mapgauge.markup import number
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Floats, Points
-from mapgauge.views.figures.links import draw_links
 from mapgauge.views.figures.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 
 SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92, 0.0, 1.0)  # of the length of a line; the middle comes first
 GAP = 1.2  # points between a line and its number
 DISTANCES = (1, 2, 4, 7)  # from a line, as multiples of the smallest distance
+
+INSIDE = 2.5  # metres: an arrow begins so far before the end of a lane, and ends so far behind the start of the next
+RED = "#C8102E"
+# Right links are thin and grey, half links, to a lane without a match, pale, missing links dashed.
+LINK_LOOKS: dict[str, dict[str, Any]] = {
+    "right": {"color": GREY, "linewidth": 0.6, "alpha": 0.8},
+    "half": {"color": RED, "linewidth": 0.8, "alpha": 0.4},
+    "missing": {"color": INK, "linewidth": 1.0, "linestyle": (0, (2, 1.5))},
+    "false": {"color": RED, "linewidth": 1.1},
+}
 
 
 class Box(NamedTuple):
@@ -41,15 +51,8 @@ def place_beside(
     """Return a box for each line, beside it and where it covers the least.
 
     Boxes are placed one after the other, so the first lines get the best places. A line outside the panel has its box
-    at the nearest place inside. All lengths are in points of the page.
-
-    Args:
-        lines: ``(n, 2)`` points each.
-        size: Width and height of the boxes.
-        ink: Points that should not be covered.
-        weight: Cost of covering each of them.
-        panel: The box that all boxes must lie in.
-        taken: Boxes that are already placed.
+    at the nearest place inside. Boxes should not cover the points ``ink``, of which each has a weight, nor boxes that
+    are ``taken``. All lengths are in points of the page.
     """
     boxes = np.array(taken, np.float64).reshape(-1, 4)
     room = np.array([panel.width - size[0], panel.height - size[1]]) / 2 - 1
@@ -195,8 +198,7 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
             axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
     if panel.marks and panel.detail:
         _mark_unmatched(axes, view, panel, place)
-    sides = {"predictions": panel.predictions, "truth": panel.truth}
-    draw_links(axes, assignment, view.drawn, place, **sides, confidence=view.confidence)
+    draw_links(axes, view, panel, place)
     if view.ego:
         car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
         axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
@@ -320,27 +322,76 @@ def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> 
 def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Mark the unmatched points of matched polylines."""
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
-    assignment = panel.assignment
+    assignment, paint = panel.assignment, panel.paint
     for match in assignment.matches:
-        for shown, side, lines, colours, index, partners in (
-            (panel.truth, "truth", assignment.truth, panel.paint.truth, match.truth, match.pairs[:, 1]),
-            (
-                panel.predictions,
-                "prediction",
-                assignment.predictions,
-                panel.paint.predictions,
-                match.prediction,
-                match.pairs[:, 0],
-            ),
+        x, y = match.prediction, match.truth
+        for shown, side, index, line, colour, partners in (
+            (panel.truth, "truth", y, assignment.truth[y], paint.truth[y], match.pairs[:, 1]),
+            (panel.predictions, "prediction", x, assignment.predictions[x], paint.predictions[x], match.pairs[:, 0]),
         ):
-            line = lines[index]
             if sure(line) < view.confidence:
                 continue
             alone = np.setdiff1d(np.arange(len(line.points)), partners)
             if shown and len(alone):
                 at = view.drawn(line.points[alone])
                 name = f"unmatched-{side}-{index}-{place}"
-                axes.add_line(hollow_points(at, colours[index], size, opacity=_opacity(line), name=name))
+                axes.add_line(hollow_points(at, colour, size, opacity=_opacity(line), name=name))
+
+
+def arrow_ends(frame: Assignment, link: FrameLink) -> tuple[Points, Points]:
+    """Return where the arrow of a link begins and ends, in metres."""
+    lines = frame.predictions if link.predicted else frame.truth
+    before, after = lines[link.source].points[::-1, :2], lines[link.target].points[:, :2]
+    return inside(before), inside(after)
+
+
+def inside(points: Points) -> Points:
+    """Return the point ``INSIDE`` metres behind the start of a line, or its middle if the line is short.
+
+    >>> inside(np.array([[0.0, 0.0], [8.0, 0.0]])).tolist(), inside(np.array([[0.0, 0.0], [3.0, 0.0]])).tolist()
+    ([2.5, 0.0], [1.5, 0.0])
+    """
+    walked = np.concatenate([[0.0], np.sqrt(np.square(np.diff(points, axis=0)).sum(axis=1)).cumsum()])
+    at = min(INSIDE, walked[-1] / 2)
+    return np.array([np.interp(at, walked, points[:, k]) for k in (0, 1)])
+
+
+def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
+    """Draw the links of a panel as arrows from the end of a lane to the start of the next one."""
+    assignment = panel.assignment
+    for link in assignment.links:
+        lines = assignment.predictions if link.predicted else assignment.truth
+        if not (panel.predictions if link.predicted else panel.truth):
+            continue
+        if link.predicted and min(sure(lines[link.source]), sure(lines[link.target])) < view.confidence:
+            continue
+        begin, end = view.drawn(np.stack(arrow_ends(assignment, link)))
+        side = "prediction" if link.predicted else "truth"
+        axes.add_patch(
+            FancyArrowPatch(
+                tuple(begin),
+                tuple(end),
+                arrowstyle="-|>,head_length=2.2,head_width=1.2",
+                connectionstyle="arc3,rad=0.15",
+                mutation_scale=1.6,
+                shrinkA=0,
+                shrinkB=0,
+                zorder=7 if link.state != "right" else 5,
+                gid=f"link-{link.state}-{side}-{link.source}-{link.target}-{place}",
+                **LINK_LOOKS[link.state],
+            )
+        )
+
+
+def link_handles(panels: Sequence[Panel]) -> list[tuple[str, Line2D]]:
+    """Return the entries of the legend for the links of some panels."""
+    states = {
+        link.state
+        for panel in panels
+        for link in panel.assignment.links
+        if (panel.predictions if link.predicted else panel.truth)
+    }
+    return [(f"{state} link", Line2D([], [], **LINK_LOOKS[state])) for state in LINK_STATES if state in states]
 
 
 def _write(axes: Axes, view: View, panel: Panel) -> None:

@@ -6,7 +6,6 @@ from itertools import cycle
 from typing import TypeAlias
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -94,7 +93,7 @@ def scene(
             places.append((k // columns * len(methods) + m, k % columns))
     if ax is None:
         handles = legend_of(panels, {} if tracked else colours, view)
-        handles += [_note("colour: track")] if tracked else []
+        handles += [Line2D([], [], linestyle="none", label="colour: track")] if tracked else []
         margin = LEFT + (LINE if len(methods) > 1 else 0)
         sheet, view = new_sheet(panels, places, view, handles, title, narrowest=NARROWEST, margin=margin)
     else:
@@ -105,9 +104,7 @@ def scene(
         if c == 0 and len(methods) > 1:
             name = shortened(called[r % len(methods)], view.height, look().normal)
             axes.set_ylabel(f"{name}\n{axes.get_ylabel()}", fontsize=look().small, color=INK, labelpad=0)
-    if ax is not None and title:
-        sheet.entitle(title)
-    return sheet.finished()
+    return sheet.finished(None if ax is None else title)
 
 
 def _checked(methods: list[Given], names: Sequence[str] | None) -> list[str]:
@@ -172,8 +169,3 @@ def _key(line: Instance) -> Key:
 def _coloured(lines: Sequence[Instance], colours: dict[Key, str]) -> list[str]:
     """Return the colours of instances. Those without a track, or without a match, are grey."""
     return [colours.get(_key(line), GREY) if line.track else GREY for line in lines]
-
-
-def _note(text: str) -> Artist:
-    """Return an entry of the legend without a symbol."""
-    return Line2D([], [], linestyle="none", label=text)

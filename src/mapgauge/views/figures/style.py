@@ -54,7 +54,6 @@ MARKERS = ("o", "s", "^", "D", "v")
 
 COUNTS = {"predictions": "predicted instances", "truth": "true instances"}
 
-
 _look: ContextVar[Look] = ContextVar("look", default=LOOKS["paper"])
 
 

@@ -28,10 +28,7 @@ def is_map(results: Results) -> bool:
 def drawings(results: Results, advance: Callable[[], None], *, centred: bool = False) -> Arrays:
     """Return the geometry of all frames of one method as columns. The results must have their data.
 
-    Args:
-        results: The results of the method.
-        advance: Called after each frame.
-        centred: Whether every frame is moved so that its centre is the origin, as for a map.
+    ``advance`` is called after each frame. With ``centred``, as for a map, the centre of every frame is the origin.
     """
     protocol = results.protocol
     cutoff = protocol.cutoffs[0] if protocol.cutoffs else None

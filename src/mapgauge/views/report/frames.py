@@ -96,18 +96,7 @@ def choose(
     random. If there are no metrics, all are random. If there are at most ``count`` frames, all are chosen.
 
     If scenes are given, all frames of as many of them as fit into half the number come first. Only the rest is chosen
-    as above.
-
-    Args:
-        metrics: The metrics that score single frames.
-        names: Names of the methods.
-        numbers: The columns of each method.
-        count: Number of frames to choose.
-        scenes: The frames of scenes to draw as a whole, the first ones first.
-        seed: Seed of the random sample.
-
-    Returns:
-        All reasons why a frame was chosen, by its number. There are none if all frames are chosen.
+    as above. Returns all reasons why a frame was chosen, by its number. There are none if all frames are chosen.
     """
     total = next(iter(numbers[0].values())).shape[1]
     if count >= total:
