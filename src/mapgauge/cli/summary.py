@@ -109,10 +109,10 @@ def write_latex(results: Sequence["Results"], names: Sequence[str], *, by_class:
     one = results[0]
     settings = [_title(METRICS[metric], one.protocol) for metric in one.metrics]
     values = [dict(rows_of(one)) for one in results]
-    sys.stdout.write(methods_table(names, values, columns_of(one, by_class), settings, protocol=one.protocol))
+    sys.stdout.write(methods_table(names, values, latex_columns(one, by_class), settings, protocol=one.protocol))
 
 
-def columns_of(results: "Results", by_class: bool) -> list[Column]:
+def latex_columns(results: "Results", by_class: bool) -> list[Column]:
     """Return the columns of a LaTeX table: main and headline values of the mean, or main values of all classes."""
     from mapgauge.metrics.table import METRICS
 

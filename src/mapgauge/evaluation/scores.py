@@ -114,7 +114,7 @@ class Scores:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all columns by their names in files. Those of PLD always exist; they are empty if not computed."""
+        """Return all columns by their names in files. Columns of PLD always exist; they are empty if not computed."""
         frames, classes = self.predicted.shape
         none = np.zeros((0, frames, classes, len(_pld_columns())))
         blocks = {_SUMS + name: block for name, block in ({"pld": none} | self.sums).items()}

@@ -171,7 +171,12 @@ class Folder:
             partial.scenes,
             tuple(f"{column:x}" for column in partial.sums.columns),
             partial.sums.without_truth,
-            *(partial.missing, partial.ignored, partial.counts, partial.frames, partial.findings, partial.seconds),
+            partial.missing,
+            partial.ignored,
+            partial.counts,
+            partial.frames,
+            partial.findings,
+            partial.seconds,
             (hash_text(partial.hashes[0]), hash_text(partial.hashes[1])),
         )
         buffer = io.BytesIO()
@@ -214,7 +219,12 @@ class Folder:
             header.scenes,
             scores,
             Sums(len(header.tokens), header.without_truth, *counts, columns),
-            *(header.missing, header.ignored, header.counts, header.frames, header.findings, header.seconds),
+            header.missing,
+            header.ignored,
+            header.counts,
+            header.frames,
+            header.findings,
+            header.seconds,
             hashes,
         )
 

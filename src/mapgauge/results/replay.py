@@ -33,7 +33,7 @@ class _Way(NamedTuple):
     """A way to read one side."""
 
     path: str
-    steps: tuple[Step, ...] | None  # those of the history; None to read the file without options
+    steps: tuple[Step, ...] | None  # the steps of the history; None to read the file without options
 
 
 def read_again(
@@ -68,7 +68,7 @@ def _places(path: str, origin: Path | None) -> list[str]:
 
 
 def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
-    """Return all files that results name: those of both sides, and those with their tracks."""
+    """Return all files that results name: the files of both sides, and the files with their tracks."""
     paths = [path for recorded in inputs for path in recorded_paths(recorded, origin)]
     for recorded in inputs:
         options = recorded.history[0].arguments.get("options") if recorded.history else None
@@ -92,8 +92,8 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     failed: list[MapgaugeError] = []
     existing = [path for path in paths if given is not None or is_url(path) or is_plain_file(path) or is_folder(path)]
     if not existing:
-        beside = f", neither here nor beside {name}" if len(paths) > 1 else ""
-        raise UnreadableFile(f"{paths[0]}: no such file{beside}", remedy=_GIVE)
+        also_searched = f", neither here nor beside {name}" if len(paths) > 1 else ""
+        raise UnreadableFile(f"{paths[0]}: no such file{also_searched}", remedy=_GIVE)
     for way in _ways(recorded, existing):
         try:
             frames = _read(way, origin)

@@ -118,18 +118,21 @@ LAYOUT = 2  # later layouts are refused
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
-    *(
-        OSError,
-        EOFError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RuntimeError,
-        ArithmeticError,
-        SyntaxError,
-        MemoryError,
-    ),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, msgspec.MsgspecError),
+    OSError,
+    EOFError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    ArithmeticError,
+    SyntaxError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    tokenize.TokenError,
+    msgspec.MsgspecError,
 )
 
 

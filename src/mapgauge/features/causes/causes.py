@@ -225,8 +225,8 @@ def compare_causes(
         seed: Seed of the draws.
 
     Returns:
-        By class (or ``"mean"``) and cause, the part of PLD of the second method minus that of the first. The causes of
-        a class add up to its difference in PLD, which has the key ``"pld"``. Scenes are drawn if they are known,
+        By class (or ``"mean"``) and cause, the PLD of the second method minus the PLD of the first. The causes of a
+        class add up to its difference in PLD, which has the key ``"pld"``. Scenes are drawn if they are known,
         otherwise frames.
 
     >>> import mapgauge as mg

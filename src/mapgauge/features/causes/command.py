@@ -48,23 +48,23 @@ def why(
 
     from mapgauge import causes, compare_causes
 
-    found = []
+    by_method = []
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
-            found.append(causes(method, fixes=fixes, workers=workers, progress=advance))
+            by_method.append(causes(method, fixes=fixes, workers=workers, progress=advance))
     if form == "json":
         documents = [
-            {"name": called} | one.to_dict() | _frames(one, cause, worst)
-            for called, one in zip(names, found, strict=True)
+            {"name": called} | of_method.to_dict() | _frames(of_method, cause, worst)
+            for called, of_method in zip(names, by_method, strict=True)
         ]
         for document, method in zip(documents[1:], methods[1:], strict=True):
             document["difference"] = {"to": names[0], "classes": _difference(methods[0], method)}
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
-        write_csv(_rows(names, found))
+        write_csv(_rows(names, by_method))
     else:
-        for k, (called, one) in enumerate(zip(names, found, strict=True)):
-            _show(called if len(names) > 1 else "", one, cause, worst, gap=k > 0)
+        for k, (called, of_method) in enumerate(zip(names, by_method, strict=True)):
+            _show(called if len(names) > 1 else "", of_method, cause, worst, gap=k > 0)
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
@@ -98,74 +98,80 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     if not sides.from_results:
         return methods
     methods = [
-        one if CAUSES_OF_PLD.name in one.metrics and not fixes else with_data(one, path)
-        for one, path in zip(methods, sides.files, strict=True)
+        method if CAUSES_OF_PLD.name in method.metrics and not fixes else with_data(method, path)
+        for method, path in zip(methods, sides.files, strict=True)
     ]
     for method in methods:
         check_settings(method.protocol)
-    return methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], sides.workers) for one in methods]
+    return methods if fixes else [with_metrics(method, [CAUSES_OF_PLD.name], sides.workers) for method in methods]
 
 
-def _frames(found: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
+def _frames(causes: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
     """Return the frames with most of a cause, for JSON."""
     if cause is None:
         return {}
-    return {"frames": {cause: [{"token": token, "cost": cost} for token, cost in found.frames(cause, count=worst)]}}
+    return {"frames": {cause: [{"token": token, "cost": cost} for token, cost in causes.frames(cause, count=worst)]}}
 
 
-def _difference(one: "Results", other: "Results") -> dict[str, Any]:
+def _difference(first: "Results", second: "Results") -> dict[str, Any]:
     """Return the difference between two methods by class and cause, for JSON."""
     from mapgauge import compare_causes
 
     return {
         name: {cause: apart._asdict() for cause, apart in causes.items()}
-        for name, causes in compare_causes(one, other).items()
+        for name, causes in compare_causes(first, second).items()
     }
 
 
-def _rows(names: Sequence[str], found: Sequence["Causes"]) -> list[dict[str, Any]]:
+def _rows(names: Sequence[str], by_method: Sequence["Causes"]) -> list[dict[str, Any]]:
     """Return a row per method and class."""
     from mapgauge.protocols import full_name
 
     return [
-        {"name": called, "protocol": full_name(one.protocol), "class": class_name, "pld": one.pld[class_name]} | causes
-        for called, one in zip(names, found, strict=True)
-        for class_name, causes in [*one.classes.items(), ("mean", one.mean)]
+        {
+            "name": called,
+            "protocol": full_name(of_method.protocol),
+            "class": class_name,
+            "pld": of_method.pld[class_name],
+        }
+        | causes
+        for called, of_method in zip(names, by_method, strict=True)
+        for class_name, causes in [*of_method.classes.items(), ("mean", of_method.mean)]
     ]
 
 
-def _show(called: str, found: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
+def _show(called: str, causes: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
     from mapgauge.features.causes.metric import CAUSES
     from mapgauge.protocols import full_name
 
     of = f" of {called}" if called else ""
-    names, total = [*found.classes, "mean"], found.pld["mean"]
-    columns = [*found.classes.values(), found.mean]
+    names, total = [*causes.classes, "mean"], causes.pld["mean"]
+    columns = [*causes.classes.values(), causes.mean]
     rows = [
-        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(found.mean[name], total)]
+        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(causes.mean[name], total)]
         for name, about in CAUSES.items()
     ]
-    rows.append([found.title, "", *(number(found.pld[name]) for name in names), _share(total, total)])
+    rows.append([causes.title, "", *(number(causes.pld[name]) for name in names), _share(total, total)])
     show_table(
         Table(
-            f"{found.title}{of} by cause ({full_name(found.protocol)})",
+            f"{causes.title}{of} by cause ({full_name(causes.protocol)})",
             ["cause", "what it is", *names, "share"],
             rows,
             2,
         ),
         gap=gap,
     )
-    say(found.sentence())
-    if found.fixes:
+    say(causes.sentence())
+    if causes.fixes:
         from mapgauge.metrics.table import title_of
 
-        keys = list(found.fixes[0].gain)
-        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in found.fixes]
+        keys = list(causes.fixes[0].gain)
+        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in causes.fixes]
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, ["fix", *(title_of(key, protocol=found.protocol) for key in keys)], body))
+        show_table(Table(title, ["fix", *(title_of(key, protocol=causes.protocol) for key in keys)], body))
     if cause is not None:
-        body = [[token, f"{cost:.3f}"] for token, cost in found.frames(cause, count=worst)]
+        body = [[token, f"{cost:.3f}"] for token, cost in causes.frames(cause, count=worst)]
         show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))
 
 
@@ -198,20 +204,20 @@ def in_words(results: "Results", workers: int | None) -> str:
     return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
-def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:
+def show_difference(first: str, second: str, by_cause: "Mapping[str, Difference]", class_name: str) -> None:
     """Print the difference in PLD between two methods by cause, the largest first.
 
     Args:
         first: Name of a method.
         second: Name of the method from which the first is subtracted.
-        found: Differences by cause, and for ``"pld"``.
+        by_cause: Differences by cause, and for ``"pld"``.
         class_name: Their class, or ``"mean"``.
     """
-    causes = sorted((key for key in found if key != "pld"), key=lambda key: -abs(found[key].value))
+    causes = sorted((key for key in by_cause if key != "pld"), key=lambda key: -abs(by_cause[key].value))
     rows = [
-        ["PLD" if key == "pld" else key.replace("_", " "), found[key].numbers, found[key].verdict]
+        ["PLD" if key == "pld" else key.replace("_", " "), by_cause[key].numbers, by_cause[key].verdict]
         for key in [*causes, "pld"]
-        if abs(found[key].value) > 0 or key == "pld"
+        if abs(by_cause[key].value) > 0 or key == "pld"
     ]
     title = f"{printable(second)} minus {printable(first)}, {printable(class_name)}: causes of the difference in PLD"
     show_table(Table(title, ["cause", "difference", ""], rows))

@@ -64,7 +64,7 @@ def strip(
 ) -> Figure:
     """Draw the tracks of one scene over time, with a panel for each method.
 
-    Each true track has a row with a bar in its frames. The colour of a bar is that of the predicted track that T-PLD
+    Each true track has a row with a bar in its frames. A bar has the colour of the predicted track that T-PLD
     assigns to it. Hatched frames are missed. A triangle marks the frame in which another predicted
     track takes over. Below are the predicted tracks that are false in most of their frames. At most 60 true tracks are
     drawn: those with the most switches and missed frames.
