@@ -197,7 +197,8 @@ def test_matches_of_a_file_are_used_only_if_they_are_right(
 
 
 def with_matches(results: mg.Results, matches: Matches | None) -> mg.Results:
-    return replace(results, rows=replace(results.rows, scores=replace(results.scores, matches=matches)))  # type: ignore[type-var]
+    rows = replace(results.rows, scores=replace(results.scores, matches=matches))  # type: ignore[type-var]
+    return replace(results, rows=rows, geometry=replace(results.need_data(), added={}))
 
 
 def test_fixing_the_only_error_brings_pld_to_zero() -> None:

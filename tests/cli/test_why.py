@@ -11,8 +11,10 @@ from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.cli import evaluate, summary
+from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.features.causes.metric import CAUSES
-from mapgauge.results.results import Results
 
 
 def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path) -> None:
@@ -119,16 +121,19 @@ def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
 def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
     call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def computed(results: Results, metrics: list[str]) -> Results:
-        assert set(metrics) <= set(results.metrics)
-        return results
+    computed: list[str] = []
 
-    monkeypatch.setattr("mapgauge.features.causes.report_section.with_metrics", computed)
+    def counted(data: Data, metrics: tuple[str, ...], **settings: Any) -> Scores:
+        computed.extend(metrics)
+        return score_frames(data, metrics, **settings)
+
+    monkeypatch.setattr("mapgauge.evaluation.more_metrics.score_frames", counted)
     page = tmp_path / "page.html"
     files = ("good.json", "poor.json", "truth.geojson")
     done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")
     assert (done.returncode, "PLD by cause" in done.stdout) == (0, False), done.stderr
     assert "Parts of PLD by cause" in page.read_text(encoding="utf-8")
+    assert sorted(computed) == ["causes", "causes", "completeness", "completeness"]  # once for each method
 
 
 @pytest.mark.parametrize(

@@ -322,6 +322,7 @@ def values_of(rows: list[Row], protocol: Protocol) -> Values:
         each = []
         for threshold in thresholds:
             records = [record for row in rows for record in row.records[metric, threshold]]
+            assert own is not None
             each.append(average_precision(records, truth, own.interpolation))
             values[f"{metric}@{threshold}"] = each[-1] if predictions + truth else None
         if thresholds:

@@ -59,7 +59,7 @@ def normalise(value: float) -> float:
 
 def test_stored_code_is_used(stored: Path) -> None:
     assert normalise(0.25) == sospa.normalise(0.25) == 0.4
-    change(stored, key_of(NORMALISE), name="stored.gains._gain.0")  # the code of another kernel
+    change(stored, key_of(NORMALISE), name="stored.kernels.gains._gain.0")  # the code of another kernel
     _stored.index.cache_clear()
     assert normalise(0.25) == gains._gain(0.25) != 0.4
 

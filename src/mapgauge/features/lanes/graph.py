@@ -21,6 +21,11 @@ Edges: TypeAlias = NDArray[np.int64]  # (edges, 2): from node, to node
 # A networkx graph is anything with nodes and edges. The package does not import networkx for its types.
 GraphLike: TypeAlias = "Graph | Mapping[str, Any] | Any"
 
+SAME_START = "same_start"  # the source and the target begin at the same node
+SAME_END = "same_end"
+LINK_SCORE = 0.5  # a link with at most this weight is not an edge
+_EXAMPLES = 10
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
@@ -50,7 +55,11 @@ class Graph:
         if isinstance(graph, Graph):
             return graph
         if isinstance(graph, Mapping) and not hasattr(graph, "adj"):
-            return _from_mapping(graph, name)
+            lacking = [key for key in ("nodes", "edges") if key not in graph]
+            if lacking:
+                has = ", ".join(map(str, list(graph)[:5])) or "nothing"
+                raise InvalidInput(f"{name} has no {' and no '.join(lacking)}. It has: {has}")
+            return _graph(graph["nodes"], graph["edges"], name)
         if hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed"):
             return _from_networkx(graph, name)
         raise InvalidInput(
@@ -118,14 +127,6 @@ def _check(name: str, nodes: NDArray[Any], edges: NDArray[Any]) -> None:
         )
 
 
-def _from_mapping(graph: Mapping[str, Any], name: str) -> Graph:
-    lacking = [key for key in ("nodes", "edges") if key not in graph]
-    if lacking:
-        has = ", ".join(map(str, list(graph)[:5])) or "nothing"
-        raise InvalidInput(f"{name} has no {' and no '.join(lacking)}. It has: {has}")
-    return _graph(graph["nodes"], graph["edges"], name)
-
-
 def _graph(positions: Any, pairs: Any, name: str) -> Graph:
     try:
         nodes, edges = np.asarray(positions, np.float64), np.asarray(pairs)
@@ -153,12 +154,6 @@ def _from_networkx(graph: Any, name: str) -> Graph:
     if not graph.is_directed():
         pairs += [(end, start) for start, end in pairs]
     return _graph([tuple(graph.nodes[node]["pos"]) for node in at], pairs, name)
-
-
-SAME_START = "same_start"  # the source and the target begin at the same node
-SAME_END = "same_end"
-LINK_SCORE = 0.5  # a link with at most this weight is not an edge
-_EXAMPLES = 10
 
 
 def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
@@ -296,7 +291,9 @@ def frames_from_graphs(
     lanes: list[Points] = []
     links: list[Links | None] = []
     counts: list[int] = []
-    together, loops, isolated = _Tally(), _Tally(), _Tally()
+    together: dict[str, int] = {}
+    loops: dict[str, int] = {}
+    isolated: dict[str, int] = {}
     dimension: int | None = None
     for token, value in items:
         graph = Graph.of(value, f"{name or 'graphs'}[{token!r}]")
@@ -309,9 +306,9 @@ def frames_from_graphs(
                 )
             dimension = graph.dimension
         simple = without_repeats(graph)
-        together.add(token, len(graph.nodes) - len(np.unique(graph.nodes + 0.0, axis=0)))
-        loops.add(token, int(np.count_nonzero(graph.edges[:, 0] == graph.edges[:, 1])))
-        isolated.add(token, simple.isolated)
+        together[token] = len(graph.nodes) - len(np.unique(graph.nodes + 0.0, axis=0))
+        loops[token] = int(np.count_nonzero(graph.edges[:, 0] == graph.edges[:, 1]))
+        isolated[token] = simple.isolated
         points, joints = lanes_of(simple)
         lanes += points
         links.append(joints)
@@ -326,25 +323,12 @@ def frames_from_graphs(
         name=name,
         links=joined_links(links, counts) or Links.of([], []),
         findings=tuple(
-            Finding("note", code, f"{name or 'graphs'}: {tally.total} {text}", tally.total, tally.examples)
-            for tally, code, text in (
+            Finding("note", code, f"{name or 'graphs'}: {total} {text}", total, tuple(examples[:_EXAMPLES]))
+            for by_token, code, text in (
                 (together, "nodes-coincide", "nodes have the position of another node; scores take them as one"),
                 (loops, "self-loops", "edges lead from a node to itself and were left out"),
                 (isolated, "isolated-nodes", "nodes have no edges; only the landmark score counts them"),
             )
-            if tally.total
+            if (total := sum(by_token.values())) and (examples := [token for token, k in by_token.items() if k])
         ),
     )
-
-
-class _Tally:
-    """A count over frames, with the tokens of the first."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self.examples: tuple[str, ...] = ()
-
-    def add(self, token: str, count: int) -> None:
-        if count:
-            self.total += count
-            self.examples = (*self.examples, token)[:_EXAMPLES]

@@ -229,15 +229,15 @@ def _lane_hits(metric: str, groups: Groups, protocol: Protocol) -> Bits:
     return _placed(groups, matches.rows, matches.hits)
 
 
-def _class_hits(metric: str, distance: PairDistance, names: Sequence[str], groups: Groups, protocol: Protocol) -> Bits:
+def _class_hits(distance: PairDistance, names: Sequence[str], metric: str, groups: Groups, protocol: Protocol) -> Bits:
     """Return the hits of some classes, each by itself."""
     chosen = groups.of_classes(names)
     picked = replace(groups, links=None).pick(chosen)
     return _placed(groups, groups.rows(chosen), matches_by(distance, picked, protocol, protocol.settings[metric])[0])
 
 
-def _box_hits(groups: Groups, protocol: Protocol) -> Bits:
-    return _class_hits("det_t", box_distances, protocol.boxes, groups, protocol)
+def _box_hits(metric: str, groups: Groups, protocol: Protocol) -> Bits:
+    return _class_hits(box_distances, protocol.boxes, metric, groups, protocol)
 
 
 def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
@@ -247,22 +247,22 @@ def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
     return placed
 
 
-def _row(
+def _det(
     name: str,
-    title: str,
-    score: Callable[[Groups, Protocol], Bits],
+    score: Callable[[str, Groups, Protocol], Bits],
     settings: type[HitSettings],
     of: Kind,
     stated: str,
-    needs: tuple[Need, ...] = (),
+    *needs: Need,
 ) -> Metric:
+    title = name.replace("det", "DET")
     return Metric(
         name=name,
         title=title,
         symbol="AP",
         lower_is_better=False,
         values=(Value(name, "", title, "main"),),
-        rows=HitRows(score),
+        rows=HitRows(partial(score, name)),
         setting=Setting("thresholds", "threshold", "" if of == "boxes" else "m"),
         settings_type=settings,
         needs=frozenset({"confidences", *needs}),
@@ -274,34 +274,13 @@ def _row(
 
 
 _METRES = "mean over thresholds in metres"
+_chamfer_hits, _area_hits = (partial(_class_hits, _chamfer_distances, names) for names in ((LANE,), AREAS))
 
-DET_L = _row("det_l", "DET_l", partial(_lane_hits, "det_l"), LaneSettings, "lanes", f"Fréchet, {_METRES}")
-DET_L_CH = _row(
-    "det_l_ch",
-    "DET_l_ch",
-    partial(_class_hits, "det_l_ch", _chamfer_distances, (LANE,)),
-    LaneChamferSettings,
-    "lanes",
-    f"Chamfer, {_METRES}",
-)
-DET_LS = _row(
-    "det_ls",
-    "DET_ls",
-    partial(_lane_hits, "det_ls"),
-    SegmentSettings,
-    "lanes",
-    f"lane segments, {_METRES}",
-    needs=("links",),
-)
-DET_A = _row(
-    "det_a",
-    "DET_a",
-    partial(_class_hits, "det_a", _chamfer_distances, AREAS),
-    AreaSettings,
-    "areas",
-    f"Chamfer, {_METRES}",
-)
-DET_T = _row("det_t", "DET_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
+DET_L = _det("det_l", _lane_hits, LaneSettings, "lanes", f"Fréchet, {_METRES}")
+DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, "lanes", f"Chamfer, {_METRES}")
+DET_LS = _det("det_ls", _lane_hits, SegmentSettings, "lanes", f"lane segments, {_METRES}", "links")
+DET_A = _det("det_a", _area_hits, AreaSettings, "areas", f"Chamfer, {_METRES}")
+DET_T = _det("det_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
 
 
 FIRST, PLACES = -50.0, 100  # metres behind the vehicle, number of places
@@ -390,7 +369,9 @@ def _combined_row(name: str, title: str, of: tuple[str, ...], stated: str) -> Me
 
 OLS = _combined_row("ols", "OLS", ("det_l", "det_t", "top_ll", "top_lt"), "mean of DET_l, DET_t, √TOP_ll, √TOP_lt")
 OLUS = _combined_row(
-    *("olus", "OLUS", ("det_ls", "det_a", "det_t", "top_ll", "top_lt")),
+    "olus",
+    "OLUS",
+    ("det_ls", "det_a", "det_t", "top_ll", "top_lt"),
     "mean of DET_ls, DET_a, DET_t, √TOP_lsls, √TOP_lste",
 )
 # The mean that gives the rows of the tables of TopoMaskV3 (arXiv 2603.01558) that were checked.

@@ -14,6 +14,8 @@ from mapgauge.io._collect import Collector, Column
 from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices, Points
 
+_BLOCK = 4096  # arrays that are copied at once, so that their bytes stay in the cache until they are converted
+
 
 def expect_texts(keys: Sequence[Any]) -> list[str]:
     """Return keys that must be texts, and not empty."""
@@ -32,7 +34,7 @@ def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indi
     in_row = dimensions == 1
     expect(in_row | (dimensions == 2), extents[:, 0] > 0, flat or not in_row.any(), extents[in_row, 0] % 2 == 0)
     sizes = np.where(in_row, extents[:, 0] // 2, extents[:, 0])
-    return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]))
+    return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]), int(sizes.sum()))
 
 
 def _listed_points(tree: PickleTree, rows: Rows, flat: bool) -> tuple[Indices, Points]:
@@ -62,14 +64,20 @@ def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tu
     in_row = dimensions == 2
     expect(in_row | (dimensions == 3), flat or not in_row.any(), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
     sizes = np.where(in_row, extents[:, 1] // 2, extents[:, 1])
-    return counts, np.repeat(sizes, extents[:, 0]), _table(tree, rows, np.where(in_row, 2, extents[:, 2]))
+    sizes = np.repeat(sizes, extents[:, 0])
+    return counts, sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 2]), int(sizes.sum()))
 
 
-def _table(tree: PickleTree, rows: Rows, widths: Indices) -> Points:
-    """Return the numbers of arrays as points. All must have the same dimension."""
+def _table(tree: PickleTree, rows: Rows, widths: Indices, total: int) -> Points:
+    """Return the numbers of arrays as points, a number in all. All must have the same dimension."""
     width = int(widths[0]) if len(widths) else 2
     expect(width in (2, 3), widths == width)
-    return tree.array_values(rows, "iuf").astype(np.float64, copy=False).reshape(-1, width)
+    points, at = np.empty((total, width)), 0
+    for start in range(0, len(rows), _BLOCK):
+        block = tree.array_values(rows[start : start + _BLOCK], "iuf").reshape(-1, width)
+        points[at : at + len(block)] = block
+        at += len(block)
+    return points
 
 
 def numbers_of(tree: PickleTree, rows: Rows) -> tuple[Indices, NDArray[np.float64]]:
