@@ -114,7 +114,7 @@ class Watch(typing.Protocol):
     def evaluated(self, run: Run, results: Results) -> None:
         """Take the results of a run, after they were saved, while their geometry is in memory."""
 
-    def found(self, findings: Sequence[Finding]) -> None:
+    def new_findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that no earlier run had."""
 
     def wrote(self, what: str, path: Path) -> None:
@@ -147,7 +147,7 @@ def evaluate_runs(
     )
     for run, results in zip(runs, evaluated, strict=True):
         with watch.attempt():
-            watch.found([finding for finding in results.findings if finding not in reported])
+            watch.new_findings([finding for finding in results.findings if finding not in reported])
         reported.update(results.findings)
         if run.target is not None:
             with watch.attempt():

@@ -25,16 +25,16 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
     known = ", ".join(METRICS)
     if metrics is not None and not isinstance(metrics, Sequence):
         raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {known}")
-    able = tuple(name for name in METRICS if _able(name, protocol))
+    possible = tuple(name for name in METRICS if _has_settings(name, protocol))
     if metrics is None:
-        return tuple(name for name in able if METRICS[name].default)
+        return tuple(name for name in possible if METRICS[name].default)
     unknown = [name for name in metrics if name not in METRICS]
     if unknown or not metrics:
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
     for name in metrics:
-        if name not in able:
+        if name not in possible:
             raise _without_settings(name, protocol)
-    wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in able)}
+    wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in possible)}
     return tuple(name for name in METRICS if name in wanted)
 
 
@@ -66,7 +66,7 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _able(name: str, protocol: Protocol) -> bool:
+def _has_settings(name: str, protocol: Protocol) -> bool:
     """Whether the protocol has settings for a metric. A combined metric needs the settings of all its metrics."""
     rows = METRICS[name].rows
     needed = rows.of if isinstance(rows, CombinedRows) else (name,)

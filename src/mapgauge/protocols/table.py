@@ -15,7 +15,7 @@ _REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), _FAR)}
 _GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
 
 
-def _own() -> Mapping[str, Protocol]:
+def _built_in() -> Mapping[str, Protocol]:
     return {row.name: row for row in (*_of_lines(), *_of_openlane(), *_of_graphs())}
 
 
@@ -119,7 +119,7 @@ def _of_graphs() -> Iterable[Protocol]:
     )
 
 
-PROTOCOLS: Table[Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _own)
+PROTOCOLS: Table[Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _built_in)
 
 
 def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
@@ -263,11 +263,13 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
         return f"no {word_of(next(iter(fields_of(METRICS[metric].settings_type).values())))}"
     if not dot:
         field = fields_of(protocol)[key]
-        return _said(word_of(field), value, field.metadata["unit"], first=key == "cutoffs", by="x" * (key == "region"))
+        return _setting_in_words(
+            word_of(field), value, field.metadata["unit"], first=key == "cutoffs", by="x" * (key == "region")
+        )
     row = METRICS[metric]
     field = fields_of(row.settings_type)[name]
     first = row.shows_first and row.setting is not None and row.setting.field == name
-    text = _said(word_of(field), value, field.metadata["unit"], first=first)
+    text = _setting_in_words(word_of(field), value, field.metadata["unit"], first=first)
     alike = {
         getattr(values, own.name)
         for values in protocol.settings.values()
@@ -277,7 +279,7 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
     return text if len(alike) == 1 else f"{text} of {row.title}"
 
 
-def _said(word: str, value: Any, unit: str, *, first: bool, by: str = "") -> str:
+def _setting_in_words(word: str, value: Any, unit: str, *, first: bool, by: str = "") -> str:
     """Return a setting and its value in words. Of several values, ``first`` says that tables show the first."""
     word = word.removesuffix("s") if first else word
     unit = f" {unit}" if unit == "m" else ""

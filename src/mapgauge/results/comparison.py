@@ -274,10 +274,10 @@ def _each(differences: Differences) -> Iterator[Difference]:
     """Yield all differences. The difference of PLD is one, also if PLD is split by cause."""
     for by_class in differences.values():
         for by_key in by_class.values():
-            yield from (difference for key, difference in by_key.items() if not _is_again(key, by_key))
+            yield from (difference for key, difference in by_key.items() if not _repeats_another(key, by_key))
 
 
-def _is_again(key: str, keys: Container[str]) -> bool:
+def _repeats_another(key: str, keys: Container[str]) -> bool:
     """Whether a key is the main value of a metric that repeats another one, which is among the keys."""
     return _repeated(key) in keys
 
@@ -296,7 +296,7 @@ def _corrected(differences: Differences, level: float) -> Differences:
     corrected = iter(holm(tested))
 
     def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
-        p_of = {key: next(corrected) for key in by_key if not _is_again(key, by_key)}
+        p_of = {key: next(corrected) for key in by_key if not _repeats_another(key, by_key)}
         p_of = {key: p_of.get(key, p_of.get(_repeated(key) or "", np.nan)) for key in by_key}
         return {
             key: difference

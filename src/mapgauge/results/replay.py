@@ -82,7 +82,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
         raise InvalidInput(f"{name}: the {side} cannot be checked, because the results have no hash of them")
     if isinstance(given, MapFrames):
         if not has_content(given, recorded.hash):
-            raise _other(side, recorded, name)
+            raise _wrong_side(side, recorded, name)
         return given
     paths = recorded_paths(recorded, origin) if given is None else [os.fspath(given)]
     if not paths:
@@ -102,7 +102,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
             continue
         if has_content(frames, recorded.hash):
             return frames
-        failed.append(_other(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
+        failed.append(_wrong_side(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
     raise failed[0]
 
 
@@ -149,6 +149,6 @@ def _changed(path: str, recorded: Input, name: str) -> InvalidInput:
     )
 
 
-def _other(side: str, recorded: Input, name: str) -> InvalidInput:
+def _wrong_side(side: str, recorded: Input, name: str) -> InvalidInput:
     wrong = "these are not the predictions that were" if side == _SIDES[0] else "this is not the truth that was"
     return InvalidInput(f"{name}: {wrong} evaluated ({recorded.name or 'from memory'})")

@@ -69,10 +69,13 @@ def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
         sides: Predictions and truth, in the order of the rows of results.
         kind: ``"original"`` keeps all bits. ``"rounded"`` rounds coordinates to float32.
     """
-    return {name: np.frombuffer(write(_bare(side, kind)), np.uint8) for name, side in zip(NAMES, sides, strict=True)}
+    return {
+        name: np.frombuffer(write(_geometry_only(side, kind)), np.uint8)
+        for name, side in zip(NAMES, sides, strict=True)
+    }
 
 
-def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
+def _geometry_only(frames: MapFrames, kind: Geometry) -> MapFrames:
     """Return only what assignments and figures need."""
     polylines = frames.polylines
     refuse_few_points(frames, frames.name or "frames")

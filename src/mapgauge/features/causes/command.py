@@ -90,7 +90,7 @@ def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) 
 def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     """Return results with the causes of PLD, or for fixes with the geometry."""
     from mapgauge.evaluation.more_metrics import with_metrics
-    from mapgauge.features.causes.instances import check_settings
+    from mapgauge.features.causes.instance_costs import check_settings
     from mapgauge.features.causes.metric import CAUSES_OF_PLD
 
     # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.

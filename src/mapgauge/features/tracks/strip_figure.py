@@ -95,7 +95,7 @@ def strip(
     frames = len(next(line.strips[0].frames for line in lines if line.strips))
     cell = (width - LABELS * look().room) / count / frames  # inches
     for m, (name, axes) in enumerate(zip(methods, sheet.axes, strict=True)):
-        _dress(axes, lines, frames, left=m == 0)
+        _set_axes(axes, lines, frames, left=m == 0)
         for y, line in enumerate(lines):
             row = line.rows[m] if line.rows else None
             if row is not None:
@@ -159,7 +159,7 @@ def _worst(strips: Sequence[Strip]) -> set[tuple[str, str]]:
     return set(sorted(trouble, key=lambda key: -trouble[key])[:TRUE_TRACKS])
 
 
-def _dress(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
+def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
     """Set the axes: frames across, and the names of tracks upwards."""
     plain(axes)
     axes.spines["left"].set_visible(False)

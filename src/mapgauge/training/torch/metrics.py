@@ -19,7 +19,7 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
 from mapgauge.training.accumulator import Accumulator, Repeated
-from mapgauge.training.batches import packed, unpacked, widths_of
+from mapgauge.training.batch_rows import packed, unpacked, widths_of
 from mapgauge.typing import Degenerate
 
 try:
