@@ -65,7 +65,7 @@ SHARED = "features.solver"  # the part that several features use
 
 def rank(name: str) -> int:
     """Return the place of the room of a module."""
-    if name.startswith("features.") and name.endswith("command"):
+    if name.startswith("features.") and name.endswith(("command", "commands")):
         return ROOMS.index("features.commands")
     parts = name.split(".")
     return next(ROOMS.index(room) for k in range(len(parts), 0, -1) if (room := ".".join(parts[:k])) in ROOMS)

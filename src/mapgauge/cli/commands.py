@@ -92,7 +92,8 @@ _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands th
 
 def evaluate_first(command: str, files: Sequence[Path | str], *more: str, then: Sequence[str] = ()) -> str:
     """Return two lines for the shell: one that evaluates files with some options, and one that looks at the results."""
-    given = [getattr(file, "given", str(file)) for file in files]
+    # A single file is a file of results, whose predictions and truth are to be named.
+    given = [getattr(file, "given", str(file)) for file in files] if len(files) > 1 else ["PREDICTIONS", "TRUTH"]
     target = "results.mg" if len(given) <= 2 else "results"
     first = shlex.join(["mapgauge", "evaluate", *given, *more, "-o", target])
     figure, rest = then[:1] if command == "plot" else [], then[1:] if command == "plot" else then
