@@ -11,7 +11,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.latex import Bounds, Column, methods_table
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
 from mapgauge.cli.output import Table, inform, say, show_table, warn, write_csv, write_json
-from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
+from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, valid, without_effect
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def compare(
             "Correct the verdicts for the number of differences.",
             "none",
             "holm",
-            show_default=True,
         ),
     ] = "none",
     fail_if: Annotated[
@@ -66,14 +65,13 @@ def compare(
         without_effect(context, ["classes"], f"with --{form}, which has all classes")
     results = each_results(results)
     names = file_names(results)
-    check_bootstrap(samples, level, seed)
     if len(results) == 1:
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
     if form == "latex" and not fail_if:
         without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
 
     from mapgauge import compare as compare_results
-    from mapgauge.cli.commands import addition
+    from mapgauge.cli.app import addition
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
 
@@ -91,8 +89,7 @@ def compare(
     shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    split = addition("differences by cause") if "causes" in methods[0].metrics else None
-    causes = {} if split is None else split(comparison, methods, seed)
+    causes = addition("differences by cause")(comparison, methods, seed)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(
@@ -112,12 +109,6 @@ def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]
     return known if given == ["all"] else given or ["mean"]
 
 
-def check_bootstrap(samples: int, level: float, seed: int) -> None:
-    """Refuse options of the bootstrap that are out of range."""
-    if samples < 1 or not 0 < level < 1 or seed < 0:
-        refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
-
-
 def show_comparison(
     form: Form,
     comparison: "Comparison",
@@ -135,7 +126,7 @@ def show_comparison(
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
-        from mapgauge.cli.commands import addition
+        from mapgauge.cli.app import addition
         from mapgauge.metrics.table import heading
         from mapgauge.results.comparison import plain_keys
 

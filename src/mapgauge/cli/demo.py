@@ -7,7 +7,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.compare import show_comparison
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.output import progress, say
-from mapgauge.cli.parsing import refuse
+from mapgauge.cli.parsing import at_least
 from mapgauge.cli.show import corners_of
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import own_folder
@@ -33,10 +33,12 @@ MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 
 def demo(
-    output: Annotated[Path, o.output_option("FOLDER", "A folder.  [default: demo]")] = Path("demo"),
+    output: Annotated[Path, o.output_option("FOLDER", "A folder.")] = Path("demo"),
     size: Annotated[
         int,
-        o.option("--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", show_default=True),
+        o.option(
+            "--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", callback=at_least("--size", 1)
+        ),
     ] = 80,
     seed: o.SeedOption = 0,
 ) -> None:
@@ -44,8 +46,6 @@ def demo(
 
     Makes synthetic roads and the output of two detectors, evaluates both, and writes files, figures and a report.
     """
-    if size < 1 or seed < 0:
-        refuse("--size", "size must be at least 1 and seed at least 0")
     own_folder(output, MARK, FILES, "the demo")
 
     from mapgauge import compare, evaluate, read, sweep, write

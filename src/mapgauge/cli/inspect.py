@@ -10,20 +10,8 @@ import typer
 from numpy.typing import NDArray
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import check_unnamed, is_results
-from mapgauge.cli.output import (
-    distrust,
-    exit_on,
-    is_quiet,
-    paint,
-    printable,
-    say,
-    show_findings,
-    warn,
-    warn_of,
-    write_json,
-)
-from mapgauge.cli.reading import Reading, check_files
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results
+from mapgauge.cli.output import distrust, exit_on, paint, printable, say, tell_findings, warn, write_json
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.boxes import without_boxes
@@ -84,7 +72,6 @@ def inspect(
 
 def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
     """Return what a file holds as plain values for JSON."""
-    from mapgauge.cli.inspect import contents_of
     from mapgauge.results.results import Results
 
     if isinstance(found, Results):
@@ -106,7 +93,6 @@ def _tell(found: "Results | MapFrames", file: Path) -> None:
     from mapgauge.protocols import full_name
     from mapgauge.results.results import Results
 
-    tell_findings = warn_of if is_quiet() else show_findings
     if not isinstance(found, Results):
         tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
         tell_findings(_findings(found))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import typer
 
-from mapgauge.cli.commands import evaluate_first
-from mapgauge.cli.inputs import is_results, named_file, options_of
+from mapgauge.cli.app import evaluate_first
+from mapgauge.cli.inputs import Reading, is_results, named_file, options_of
 from mapgauge.cli.output import distrust, progress, warn, warn_of
 from mapgauge.cli.parsing import file_names, listed, path_or_url, place, refuse, settings_of, without_effect
-from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 from mapgauge.io.files.writing import save

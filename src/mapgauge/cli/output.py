@@ -149,6 +149,11 @@ def warn_of(findings: Sequence[Finding]) -> None:
     show_findings([finding for finding in findings if finding.level != "note"], sys.stderr)
 
 
+def tell_findings(findings: Sequence[Finding]) -> None:
+    """Print findings; with --quiet only errors and warnings, on stderr."""
+    (warn_of if _VOICE.quiet else show_findings)(findings)
+
+
 def distrust(findings: Iterable[Finding]) -> None:
     """Say on stderr how many of the findings above are errors, if any."""
     errors = sum(finding.level == "error" for finding in findings)

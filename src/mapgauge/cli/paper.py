@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
+from mapgauge.cli.compare import intervals_in_words, latex_of, rows_of
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods, named_by
@@ -62,7 +62,6 @@ def paper(
     Writes LaTeX and CSV tables, figures as PDF, and a line that says how the numbers were made. The figures over ranges
     and cutoffs need results of `evaluate --ranges` and of several values of `--cutoff`.
     """
-    check_bootstrap(samples, level, seed)
     check_figure(output / next(iter(FIGURES)))
     sides = Methods.of(context, files)
     names, methods = sides.names, sides.load(data=False)

@@ -91,15 +91,20 @@ def one_of(option: str, *choices: str) -> Callable[[str | None], str | None]:
     return check
 
 
-def at_least_one(option: str) -> Callable[[int | None], int | None]:
-    """Return a callback that accepts only positive values of an option."""
+def bounded(option: str, expected: str, holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    """Return a callback that accepts only some numbers, or none at all."""
 
-    def check(value: int | None) -> int | None:
-        if value is not None and value < 1:
-            refuse(option, f"must be at least 1, got {value}")
+    def check(value: float | None) -> float | None:
+        if value is not None and not holds(value):
+            refuse(option, f"must be {expected}, got {value}")
         return value
 
     return check
+
+
+def at_least(option: str, least: int) -> Callable[[Any], Any]:
+    """Return a callback that accepts only numbers from a least one."""
+    return bounded(option, f"at least {least}", lambda value: value >= least)
 
 
 def listed(values: Sequence[str] | None) -> list[str]:

@@ -37,7 +37,7 @@ def report(
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
     check_targets([output], files)
-    check_page("--output", output, frames)
+    check_page("--output", output)
     sides = Methods.of(context, files)
     check_targets([output], sides.files)
 

@@ -10,7 +10,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.methods import Choose, Methods
 from mapgauge.cli.output import exit_on, inform, printable, say
-from mapgauge.cli.parsing import refuse, without_effect
+from mapgauge.cli.parsing import at_least, bounded, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.errors import InvalidInput
 
@@ -37,7 +37,6 @@ def show(
             o.DRAWN,
             "Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the first "
             "file, usually PLD.",
-            show_default=True,
         ),
     ] = "worst",
     scene: o.SceneOption = None,
@@ -48,6 +47,7 @@ def show(
             "N",
             o.DRAWN,
             f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}.",
+            callback=at_least("--panels", 1),
         ),
     ] = None,
     side_by_side: Annotated[bool, o.flag("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False,
@@ -68,7 +68,7 @@ def show(
             "SHARE",
             o.DRAWN,
             "Do not draw predictions with a lower confidence. Matches and values do not change.",
-            show_default=True,
+            callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
     ] = 0.0,
     title: o.TitleOption = None,
@@ -83,9 +83,10 @@ def show(
     From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
     """
     sides = Methods.of(context, files)
-    if not 0 <= confidence <= 1:
-        refuse("--confidence", f"must be from 0 to 1, got {confidence}")
-    _check_scene(context, scene, panels)
+    if scene is None:
+        without_effect(context, ["panels"], "without --scene NAME")
+    else:
+        without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
     check_targets([output], sides.files)
     check_figure(output)
     methods, names = sides.load(cutoff=True, choose=_choose(frame, scene)), sides.names
@@ -127,16 +128,6 @@ def _frame(
     ]
     assignments = [method.assignment(token) for method in methods]
     return plot.frame(assignments, values=titled, title=token if title is None else title, **shared)
-
-
-def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:
-    """Refuse options of a frame with a scene, and the other way round."""
-    if scene is None:
-        without_effect(context, ["panels"], "without --scene NAME")
-        return
-    without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
-    if panels is not None and panels < 1:
-        refuse("--panels", f"must be at least 1, got {panels}")
 
 
 def _choose(frame: str, scene: str | None) -> Choose | None:

@@ -136,7 +136,7 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
         return []
     if streamed or len(results.scores.confidence) > MOST:
         return [LATER]
-    from mapgauge.cli.commands import addition
+    from mapgauge.cli.app import addition
 
     added = [addition(name)(results, workers) for name in ("causes in words", "confidence in words")]
     return [line for line in added if line]

@@ -8,6 +8,7 @@ import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
+from mapgauge.cli.inputs import Reading
 from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of, write_csv, write_json
 from mapgauge.cli.parsing import (
     Form,
@@ -24,7 +25,6 @@ from mapgauge.cli.parsing import (
     settings_of,
     valid,
 )
-from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.markup import number
 

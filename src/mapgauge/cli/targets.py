@@ -107,10 +107,8 @@ def check_geometry(output: Path | None) -> None:
     pyarrow_modules()
 
 
-def check_page(option: str, path: Path | None, frames: int) -> None:
-    """Refuse a report that is no HTML page, and a number of frames that cannot be drawn."""
-    if frames < 0:
-        refuse("--frames", f"must be at least 0, got {frames}")
+def check_page(option: str, path: Path | None) -> None:
+    """Refuse a report that is no HTML page."""
     if path is not None and path.suffix.lower() not in PAGES:
         advice = (
             "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot"

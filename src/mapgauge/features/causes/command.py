@@ -28,7 +28,7 @@ def why(
     cause: Annotated[
         str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
-    worst: Annotated[int, o.worst_option("the frames of --cause")] = 10,
+    worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
     protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
@@ -42,7 +42,7 @@ def why(
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
     form = form_of(json=json, csv=csv)
-    cause = _check(context, cause, worst, csv=csv)
+    cause = _check(context, cause, csv=csv)
     sides = Methods.of(context, files)
     names, methods = sides.names, _load(sides, fixes=fixes)
 
@@ -70,7 +70,7 @@ def why(
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
-def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) -> str | None:
+def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
     """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
     from mapgauge.features.causes.metric import CAUSES
 
@@ -82,8 +82,6 @@ def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) 
     if csv:
         without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
         without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
-    if worst < 1:
-        refuse("--worst", f"must be at least 1, got {worst}")
     return cause
 
 
@@ -174,9 +172,15 @@ def _share(part: float, total: float) -> str:
 
 
 def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
-    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison."""
-    from mapgauge import compare_causes
+    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison.
 
+    There are none if the causes were not evaluated.
+    """
+    from mapgauge import compare_causes
+    from mapgauge.features.causes.metric import CAUSES_OF_PLD
+
+    if CAUSES_OF_PLD.name not in methods[0].metrics:
+        return {}
     of = dict(zip(comparison.names, methods, strict=True))
     settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
     return {
@@ -188,12 +192,13 @@ def in_words(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import causes
     from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.features.causes.metric import CAUSES_OF_PLD
     from mapgauge.metrics.completeness import COMPLETENESS
     from mapgauge.metrics.completeness import in_words as completeness_in_words
 
     if results.protocol.order != 1:
         return ""
-    more = with_metrics(results, (COMPLETENESS.name, "causes"), workers)
+    more = with_metrics(results, (COMPLETENESS.name, CAUSES_OF_PLD.name), workers)
     sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
     return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 

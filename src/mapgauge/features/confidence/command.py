@@ -9,7 +9,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of, write_csv, write_json
-from mapgauge.cli.parsing import Form, form_of, refuse, without_effect
+from mapgauge.cli.parsing import Form, at_least, bounded, form_of, refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -27,10 +27,12 @@ def confidence(
             "SHARE",
             o.COMPUTED,
             "Largest normalised SOSPA of a prediction that hits its truth.",
-            show_default=True,
+            callback=bounded("--hit", "at least 0 and less than 1", lambda hit: 0 <= hit < 1),
         ),
     ] = 0.5,
-    bins: Annotated[int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", show_default=True)] = 10,
+    bins: Annotated[
+        int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", callback=at_least("--bins", 1))
+    ] = 10,
     protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
@@ -59,7 +61,6 @@ def confidence(
     calibration. From results, the geometry in the file or the evaluated files are used.
     """
     form = form_of(json=json, csv=csv)
-    _check(hit, bins, samples, level, seed)
     if form == "csv":
         without_effect(context, ["level", "seed"], "with --csv, which has no intervals")
         if figure is None:
@@ -104,16 +105,6 @@ def in_words(results: "Results", workers: int | None) -> str:
 
     found = None if results.geometry is None else best_rounding(results, workers=workers)
     return "" if found is None else found.in_words()
-
-
-def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:
-    if not 0 <= hit < 1:
-        refuse("--hit", f"must be at least 0 and less than 1, got {hit}")
-    if not 0 < level < 1:
-        refuse("--level", f"must be between 0 and 1, got {level}")
-    for option, value, least in (("--bins", bins, 1), ("--samples", samples, 1), ("--seed", seed, 0)):
-        if value < least:
-            refuse(option, f"must be at least {least}, got {value}")
 
 
 def _print(form: Form, found: "dict[str, Confidence]") -> None:
