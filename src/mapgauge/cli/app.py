@@ -47,7 +47,7 @@ COMMANDS = {
         "cli.show:show", ("results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png")
     ),
     "plot": Command("cli.plot:plot", ("parts A.mg B.mg -o parts.pdf", "pr results.mg --threshold 0.5 -o pr.svg")),
-    "report": Command("cli.report:report", ("results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html")),
+    "report": Command("cli.plot:report", ("results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html")),
     "paper": Command("cli.paper:paper", ("A.mg B.mg -o paper", "results --samples 10000 -o paper")),
     "confidence": Command(
         "features.confidence.command:confidence",

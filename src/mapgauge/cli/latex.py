@@ -41,13 +41,6 @@ class Column(NamedTuple):
     class_name: str
 
 
-class Bounds(NamedTuple):
-    """An interval."""
-
-    low: float
-    high: float
-
-
 def escaped(text: str) -> str:
     r"""Return text on one line, with the special characters of LaTeX escaped.
 
@@ -79,7 +72,9 @@ def number(key: str, value: float | None) -> str:
     return f"{100 * value:.1f}" if _is_percent(key) else f"{value:.3f}"
 
 
-def cells(key: str, values: Sequence[float | None], bounds: Sequence[Bounds | None] | None = None) -> list[str]:
+def cells(
+    key: str, values: Sequence[float | None], bounds: Sequence[tuple[float, float] | None] | None = None
+) -> list[str]:
     r"""Return the cells of a column. All values that are printed like the best one are bold, if there are several.
 
     >>> cells("pld", [0.79, 0.7901, 0.85])
@@ -87,12 +82,12 @@ def cells(key: str, values: Sequence[float | None], bounds: Sequence[Bounds | No
     """
     best = _best(key, values)
     texts = [number(key, value) for value in values]
-    found = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
+    shown = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
     if bounds is None:
-        return found
+        return shown
     return [
-        text if limits is None else rf"{text} {{\scriptsize [{number(key, limits.low)}, {number(key, limits.high)}]}}"
-        for text, limits in zip(found, bounds, strict=True)
+        text if limits is None else rf"{text} {{\scriptsize [{number(key, limits[0])}, {number(key, limits[1])}]}}"
+        for text, limits in zip(shown, bounds, strict=True)
     ]
 
 
@@ -126,7 +121,7 @@ def _broken(title: str) -> tuple[str, str]:
     >>> _broken(r"Chamfer-AP [\%] $\uparrow$"), _broken(r"PLD $\downarrow$")
     (('Chamfer-', 'AP [\\%] $\\uparrow$'), ('PLD $\\downarrow$', ''))
     """
-    length = {end: _letters(title[:end]) for end in (found.end() for found in _BREAKS.finditer(title))}
+    length = {end: _letters(title[:end]) for end in (match.end() for match in _BREAKS.finditer(title))}
     if _letters(title) <= _SHORT or not length:
         return title, ""
     end = min(length, key=lambda end: max(length[end], _letters(title) - length[end]))
@@ -143,7 +138,7 @@ def methods_table(
     methods: Sequence[Mapping[str, Mapping[str, float | None]]],
     columns: Sequence[Column],
     captions: Sequence[str],
-    bounds: Sequence[Mapping[str, Mapping[str, Bounds | None]]] | None = None,
+    bounds: Sequence[Mapping[str, Mapping[str, tuple[float, float] | None]]] | None = None,
     *,
     protocol: "Protocol | None" = None,
 ) -> str:
@@ -159,7 +154,7 @@ def methods_table(
     """
     from mapgauge.metrics.table import title_of
 
-    found = [
+    body = [
         cells(
             column.key,
             [one[column.class_name].get(column.key) for one in methods],
@@ -170,7 +165,7 @@ def methods_table(
     titles = ["", *(escaped(titled(column.key, protocol)) for column in columns)]
     classes = ["", *(escaped(title_of(column.class_name)) for column in columns)]
     header = [titles] if all(column.class_name == "mean" for column in columns) else [titles, classes]
-    rows = [[escaped(name), *(column[k] for column in found)] for k, name in enumerate(names)]
+    rows = [[escaped(name), *(column[k] for column in body)] for k, name in enumerate(names)]
     return tabular(header, rows, captions)
 
 
@@ -191,16 +186,16 @@ def _is_percent(key: str) -> bool:
     from mapgauge.metrics.metric import HitRows, ValueKey
     from mapgauge.metrics.table import value_named
 
-    found = value_named(ValueKey.parse(key).name)
-    return found is not None and (isinstance(found[0].rows, HitRows) or found[0].percent)
+    row = value_named(ValueKey.parse(key).name)
+    return row is not None and (isinstance(row[0].rows, HitRows) or row[0].percent)
 
 
 def _best(key: str, values: Sequence[float | None]) -> str | None:
     """Return the digits of the best value; None if there are fewer than two values, or if better has no direction."""
     from mapgauge.metrics.table import value_named
 
-    found = value_named(key)
-    there = [value for value in values if value is not None]
-    if found is None or found[1].role != "main" or len(there) < 2:
+    row = value_named(key)
+    known = [value for value in values if value is not None]
+    if row is None or row[1].role != "main" or len(known) < 2:
         return None
-    return number(key, min(there) if found[0].lower_is_better else max(there))
+    return number(key, min(known) if row[0].lower_is_better else max(known))

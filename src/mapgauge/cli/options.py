@@ -12,7 +12,7 @@ import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, at_least, bounded, one_of, refuse, valid
+from mapgauge.cli.parsing import Texts, at_least, bounded, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 
 COMPUTED, READ, DRAWN, WORK, WRITTEN = "What is computed", "Files", "Figure", "Where it runs", "Output"
@@ -30,15 +30,14 @@ def flag(name: str, panel: str, text: str, **settings: Any) -> Any:
 
 def choice(name: str, panel: str, text: str, *choices: str, **settings: Any) -> Any:
     """Return an option with a few values."""
-    metavar = settings.pop("metavar", "|".join(choices))
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in choices:
+            refuse(name, f"must be {' or '.join(choices)}, got {value!r}")
+        return value
+
     return option(
-        name,
-        metavar,
-        panel,
-        text,
-        callback=one_of(name, *choices),
-        autocompletion=lambda: list(choices),
-        **settings,
+        name, "|".join(choices), panel, text, callback=check, autocompletion=lambda: list(choices), **settings
     )
 
 

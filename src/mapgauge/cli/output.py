@@ -15,12 +15,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def printable(text: str) -> str:
@@ -112,6 +116,14 @@ def inform(text: str) -> None:
     """Print a line on stderr about something that went well. --quiet hides it."""
     if not _VOICE.quiet:
         warn(text)
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure, and say where it is."""
+    from mapgauge import plot
+
+    plot.save(figure, path)
+    inform(f"figure in {path}")
 
 
 def show_table(table: Table, *, gap: bool = True) -> None:

@@ -80,17 +80,6 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
         refuse(option, one_line(error))
 
 
-def one_of(option: str, *choices: str) -> Callable[[str | None], str | None]:
-    """Return a callback that accepts only some values of an option, or none at all."""
-
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in choices:
-            refuse(option, f"must be {' or '.join(choices)}, got {value!r}")
-        return value
-
-    return check
-
-
 def bounded(option: str, expected: str, holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
     """Return a callback that accepts only some numbers, or none at all."""
 
@@ -190,8 +179,8 @@ def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tup
     def able(protocol: "Protocol") -> Texts:
         wanted = listed(metrics)
         known = all(name in METRICS for name in wanted)
-        there = [name for name in wanted if known and METRICS[name].settings(protocol)]
-        return there if there and len(protocols) > 1 else metrics  # an error names what is missing
+        names = [name for name in wanted if known and METRICS[name].settings(protocol)]
+        return names if names and len(protocols) > 1 else metrics  # an error names what is missing
 
     return [metrics_of(protocol, able(protocol)) for protocol in protocols]
 
@@ -218,14 +207,10 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     ['a/submission', 'b/submission']
     """
     own = [getattr(path, "options", {}).get("name") for path in paths]
-    parts = [(*path.absolute().parent.parts[1:], _stem(path)) for path in paths]
+    bare = [path.with_suffix("") if path.suffix in (".gz", ".zst") else path for path in paths]
+    parts = [(*path.absolute().parent.parts[1:], path.stem) for path in bare]
     for depth in range(1, max(map(len, parts)) + 1):
         names = [name or "/".join(part[-depth:]) for name, part in zip(own, parts, strict=True)]
         if len(set(names)) == len(names):
             return names
     raise typer.BadParameter("two files have the same name, or the same file is given twice. Give names: FILE,name=A")
-
-
-def _stem(path: Path) -> str:
-    bare = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
-    return bare.stem
