@@ -46,7 +46,7 @@ def test_batches_of_any_size_give_the_bits_of_evaluate(size: int) -> None:
     [
         {"name": "streammapnet-60x30"},
         {"name": "maptr"},
-        {"name": "paper-60x30", "cutoffs": (0.5, 1.5), "sospa": (0.3, 0.6)},
+        {"name": "paper-60x30", "cutoffs": (0.5, 1.5), "settings": {"ap_sospa": {"thresholds": (0.3, 0.6)}}},
         {"name": "paper-60x30", "order": 2.0, "region": (30.0, 20.0), "crop": True},
         {"name": "paper-100x50", "classes": ("boundary",)},
     ],

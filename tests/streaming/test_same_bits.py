@@ -112,7 +112,7 @@ def test_rows_of_frames_are_those_in_memory(world: World, tmp_path: Path) -> Non
         {"classes": None},
         {"classes": ("divider", "stop_line")},
         {"order": 2.0},
-        {"interpolation": "11-point"},
+        {"settings": {"ap_chamfer": {"interpolation": "11-point"}, "ap_frechet": {"interpolation": "11-point"}}},
     ],
     ids=lambda changes: next(iter(changes)),
 )

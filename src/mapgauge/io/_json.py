@@ -68,12 +68,7 @@ class NumberLists:
 
     @classmethod
     def of(cls, text: bytes, workers: int | None = None) -> "NumberLists | None":
-        """Parse a text.
-
-        Args:
-            text: A JSON object.
-            workers: Number of threads. If None, the number of processors.
-        """
+        """Parse a JSON object, with a number of threads; None for one per processor."""
         end = text.rfind(b"}") + 1
         if not end or text[end:].strip(b" \t\r\n"):
             return None
@@ -215,13 +210,8 @@ def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *o
 
     Each key is followed by a colon. If the text has as many colons as different keys were decoded, no key occurs twice.
     Otherwise there are keys that the schema does not have, or texts with a colon, or a key occurs twice. The text
-    without its points is then parsed again to tell which.
-
-    Args:
-        text: The whole document.
-        keys: The number of different keys in all objects, or fewer.
-        undecoded: Values that are lists of numbers.
-        others: Values of any kind that msgspec did not decode, or ``UNSET``. Their own keys are not in ``keys``.
+    without its points is then parsed again to tell. ``undecoded`` are lists of numbers; ``others`` are values that
+    msgspec did not decode, or ``UNSET``; their own keys are not in ``keys``.
     """
     inner = [bytes(value) for value in others if isinstance(value, msgspec.Raw)]
     colons = count_colons(text) - sum(map(count_colons, inner))

@@ -101,16 +101,7 @@ def _links(
     annotations: Rows,
     bounds: Indices,
 ) -> Links | None:
-    """Return the links of all frames, and add findings about matrices that are missing.
-
-    Args:
-        tree: The pickle.
-        collector: It must have the frames.
-        key: The list of lanes.
-        entries: The entries of all lists.
-        annotations: What each frame holds: the lists and the matrices.
-        bounds: The index of the first instance of each frame, and the number of instances.
-    """
+    """Return the links of all frames, and add findings about missing matrices. ``bounds``: the instances of frames."""
     topology = Topology(_irregular, key)
     frames, names = np.flatnonzero(entries[key].present), MATRICES[key]
     matrices = [_given(tree, rows) for rows in tree.find_all(annotations[frames], *names)]

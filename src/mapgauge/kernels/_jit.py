@@ -152,11 +152,7 @@ def jit(function: F) -> F:
 
 
 def jit_unit(returns: Any) -> Callable[[F], F]:
-    """Compile as ``jit`` does, for a large function that several kernels call: once for all of them (``_units.py``).
-
-    Args:
-        returns: The type of what it returns.
-    """
+    """Compile as ``jit`` does, for a large function: once for all kernels that call it (``_units.py``)."""
 
     def decorate(function: F) -> F:
         kernel = Kernel(function, _LEAN)

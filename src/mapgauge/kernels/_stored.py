@@ -122,13 +122,7 @@ def find(function: Callable[..., Any], types: tuple[Any, ...]) -> tuple[Stored, 
 
 
 def caller_of(function: Callable[..., Any], stored: Stored, library: Any) -> Any:
-    """Return a function with the same name and arguments that calls the stored code of a kernel.
-
-    Args:
-        function: The kernel's function.
-        stored: Its code.
-        library: Its code as a library of numba.
-    """
+    """Return a function with the name and arguments of a kernel that calls its stored code, a library of numba."""
     names = list(inspect.signature(function).parameters)
 
     def definition(_: Any, *arguments: Any) -> tuple[Any, Any]:

@@ -240,9 +240,7 @@ def compilers() -> int:
 def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
     """Begin to compile the kernels that some kinds of work need and that are not in the cache. Returns their number.
 
-    Args:
-        works: Names in ``signatures.json``, such as those of metrics.
-        processes: The number of processes; None for one per processor, up to four.
+    There is one process per processor, up to four, unless their number is given.
     """
     count = compilers() if processes is None else processes
     if count == 0:

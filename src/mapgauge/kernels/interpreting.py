@@ -56,12 +56,8 @@ def visits_of_groups(
 ) -> float:
     """Return the number of points of all pairs of lines that are near; infinity if they must not be interpreted.
 
-    Args:
-        lines: The lines.
-        reach: Lines that are further apart take no time.
-        order: The order of the metric.
-        bounds: The groups. In group g, a pair is one of the lines ``bounds[g][0] .. bounds[g][1]`` and one of
-            ``bounds[g][1] .. bounds[g][2]``.
+    Lines further apart than ``reach`` take no time. In group g, a pair is one of the lines ``bounds[g][0] ..
+    bounds[g][1]`` and one of ``bounds[g][1] .. bounds[g][2]``.
     """
     if order != 1.0:
         return math.inf
@@ -102,9 +98,8 @@ def _sizes_and_boxes(lines: "Lines") -> tuple[NDArray[np.float64], NDArray[np.fl
 def interpreted_while_small(visits: Callable[..., float]) -> Callable[[F], F]:
     """Decorate a kernel that is interpreted if it is not compiled and there is little to do.
 
-    Args:
-        visits: Takes the arguments of the kernel, and returns about how many points it has to visit, all pairs of lines
-            together; infinity if it must be compiled. It is called only if it matters.
+    ``visits`` takes the arguments of the kernel, and returns about how many points it has to visit; infinity if it must
+    be compiled. It is called only if it matters.
     """
 
     def decorate(kernel: F) -> F:

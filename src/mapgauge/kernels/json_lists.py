@@ -238,21 +238,13 @@ def _write_index(copy, filled, index):
 def replace_lists(text, base, copy, numbers, coords, sizes, table, hard):
     """Copy a text with ``[base + k]`` in place of its k-th list of numbers, points or polylines.
 
-    Args:
-        text: The bytes, which must end with ``}``. No list continues beyond it, so no end of the text is tested for.
-        base: A whole number below 2^31.
-        copy: The copy, some bytes longer than the text.
-        numbers: All numbers of lists of numbers.
-        coords: All coordinates of points.
-        sizes: Number of points of each polyline.
-        table: A row for each list, with the columns above.
-        hard: Rows ``(start, stop, kind, index)`` of numbers that the caller must convert: their place in the text, 0
-            for ``numbers`` or 1 for ``coords``, and the place there.
+    The text must end with ``}``. No list continues beyond it, so no end of the text is tested for. ``copy`` is some
+    bytes longer. A row of ``table`` is a list, and a row of ``hard`` a number that the caller must convert: its start
+    and stop in the text, 0 for ``numbers`` or 1 for ``coords``, and the place there.
 
-    Returns:
-        ``DONE``, or ``FAILED`` if the text ends within a string, or if there is no room for the copy. Then the filled
-        lengths of ``copy``, ``numbers``, ``coords``, ``sizes``, ``table`` and ``hard``. Sound JSON has one number more
-        than commas at most, so the last five arrays need no more room.
+    Return ``DONE``, or ``FAILED`` if the text ends within a string, or if there is no room for the copy. Then the
+    filled lengths of ``copy``, ``numbers``, ``coords``, ``sizes``, ``table`` and ``hard``. Sound JSON has one number
+    more than commas at most, so the last five arrays need no more room.
     """
     end = U(len(text))
     i = filled = ZERO

@@ -277,18 +277,18 @@ class Accumulator:
             return rows.scores, ()
         if self._of_scenes is None or self._of_scenes[0] is not rows:
             protocol, metrics, _ = self.settings
-            scores, found = rows.kept.scored(protocol, self.settings.of_scenes, rows.tokens, tokens, rows.hashes)
-            self._of_scenes = rows, rows.scores.and_metrics(scores, metrics), found
+            scores, findings = rows.kept.scored(protocol, self.settings.of_scenes, rows.tokens, tokens, rows.hashes)
+            self._of_scenes = rows, rows.scores.and_metrics(scores, metrics), findings
         return self._of_scenes[1:]
 
     def _findings(self, rows: BatchRows) -> list[Finding]:
-        found = []
+        findings = []
         for k, side in enumerate(SIDES):
             count = int(rows.tally[:, k].sum())
             if count:
                 text = f"{side}: {count} instances dropped that have fewer than 2 points or a number that is not finite"
-                found.append(Finding("warning", "dropped-degenerate", text, count))
+                findings.append(Finding("warning", "dropped-degenerate", text, count))
         if self._repeats:
             text = f"{self._repeats} frames dropped because their tokens were seen before"
-            found.append(Finding("note", "dropped-repeated", text, self._repeats))
-        return found
+            findings.append(Finding("note", "dropped-repeated", text, self._repeats))
+        return findings

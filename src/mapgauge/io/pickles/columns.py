@@ -144,14 +144,7 @@ def codes_of(collector: Collector, labels: Indices) -> Indices:
 
 
 def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | int], which: Indices) -> Names:
-    """Return the names of tracks, ``group/number``.
-
-    Args:
-        groups: Texts that begin a name.
-        group: The index of the group of each track.
-        number: Different texts or whole numbers that end a name.
-        which: The index of the number of each track.
-    """
+    """Return the names of tracks, ``group/number``. The numbers are different texts or whole numbers."""
     if not len(group):
         return np.array([], np.str_)
     starts, ends = [f"{text}/" for text in groups], [str(name) for name in number]

@@ -230,12 +230,7 @@ def most_values(size: int) -> int:
 
 
 def unpickle(data: bytes, error: MakeError) -> Any:
-    """Return the value in a pickle.
-
-    Args:
-        data: The whole pickle.
-        error: Creates the exception to raise.
-    """
+    """Return the value in a pickle. ``error`` creates the exception to raise."""
     _scan(data, error)
     # Buffered, so that the unpickler can look ahead; otherwise it asks for a few bytes at a time.
     file = io.BufferedReader(io.BytesIO(data), 1 << 20)

@@ -66,7 +66,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     sides = [(x, y, problem.x_points, problem.y_points, truths, 1)]
     if of_y:
         sides.append((y, x, problem.y_points, problem.x_points, 1, truths))
-    found = []
+    grads = []
     for partner, (own, other, own_points, other_points, step, other_step) in zip(partners, sides, strict=False):
         grad = torch.empty_like(own)
         if own.numel():
@@ -79,8 +79,8 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
                     HAS_N=own_points is not None, HAS_M=other_points is not None,
                     NORMALISED=problem.normalised, num_warps=1,
                 )  # fmt: skip
-        found.append(grad)
-    return found[0], found[1] if of_y else None
+        grads.append(grad)
+    return grads[0], grads[1] if of_y else None
 
 
 def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:

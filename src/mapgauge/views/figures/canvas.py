@@ -77,7 +77,7 @@ class Canvas(NamedTuple):
             for text in artist.findobj(Text):
                 text.set_parse_math(False)
         if self.own and look().pen != 1:
-            legends = [*self.figure.legends, *(one_legend for axes in self.axes if (one_legend := axes.get_legend()))]
+            legends = [*self.figure.legends, *(legend for axes in self.axes if (legend := axes.get_legend()))]
             drawn = [artist for axes in self.axes for artist in (*axes.lines, *axes.patches)]
             _thicken([*drawn, *(handle for legend in legends for handle in legend.legend_handles)])
         return self.figure
