@@ -101,10 +101,8 @@ def _forget_outputs() -> None:
 def _signals() -> Iterator[list[int]]:
     """Let SIGTERM and SIGHUP interrupt the command like Ctrl-C, so that temporary files are deleted.
 
-    A second signal ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay ignored.
-
-    Yields:
-        The signal that was received, if any.
+    A second signal ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay ignored. The list
+    has the signal that was received, if any.
     """
     received: list[int] = []
 

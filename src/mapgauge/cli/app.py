@@ -145,13 +145,7 @@ def evaluate_first(command: str, files: Sequence[Path | str], *more: str, then: 
 
 
 def advice(command: Any, arguments: Sequence[str], option: str) -> str:
-    """Return a sentence about an unknown option, or ``""``.
-
-    Args:
-        command: The command, with its parameters.
-        arguments: All that was given to it.
-        option: The option as it was given.
-    """
+    """Return a sentence about an unknown option of a command with some arguments, or ``""``."""
     key = option.lstrip("-")
     old = {"rename-truth": "rename", "truth-format": "format", "auto-axes": "rotate=auto"}.get(key, key)
     if key == "name" or (old.partition("=")[0] in FILE_KEYS and key != "format"):

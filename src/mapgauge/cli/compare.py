@@ -30,14 +30,7 @@ def compare(
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
     correction: Annotated[
-        str,
-        o.choice(
-            "--correction",
-            o.COMPUTED,
-            "Correct the verdicts for the number of differences.",
-            "none",
-            "holm",
-        ),
+        str, o.choice("--correction", o.COMPUTED, "Correct the verdicts for the number of differences.", "none", "holm")
     ] = "none",
     fail_if: Annotated[
         Texts,
@@ -157,12 +150,7 @@ def show_comparison(
 
 
 def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
-    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes.
-
-    Args:
-        verdicts: The results of all conditions.
-        comparison: The comparison that they were judged by.
-    """
+    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes."""
     from mapgauge.results.gate import reason
     from mapgauge.results.intervals import FEWEST
 

@@ -55,8 +55,7 @@ def evaluate(
     changes: o.SetOption = None,
     ranges: o.RangesOption = None,
     output: Annotated[
-        Path | None,
-        o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder."),
+        Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
     ] = None,
     page: Annotated[
         Path | None,

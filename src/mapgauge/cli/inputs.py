@@ -74,15 +74,15 @@ def _split(text: str) -> tuple[str, list[str]]:
     """Return the name of a file, and its options without commas. Special characters between quotes stay hidden."""
     if _exists(text):
         return text, []
-    hidden = _QUOTED.sub(lambda found: (found[1] or found[2] or "").translate(_HIDDEN), text)
-    for comma in reversed([found.start() for found in re.finditer(",", hidden)]):
+    hidden = _QUOTED.sub(lambda match: (match[1] or match[2] or "").translate(_HIDDEN), text)
+    for comma in reversed([match.start() for match in re.finditer(",", hidden)]):
         name = hidden[:comma].translate(_SHOWN)
         for item in (_ITEM, _AFTER_A_FILE):
             if re.fullmatch(rf"(?:{item})+", hidden[comma:]) and _exists(name):
                 return name, [text[1:] for text in re.findall(item, hidden[comma:])]
-    found = _OPTIONS.search(hidden)
-    items = [item[1:] for item in re.findall(_ITEM, found[0])] if found else []
-    return (hidden[: found.start()] if found else hidden).translate(_SHOWN), items
+    match = _OPTIONS.search(hidden)
+    items = [item[1:] for item in re.findall(_ITEM, match[0])] if match else []
+    return (hidden[: match.start()] if match else hidden).translate(_SHOWN), items
 
 
 def split_options(text: str) -> tuple[str, dict[str, str]]:
@@ -253,22 +253,13 @@ class Reading:
     workers: int | None = None  # number of threads; None for one per processor
 
     def predictions(self, path: Path, opened: "Content | None" = None) -> "MapFrames":
-        """Read a file of predictions.
-
-        Args:
-            path: The file, with its options.
-            opened: The same file, if it was opened before.
-        """
+        """Read a file of predictions, which may have been opened before."""
         return self._read(path, self.format, opened=opened)
 
     def predictions_ahead(self, path: Path, prepare: Callable[[], None]) -> "Callable[[], MapFrames]":
         """Begin to read a file of predictions in a thread, if there may be several. Returns a function that waits.
 
-        Errors are raised by that function.
-
-        Args:
-            path: The file, with its options.
-            prepare: A function that imports and compiles what reading needs. The bytes of the file are read meanwhile.
+        Errors are raised by that function. Bytes are read while ``prepare`` imports and compiles what reading needs.
         """
         from concurrent.futures import ThreadPoolExecutor
 

@@ -94,11 +94,9 @@ def cells(
 def tabular(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], captions: Sequence[str]) -> str:
     """Return a tabular with the rules of booktabs, in small letters. All cells must be valid LaTeX.
 
-    Args:
-        header: Lines of the header. Equal neighbours in all lines but the last are joined over their columns. Long
-            titles in the last are broken into two lines, so that means over classes fit into a column of a paper.
-        rows: The body.
-        captions: Comments above the table. Each is kept on one line, because a line break would end the comment.
+    Equal neighbours in all lines of the header but the last are joined over their columns. Long titles in the last are
+    broken into two lines, so that means over classes fit into a column of a paper. Captions are comments above the
+    table. Each is kept on one line, because a line break would end the comment.
     """
     width = len(header[-1])
     lines = [
@@ -142,15 +140,9 @@ def methods_table(
     *,
     protocol: "Protocol | None" = None,
 ) -> str:
-    """Return the table of several methods.
+    """Return the table of several methods, from their values, and intervals beside them, by class and key.
 
-    Args:
-        names: Their names.
-        methods: For each method the values by class and key.
-        columns: The columns. Neighbours with the same key have a common title if there are values of classes.
-        captions: Comments above the table.
-        bounds: For each method the intervals by class and key, which are printed beside the values.
-        protocol: All settings, for the titles.
+    Neighbouring columns with the same key have a common title if there are values of classes.
     """
     from mapgauge.metrics.table import title_of
 

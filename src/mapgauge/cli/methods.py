@@ -68,13 +68,10 @@ class Methods:
         metrics: Sequence[str] | None = None,
         choose: Choose | None = None,
     ) -> list["Results"]:
-        """Return the results of all methods. They have one protocol.
+        """Return the results of all methods, with their geometry if ``data``. They have one protocol.
 
-        Args:
-            data: Whether results need their geometry.
-            cutoff: Whether the protocol must have a cutoff.
-            metrics: Names of metrics to evaluate. If None, those of the protocol.
-            choose: Chooses the frames to evaluate. If None, all frames.
+        Predictions are evaluated by all metrics of the protocol, or the given ones, in all frames, or the chosen ones.
+        With ``cutoff``, the protocol must have one.
         """
         if not self.from_results:
             return self._evaluate(metrics, choose, cutoff=cutoff)
@@ -221,10 +218,6 @@ def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
 
     For other files, the error says what they are and what to do. The files that results name are inputs of the command,
     also if it does not read them.
-
-    Args:
-        paths: The files.
-        names: Their names in the output.
     """
     from mapgauge import load_results
     from mapgauge.io.files.source import is_plain_file

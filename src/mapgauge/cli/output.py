@@ -175,15 +175,12 @@ def distrust(findings: Iterable[Finding]) -> None:
 
 
 def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
-    """End the command with exit code 1 if there are findings of a level, or of a more serious one.
-
-    Args:
-        level: The value of --fail-on; None if it was not given.
-        findings: All findings of the command.
-    """
+    """End the command with exit code 1 if there are findings of the level of --fail-on, or of a more serious one."""
     levels = [finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ())]
     if levels:
-        counts = [f"{levels.count(one)} {one}{'s' * (levels.count(one) > 1)}" for one in dict.fromkeys(sorted(levels))]
+        counts = [
+            f"{levels.count(kind)} {kind}{'s' * (levels.count(kind) > 1)}" for kind in dict.fromkeys(sorted(levels))
+        ]
         warn(f"failed: {' and '.join(counts)} among the findings (--fail-on {level})")
         raise typer.Exit(1)
 
@@ -207,12 +204,8 @@ def pace(elapsed: float, done: int, left: int) -> str:
 def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Callable[[int, int], None] | None]:
     """Show a progress bar with the rate and the time left on stderr; without a terminal, a line every half minute.
 
-    Yields None, and shows nothing, with --quiet.
-
-    Args:
-        what: What is done.
-        unit: What is counted.
-        settings: In how many equal parts it is done. With several, the bar says which of them it is.
+    Yields None, and shows nothing, with --quiet. If work is done in several equal parts, one for each of ``settings``,
+    the bar says which of them it is.
     """
     stream = sys.stderr
     if _VOICE.quiet:

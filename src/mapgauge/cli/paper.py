@@ -104,16 +104,16 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
         key for key in one.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
     ]
     has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
-    found: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     if has_pld and one.protocol.order == 1:
-        found["parts.pdf"] = plot.parts(methods, names=names, style=how)
+        figures["parts.pdf"] = plot.parts(methods, names=names, style=how)
     if hits:
-        found["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
+        figures["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
     if has_pld and all(len(method.summary.ranges) > 1 for method in methods):
-        found["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
+        figures["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
     if has_pld and len(one.protocol.cutoffs) > 1:
-        found["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
-    return found
+        figures["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
+    return figures
 
 
 def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Comparison", line: str) -> dict[str, str]:

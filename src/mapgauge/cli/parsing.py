@@ -52,13 +52,7 @@ def given_options(context: typer.Context, names: Sequence[str]) -> list[str]:
 
 
 def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
-    """Refuse those of some options that were given.
-
-    Args:
-        context: The options of the command.
-        names: Parameters of the command that have no effect.
-        when: Under which condition, and with what they would have one: ``"without --cause NAME"``.
-    """
+    """Refuse those of some parameters that were given, and say why: ``"without --cause NAME"``."""
     given = given_options(context, names)
     if given:
         refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
@@ -129,14 +123,7 @@ def parse_region(text: str, option: str = "--region") -> tuple[float, float]:
 
 
 def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, changes: Texts = None) -> "Protocol":
-    """Return the protocol with the changes that the options ask for.
-
-    Args:
-        protocol: The name of the protocol.
-        cutoff: Cutoffs of PLD.
-        classes: Names of classes.
-        changes: Values of ``--set``.
-    """
+    """Return the named protocol with the changes that options ask for, --cutoff, --classes and --set."""
     from mapgauge.protocols import protocol as protocol_of
     from mapgauge.protocols import with_settings
 

@@ -112,11 +112,7 @@ def columns_of(results: "Results", by_class: bool) -> list[Column]:
 def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
     """Return lines that say what the values mean. There are none without PLD.
 
-    Args:
-        results: The results.
-        workers: Number of threads. If None, the number of processors.
-        streamed: Whether the geometry is not in memory. Then, and if the lines would take many seconds, one line names
-            the commands that print them.
+    If the geometry is not in memory or the lines would take many seconds, one line names the commands that print them.
     """
     protocol = results.protocol
     if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
@@ -145,11 +141,8 @@ _TITLE = "Means over classes"
 def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
-    Args:
-        form: The form of the output.
-        results: Those of the first method with each protocol, then those of the second, and so on.
-        names: The name of the method of each result.
-        by_class: Not for several protocols.
+    The results are those of the first method with each protocol, then those of the second, and so on. Each has the name
+    of its method. No table of several protocols has columns of classes.
     """
     if form in ("json", "csv"):
         show_results(form, results, names)

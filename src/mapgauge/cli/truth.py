@@ -34,13 +34,7 @@ OutputOption: TypeAlias = Annotated[
     Path, o.output_option("FILE", "A file; those that end in .gz and .zst are compressed.")
 ]
 RulesOption: TypeAlias = Annotated[
-    str,
-    o.option(
-        "--rules",
-        "NAME",
-        o.COMPUTED,
-        "How to make truth from a map; see `mapgauge truth rules`.",
-    ),
+    str, o.option("--rules", "NAME", o.COMPUTED, "How to make truth from a map; see `mapgauge truth rules`.")
 ]
 SplitOption: TypeAlias = Annotated[str | None, o.option("--split", "NAME", o.READ, "Split to cut; val by default.")]
 ScenesOption: TypeAlias = Annotated[
@@ -50,21 +44,13 @@ TokensOption: TypeAlias = Annotated[
     Path | None, o.option("--tokens", "FILE", o.READ, "File with one frame token per line, instead of a split.")
 ]
 EveryOption: TypeAlias = Annotated[
-    int,
-    o.option(
-        "--every",
-        "N",
-        o.READ,
-        "Take every N-th frame of a scene.",
-        callback=at_least("--every", 1),
-    ),
+    int, o.option("--every", "N", o.READ, "Take every N-th frame of a scene.", callback=at_least("--every", 1))
 ]
 CenterlinesOption: TypeAlias = Annotated[
     bool, o.flag("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
 ]
 RestartOption: TypeAlias = Annotated[
-    bool,
-    o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again."),
+    bool, o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
 
 

@@ -22,8 +22,7 @@ def why(
     context: typer.Context,
     files: o.MethodsArgument,
     fixes: Annotated[
-        bool,
-        o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
+        bool, o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times.")
     ] = False,
     cause: Annotated[
         str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
@@ -47,24 +46,38 @@ def why(
     names, methods = sides.names, _load(sides, fixes=fixes)
 
     from mapgauge import causes, compare_causes
+    from mapgauge.protocols import full_name
 
-    found = []
+    splits: dict[str, Causes] = {}
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
-            found.append(causes(method, fixes=fixes, workers=workers, progress=advance))
+            splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
     if form == "json":
-        documents = [
-            {"name": called} | one.to_dict() | _frames(one, cause, worst)
-            for called, one in zip(names, found, strict=True)
-        ]
+        documents = [{"name": called} | split.to_dict() for called, split in splits.items()]
+        for document, split in zip(documents, splits.values(), strict=True):
+            if cause is not None:
+                frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
+                document["frames"] = {cause: frames}
         for document, method in zip(documents[1:], methods[1:], strict=True):
-            document["difference"] = {"to": names[0], "classes": _difference(methods[0], method)}
+            classes = {
+                class_name: {key: change._asdict() for key, change in changes.items()}
+                for class_name, changes in compare_causes(methods[0], method).items()
+            }
+            document["difference"] = {"to": names[0], "classes": classes}
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
-        write_csv(_rows(names, found))
+        write_csv(
+            [
+                {"name": called, "protocol": full_name(split.protocol), "class": class_name}
+                | {"pld": split.pld[class_name]}
+                | costs
+                for called, split in splits.items()
+                for class_name, costs in [*split.classes.items(), ("mean", split.mean)]
+            ]
+        )
     else:
-        for k, (called, one) in enumerate(zip(names, found, strict=True)):
-            _show(called if len(names) > 1 else "", one, cause, worst, gap=k > 0)
+        for k, (called, split) in enumerate(splits.items()):
+            _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
@@ -104,66 +117,38 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     return methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], sides.workers) for one in methods]
 
 
-def _frames(found: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
-    """Return the frames with most of a cause, for JSON."""
-    if cause is None:
-        return {}
-    return {"frames": {cause: [{"token": token, "cost": cost} for token, cost in found.frames(cause, count=worst)]}}
-
-
-def _difference(one: "Results", other: "Results") -> dict[str, Any]:
-    """Return the difference between two methods by class and cause, for JSON."""
-    from mapgauge import compare_causes
-
-    return {
-        name: {cause: apart._asdict() for cause, apart in causes.items()}
-        for name, causes in compare_causes(one, other).items()
-    }
-
-
-def _rows(names: Sequence[str], found: Sequence["Causes"]) -> list[dict[str, Any]]:
-    """Return a row per method and class."""
-    from mapgauge.protocols import full_name
-
-    return [
-        {"name": called, "protocol": full_name(one.protocol), "class": class_name, "pld": one.pld[class_name]} | causes
-        for called, one in zip(names, found, strict=True)
-        for class_name, causes in [*one.classes.items(), ("mean", one.mean)]
-    ]
-
-
-def _show(called: str, found: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
+def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
     from mapgauge.features.causes.metric import CAUSES
     from mapgauge.protocols import full_name
 
     of = f" of {called}" if called else ""
-    names, total = [*found.classes, "mean"], found.pld["mean"]
-    columns = [*found.classes.values(), found.mean]
+    names, total = [*split.classes, "mean"], split.pld["mean"]
+    columns = [*split.classes.values(), split.mean]
     rows = [
-        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(found.mean[name], total)]
+        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(split.mean[name], total)]
         for name, about in CAUSES.items()
     ]
-    rows.append([found.title, "", *(number(found.pld[name]) for name in names), _share(total, total)])
+    rows.append([split.title, "", *(number(split.pld[name]) for name in names), _share(total, total)])
     show_table(
         Table(
-            f"{found.title}{of} by cause ({full_name(found.protocol)})",
+            f"{split.title}{of} by cause ({full_name(split.protocol)})",
             ["cause", "what it is", *names, "share"],
             rows,
             2,
         ),
         gap=gap,
     )
-    say(found.sentence())
-    if found.fixes:
+    say(split.sentence())
+    if split.fixes:
         from mapgauge.metrics.table import title_of
 
-        keys = list(found.fixes[0].gain)
-        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in found.fixes]
+        keys = list(split.fixes[0].gain)
+        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in split.fixes]
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, ["fix", *(title_of(key, protocol=found.protocol) for key in keys)], body))
+        show_table(Table(title, ["fix", *(title_of(key, protocol=split.protocol) for key in keys)], body))
     if cause is not None:
-        body = [[token, f"{cost:.3f}"] for token, cost in found.frames(cause, count=worst)]
+        body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]
         show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))
 
 
@@ -203,20 +188,13 @@ def in_words(results: "Results", workers: int | None) -> str:
     return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
-def show_difference(first: str, second: str, found: "Mapping[str, Difference]", class_name: str) -> None:
-    """Print the difference in PLD between two methods by cause, the largest first.
-
-    Args:
-        first: Name of a method.
-        second: Name of the method from which the first is subtracted.
-        found: Differences by cause, and for ``"pld"``.
-        class_name: Their class, or ``"mean"``.
-    """
-    causes = sorted((key for key in found if key != "pld"), key=lambda key: -abs(found[key].value))
+def show_difference(first: str, second: str, changes: "Mapping[str, Difference]", class_name: str) -> None:
+    """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
+    causes = sorted((key for key in changes if key != "pld"), key=lambda key: -abs(changes[key].value))
     rows = [
-        ["PLD" if key == "pld" else key.replace("_", " "), found[key].numbers, found[key].verdict]
+        ["PLD" if key == "pld" else key.replace("_", " "), changes[key].numbers, changes[key].verdict]
         for key in [*causes, "pld"]
-        if abs(found[key].value) > 0 or key == "pld"
+        if abs(changes[key].value) > 0 or key == "pld"
     ]
     title = f"{printable(second)} minus {printable(first)}, {printable(class_name)}: causes of the difference in PLD"
     show_table(Table(title, ["cause", "difference", ""], rows))

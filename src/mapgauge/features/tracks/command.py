@@ -7,7 +7,18 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.inputs import Reading, check_files, check_unnamed
-from mapgauge.cli.output import Table, progress, say, show_findings, show_table, warn, warn_of, write_csv, write_json
+from mapgauge.cli.output import (
+    Table,
+    inform,
+    progress,
+    save_figure,
+    say,
+    show_findings,
+    show_table,
+    warn_of,
+    write_csv,
+    write_json,
+)
 from mapgauge.cli.parsing import (
     Texts,
     file_names,
@@ -39,13 +50,7 @@ def consistency(
     ] = None,
     region: o.RegionOption = "60x30",
     margin: Annotated[
-        float,
-        o.option(
-            "--margin",
-            "METRES",
-            o.COMPUTED,
-            "Width of the edge of the region that is not compared.",
-        ),
+        float, o.option("--margin", "METRES", o.COMPUTED, "Width of the edge of the region that is not compared.")
     ] = 2.0,
     cutoff: o.CutoffOption = None,
     classes: Annotated[Texts, o.classes_option("all")] = None,
@@ -77,13 +82,13 @@ def consistency(
     check_files(*predictions, *([] if poses is None else [poses]))
     how: dict[str, Any] = {"classes": listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
     how |= {"poses": None if poses is None else reading.truth(poses), "cutoff": most, "workers": workers}
-    found: list[Consistency] = []
+    measured: list[Consistency] = []
     for called, path in zip(names, predictions, strict=True):
         frames = reading.alone(path)
         with progress(f"comparing {called}", "blocks") as advance:
-            found.append(measure(frames, **how, progress=advance))
-        warn_of(found[-1].findings)
-    methods = dict(zip(names, found, strict=True))
+            measured.append(measure(frames, **how, progress=advance))
+        warn_of(measured[-1].findings)
+    methods = dict(zip(names, measured, strict=True))
     if form == "json":
         write_json([one.to_dict() | {"name": called} for called, one in methods.items()])
     elif form == "csv":
@@ -93,8 +98,7 @@ def consistency(
     if figure is not None:
         from mapgauge import plot
 
-        plot.save(plot.lags(found, names=names), figure)
-        warn(f"figure in {figure}")
+        save_figure(plot.lags(measured, names=names), figure)
 
 
 def _show(methods: dict[str, Any], worst: int) -> None:
@@ -118,7 +122,7 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     ]
     names = ["name"] if several else []
     show_table(Table(title, [*names, "lag", "class", "transitions", "flicker ↓", *parts], rows, 2 + several), gap=False)
-    for finding in dict.fromkeys(found for one in methods.values() for found in one.findings):
+    for finding in dict.fromkeys(finding for one in methods.values() for finding in one.findings):
         if finding.code in ("lags-without-transitions", "transitions-apart"):
             say(f"{finding.level}: {finding.text}")
     for called, one in methods.items():
@@ -148,13 +152,7 @@ def track(
         ),
     ] = "pld",
     look_back: Annotated[
-        int,
-        o.option(
-            "--look-back",
-            "N",
-            o.COMPUTED,
-            "Number of earlier frames in which a track is looked for.",
-        ),
+        int, o.option("--look-back", "N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
     ] = 5,
     cutoff: o.CutoffOption = None,
     region: o.RegionOption = "60x30",
@@ -203,4 +201,4 @@ def track(
         f"ids of {len(set(ids))} tracks"
     )
     write(tracked, output)
-    warn(f"written to {output}")
+    inform(f"written to {output}")
