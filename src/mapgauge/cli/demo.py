@@ -14,8 +14,6 @@ from mapgauge.cli.targets import own_folder
 from mapgauge.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from mapgauge.evaluation.sweeps import Sweep
     from mapgauge.results.results import Results
 
@@ -83,22 +81,12 @@ def demo(
 def _draw(results: "list[Results]", sweeps: "list[Sweep]", names: list[str], output: Path) -> None:
     """Write the figures, if matplotlib is installed."""
     try:
-        figures = _figures(results, sweeps, names)
+        from mapgauge import plot
     except MissingDependency as error:
         say(f"No figures: {error.for_shell()}")
         return
-    from mapgauge.plot import save as save_figure
-
-    for name, figure in figures.items():
-        save_figure(figure, output / name)
-    say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
-
-
-def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":
-    from mapgauge import plot
-
     worst = results[0].frames(count=1)[0]["token"]
-    return {
+    figures = {
         "frame.svg": plot.frame(
             [one.assignment(worst) for one in results],
             region=results[0].protocol.region,
@@ -112,3 +100,6 @@ def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) 
         "ranges.svg": plot.ranges(results, names=names),
         "histogram.svg": plot.histogram(results, names=names),
     }
+    for name, figure in figures.items():
+        plot.save(figure, output / name)
+    say(f"Figures in {output}: {', '.join(figures)}", indent="  ")

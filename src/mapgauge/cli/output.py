@@ -47,24 +47,17 @@ _BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
 
 
-@dataclass(slots=True)
-class _Voice:
-    """Whether the running command has the option --quiet. The command line sets it anew for each command."""
-
-    quiet: bool = False
-
-
-_VOICE = _Voice()
+_VOICE = {"quiet": False}  # the command line sets it anew for each command
 
 
 def is_quiet() -> bool:
     """Whether the running command has the option --quiet."""
-    return _VOICE.quiet
+    return _VOICE["quiet"]
 
 
 def set_quiet(quiet: bool) -> bool:
     """Hide progress and messages of success, or show them. This is the callback of --quiet."""
-    _VOICE.quiet = quiet
+    _VOICE["quiet"] = quiet
     return quiet
 
 
@@ -114,7 +107,7 @@ def warn(text: str) -> None:
 
 def inform(text: str) -> None:
     """Print a line on stderr about something that went well. --quiet hides it."""
-    if not _VOICE.quiet:
+    if not is_quiet():
         warn(text)
 
 
@@ -163,7 +156,7 @@ def warn_of(findings: Sequence[Finding]) -> None:
 
 def tell_findings(findings: Sequence[Finding]) -> None:
     """Print findings; with --quiet only errors and warnings, on stderr."""
-    (warn_of if _VOICE.quiet else show_findings)(findings)
+    (warn_of if is_quiet() else show_findings)(findings)
 
 
 def distrust(findings: Iterable[Finding]) -> None:
@@ -208,7 +201,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
     the bar says which of them it is.
     """
     stream = sys.stderr
-    if _VOICE.quiet:
+    if is_quiet():
         yield None
         return
     bar = stream.isatty() and os.environ.get("TERM") != "dumb"

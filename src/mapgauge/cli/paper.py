@@ -134,7 +134,10 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
     from mapgauge.protocols import full_name
 
     protocol = methods[0].protocol
-    settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about") and _is_set(value)}
+    settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about")}
+    settings = {
+        key: value for key, value in settings.items() if value is not None and value is not False and value != ()
+    }
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
@@ -147,10 +150,6 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
         *(note for note in comparison.notes if note.startswith("error")),
     ]
     return "; ".join(parts)
-
-
-def _is_set(value: object) -> bool:
-    return value is not None and value is not False and value != ()
 
 
 def _text(value: object) -> str:

@@ -44,16 +44,10 @@ def refuse(option: str, message: str) -> NoReturn:
     raise typer.BadParameter(message, param_hint=option)
 
 
-def given_options(context: typer.Context, names: Sequence[str]) -> list[str]:
-    """Return those of some options that were given, as they are written."""
-    sources = ((name, context.get_parameter_source(name)) for name in names)
-    given = (name for name, source in sources if source is not None and source.name != "DEFAULT")
-    return [f"--{name.replace('_', '-')}" for name in given]
-
-
 def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
     """Refuse those of some parameters that were given, and say why: ``"without --cause NAME"``."""
-    given = given_options(context, names)
+    sources = ((name, context.get_parameter_source(name)) for name in names)
+    given = [f"--{name.replace('_', '-')}" for name, source in sources if source and source.name != "DEFAULT"]
     if given:
         refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
 
