@@ -53,17 +53,7 @@ def why(
         with progress(f"splitting {called}") as advance:
             splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
     if form == "json":
-        documents = [{"name": called} | split.to_dict() for called, split in splits.items()]
-        for document, split in zip(documents, splits.values(), strict=True):
-            if cause is not None:
-                frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
-                document["frames"] = {cause: frames}
-        for document, method in zip(documents[1:], methods[1:], strict=True):
-            classes = {
-                class_name: {key: change._asdict() for key, change in changes.items()}
-                for class_name, changes in compare_causes(methods[0], method).items()
-            }
-            document["difference"] = {"to": names[0], "classes": classes}
+        documents = _documents(splits, methods, cause, worst)
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
@@ -115,6 +105,28 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     for method in methods:
         check_settings(method.protocol)
     return methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], sides.workers) for one in methods]
+
+
+def _documents(
+    splits: "Mapping[str, Causes]", methods: Sequence["Results"], cause: str | None, worst: int
+) -> list[dict[str, Any]]:
+    """Return the causes of each method, its difference to the first, and the frames with most of a cause, for JSON."""
+    from mapgauge import compare_causes
+
+    documents = []
+    for k, (called, split) in enumerate(splits.items()):
+        document = {"name": called} | split.to_dict()
+        if cause is not None:
+            frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
+            document["frames"] = {cause: frames}
+        if k > 0:
+            classes = {
+                class_name: {key: change._asdict() for key, change in changes.items()}
+                for class_name, changes in compare_causes(methods[0], methods[k]).items()
+            }
+            document["difference"] = {"to": next(iter(splits)), "classes": classes}
+        documents.append(document)
+    return documents
 
 
 def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
