@@ -34,7 +34,7 @@ from mapgauge.cli.parsing import (
     without_effect,
 )
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
-from mapgauge.cli.targets import check_geometry, check_page, check_targets, result_files, work_folders
+from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
 if TYPE_CHECKING:
     from mapgauge.evaluation.runs import InMemory, Run, Streamed
@@ -117,9 +117,7 @@ def evaluate(
         workers=workers,
     )
     targets, folders = result_files(output, plan.labels), work_folders(work, plan.labels)
-    pages = [page]
-    if page is not None and len(given) > 1:
-        pages = [page.with_name(f"{page.stem}-{name}{page.suffix}") for name in given]
+    pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
     new_folder = output if len(plan.labels) > 1 else None
     check_targets([*targets, *pages], [*predictions, truth], folders=folders, new_folder=new_folder)
     check_page("--report", page)

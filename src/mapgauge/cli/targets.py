@@ -155,6 +155,11 @@ def result_files(output: Path | None, names: Sequence[str]) -> list[Path | None]
     return [output / f"{stem}{SUFFIX}" for stem in _stems(names)]
 
 
+def page_of(page: Path, protocol: str) -> Path:
+    """Return the file of the report of one of several protocols: ``report-maptr.html``. "" is for the only one."""
+    return page.with_name(f"{page.stem}-{protocol}{page.suffix}") if protocol else page
+
+
 def work_folders(work: Path | None, names: Sequence[str]) -> list[Path | None]:
     """Return the work folder of each method: the given folder, or folders in it if there are several methods."""
     if work is None:
