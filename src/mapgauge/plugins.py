@@ -1,4 +1,4 @@
-"""Tables of rows: those of the package, those of installed plug-ins, and those of modules that the user names.
+"""Tables of rows: of the package, of installed plug-ins, and of modules that the user names.
 
 A plug-in is a distribution with an entry point in the group of a table (``mapgauge.metrics``, ``mapgauge.formats``,
 ``mapgauge.protocols``), or any module given to ``use``. Rows are loaded when a table is first used.
@@ -28,7 +28,7 @@ def named(text: str) -> Any:
 
 
 class Table(MutableMapping[str, Row], Generic[Row]):
-    """Rows by their names: first those of the package, then those of plug-ins in the order of their names."""
+    """Rows by their names: first the rows of the package, then of plug-ins in the order of their names."""
 
     def __init__(self, group: str, kind: str, own: Callable[[], Mapping[str, Row]]) -> None:
         """Prepare a table. Nothing is imported.

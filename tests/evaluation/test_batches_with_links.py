@@ -22,7 +22,7 @@ def item(**changes: Any) -> dict[str, Any]:
 
 
 def predicted(**changes: Any) -> dict[str, Any]:
-    return item(links=MATRIX, scores=[0.9, 0.8, 0.7, 0.6]) | changes
+    return item(links=MATRIX, confidence=[0.9, 0.8, 0.7, 0.6]) | changes
 
 
 def frames(scores: list[float] | None, links: Links) -> mg.MapFrames:
@@ -56,7 +56,7 @@ def test_links_of_dropped_lanes_are_dropped() -> None:
             predicted(
                 polylines=[LANES[0], LANES[2], BOX],
                 labels=[LABELS[k] for k in rest],
-                scores=[0.9, 0.7, 0.6],
+                confidence=[0.9, 0.7, 0.6],
                 links=MATRIX[np.ix_(rest, rest)],
             )
         ],

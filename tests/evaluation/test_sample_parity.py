@@ -79,7 +79,7 @@ def orders(results: mg.Results, metric: str, threshold: float, name: str) -> tup
     """Return the lowest and the highest average precision over all orders of equal confidences."""
     c = results.class_names.index(name)
     mine = results.scores.label == c
-    t = getattr(results.protocol, metric.removeprefix("ap_")).index(threshold)
+    t = results.protocol.settings[metric].thresholds.index(threshold)
     hits = ((results.scores.hits[metric][mine] >> t) & 1).astype(np.bool_)
     confidence = results.scores.confidence[mine]
     truth = int(results.scores.true[:, c].sum())
@@ -142,7 +142,7 @@ def test_most_public_numbers_are_ours_to_one_in_a_million() -> None:
     differences = [
         abs((results.classes[name][f"{metric}@{t}"] or 0) - public[name][f"AP@{t}"])
         for results, metric, public in cases
-        for t in getattr(results.protocol, metric.removeprefix("ap_"))
+        for t in results.protocol.settings[metric].thresholds
         for name in CLASSES
     ]
     assert len(differences) == 54

@@ -96,7 +96,7 @@ def _assert_rows_agree(results: mg.Results, rows: list[dict[str, Row]], unique: 
                 assert math.isclose(ours[5], terms[5], abs_tol=1e-9)
             mine = (scores.frame == f) & (scores.label == c)
             for (metric, threshold), records in row.records.items():
-                t = getattr(results.protocol, metric.removeprefix("ap_")).index(threshold)
+                t = results.protocol.settings[metric].thresholds.index(threshold)
                 hits = (scores.hits[metric][mine] >> t) & 1
                 assert sorted(zip(scores.confidence[mine], hits, strict=True)) == sorted(records), (f, name, metric)
 

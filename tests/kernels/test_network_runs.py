@@ -8,7 +8,7 @@ from tests.metrics.network_cases import Map, disturbed, random_map
 
 from mapgauge.features.network import growth as points_growth
 from mapgauge.features.network import points
-from mapgauge.features.network.growth import Component, columns_of
+from mapgauge.features.network.growth import Component, priced_columns
 
 HALF = 0.25
 
@@ -25,7 +25,7 @@ def components(x: Map, y: Map, directed: bool) -> Iterator[Component]:
 
 def worth(component: Component, rows: np.ndarray) -> np.ndarray:
     """What each column saves, less the links that it breaks."""
-    columns = columns_of(component, rows, np.zeros(component.entries))
+    columns = priced_columns(component, rows, np.zeros(component.entries))
     owner = np.repeat(np.arange(len(rows)), np.diff(columns.start))
     return columns.saving - HALF * np.bincount(owner, np.abs(columns.value), minlength=len(rows))
 
@@ -96,7 +96,7 @@ def test_a_loss_is_that_of_the_best_segments_with_the_pair(rng: np.random.Genera
                 ),
             )
             rows = segments(component)
-            columns = columns_of(component, rows, np.zeros(component.entries))
+            columns = priced_columns(component, rows, np.zeros(component.entries))
             ends = columns.cell[columns.cell_start[:-1]], columns.cell[columns.cell_start[1:] - 1]
             usable = (component.saving[ends[0]] > 0) & (component.saving[ends[1]] > 0)
             gain = worth(component, rows)

@@ -250,7 +250,7 @@ class _Printer:
         if not self.silent:
             tell_inputs(results)
 
-    def found(self, findings: "Sequence[Finding]") -> None:
+    def new_findings(self, findings: "Sequence[Finding]") -> None:
         """Print findings."""
         self.told.update(findings)
         (warn_of if self.silent else show_findings)(findings)

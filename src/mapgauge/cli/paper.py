@@ -12,7 +12,7 @@ from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods, named_by
 from mapgauge.cli.output import inform, say_columns, warn, write_csv
-from mapgauge.cli.summary import columns_of
+from mapgauge.cli.summary import latex_columns
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
 from mapgauge.io.files.writing import save
@@ -122,8 +122,10 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
     rows = io.StringIO()
     write_csv(rows_of(comparison), rows)
     return {
-        "table.tex": methods_table(names, values, columns_of(methods[0], by_class=False), [line], protocol=protocol),
-        "classes.tex": methods_table(names, values, columns_of(methods[0], by_class=True), [line], protocol=protocol),
+        "table.tex": methods_table(names, values, latex_columns(methods[0], by_class=False), [line], protocol=protocol),
+        "classes.tex": methods_table(
+            names, values, latex_columns(methods[0], by_class=True), [line], protocol=protocol
+        ),
         "intervals.tex": latex_of(comparison, ["mean"], [line]),
         "table.csv": rows.getvalue(),
     }

@@ -42,7 +42,7 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str],
 
         protocol, values = results[0].protocol, [dict(rows_of(one)) for one in results]
         settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
-        columns = columns_of(results[0], by_class)
+        columns = latex_columns(results[0], by_class)
         sys.stdout.write(latex.methods_table(names, values, columns, settings, protocol=protocol))
     else:
         for k, metric in enumerate(results[0].metrics):
@@ -99,7 +99,7 @@ def frames_in_words(results: "Results") -> str:
     )
 
 
-def columns_of(results: "Results", by_class: bool) -> list[Column]:
+def latex_columns(results: "Results", by_class: bool) -> list[Column]:
     """Return the columns of a LaTeX table: main and headline values of the mean, or main values of all classes."""
     from mapgauge.metrics.table import METRICS
 

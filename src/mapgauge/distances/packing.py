@@ -1,4 +1,4 @@
-"""Turns the arguments of public functions into those of a kernel."""
+"""Turns the arguments of public functions into the arguments of a kernel."""
 
 from typing import TYPE_CHECKING
 

@@ -101,7 +101,7 @@ def sospa_align(
     """The matching behind ``sospa``: the matched points, the unmatched points, and how y is read.
 
     Among matchings of equal cost (up to rounding), the result has the most pairs, and y is not reversed if possible.
-    The arguments are those of ``sospa``.
+    The arguments are as in ``sospa``.
 
     >>> a = sospa_align([[0, 0], [1, 0], [9, 0]], [[0, 0.5], [1, 0]])
     >>> a.value, a.pairs.tolist(), a.unmatched_x.tolist()
@@ -190,7 +190,7 @@ def sospa_matrix(
         closed_tolerance: Metres; used by "auto" only.
 
     Returns:
-        ``(len(xs), len(ys))`` distances, the same as those of ``sospa``.
+        ``(len(xs), len(ys))`` distances, the same as from ``sospa``.
 
     >>> sospa_matrix([[[0, 0], [1, 0]]], [[[0, 0.5], [1, 0.5]], [[50, 0], [51, 0]]])
     array([[1., 3.]])

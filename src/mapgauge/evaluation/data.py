@@ -52,7 +52,7 @@ class Data:
         keep: bool = False,
     ) -> "Data":
         """Return aligned sides in memory."""
-        return cls(partial(_both, predictions, truth), protocol, whole_scenes=whole_scenes, keep=keep)
+        return cls(partial(_as_sides, predictions, truth), protocol, whole_scenes=whole_scenes, keep=keep)
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
@@ -127,7 +127,7 @@ class Data:
         )
 
 
-def _both(predictions: MapFrames, truth: MapFrames) -> Sides:
+def _as_sides(predictions: MapFrames, truth: MapFrames) -> Sides:
     return predictions, truth
 
 

@@ -63,7 +63,7 @@ def evaluate(
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
-        metrics: Names of metrics, and of those of plug-ins. If None, those for which the protocol has settings.
+        metrics: Names of metrics, also of plug-ins. If None, the metrics for which the protocol has settings.
             ``pld``, ``completeness``, ``causes``, ``track_pld``, ``lane_graph_pld``, ``network_pld``, ``ap_chamfer``,
             ``ap_frechet``, ``ap_sospa``, ``c_map``, ``mas``, ``det_l``, ``det_l_ch``, ``det_ls``, ``det_a``, ``det_t``,
             ``top_ll``, ``top_lt``, ``ols``, ``olus``, ``ols_l``, ``f_lane``, ``geo``, ``topo``, ``jtopo``, ``apls``,
@@ -163,7 +163,7 @@ def evaluate_frames(
     progress: Progress | None = None,
     keep: bool = False,
 ) -> Results:
-    """Compare frames in memory. The arguments are those of ``evaluate``, after they were checked.
+    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
 
     Args:
         predictions: The predictions.

@@ -91,8 +91,8 @@ def findings_of(
     """Return the findings of the readers and of all checks, and those about links and tracks if a metric needs them.
 
     Tracks that one side lacks are left out: a metric that needs them refuses such data, and no other metric uses them.
-    So are findings about links, unless a metric uses links, and equal confidences if no metric uses them, as those of
-    graphs, which have none. Predicted frames that the truth lacks are a note if they are ignored.
+    So are findings about links, unless a metric uses links, and about equal confidences if no metric uses confidences,
+    as with graphs. Predicted frames that the truth lacks are a note if they are ignored.
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]

@@ -114,7 +114,7 @@ class Watch(typing.Protocol):
     def evaluated(self, run: Run, results: Results) -> None:
         """Take the results of a run, after they were saved, while their geometry is in memory."""
 
-    def found(self, findings: Sequence[Finding]) -> None:
+    def new_findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that no earlier run had."""
 
     def wrote(self, what: str, path: Path) -> None:
@@ -141,14 +141,14 @@ def evaluate_runs(
 
     With ``keep``, all results keep their geometry, for a report. Otherwise only the last do.
     """
-    told, done, runs = set[Finding](), list[Results](), plan.runs()
+    reported, done, runs = set[Finding](), list[Results](), plan.runs()
     evaluated = (
         _streamed(plan, runs, sides, watch) if isinstance(sides, Streamed) else _in_memory(plan, runs, sides, watch)
     )
     for run, results in zip(runs, evaluated, strict=True):
         with watch.attempt():
-            watch.found([finding for finding in results.findings if finding not in told])
-        told.update(results.findings)
+            watch.new_findings([finding for finding in results.findings if finding not in reported])
+        reported.update(results.findings)
         if run.target is not None:
             with watch.attempt():
                 results.save(run.target, geometry=geometry)

@@ -90,11 +90,11 @@ class Scores:
     def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
         """Return the rows of these metrics and of other metrics of the same frames, in the order of ``metrics``."""
 
-        def both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+        def in_order(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
             columns = first | second
             return {name: columns[name] for name in metrics if name in columns}
 
-        columns = {name: both(getattr(self, name), getattr(other, name)) for name in ("sums", "rings", "hits")}
+        columns = {name: in_order(getattr(self, name), getattr(other, name)) for name in ("sums", "rings", "hits")}
         matches = other.matches if self.matches is None else self.matches
         return Scores(self.predicted, self.true, self.confidence, **columns, matches=matches)
 
@@ -114,7 +114,7 @@ class Scores:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all columns by their names in files. Those of PLD always exist; they are empty if not computed."""
+        """Return all columns by their names in files. Columns of PLD always exist; they are empty if not computed."""
         frames, classes = self.predicted.shape
         none = np.zeros((0, frames, classes, len(_pld_columns())))
         blocks = {_SUMS + name: block for name, block in ({"pld": none} | self.sums).items()}

@@ -29,7 +29,7 @@ def score(
 ) -> Scores:
     """Score a block of frames by some metrics. For metrics of level "scene", it must have all frames of each scene.
 
-    ``matches`` are those of an earlier evaluation. If None, they are those of PLD.
+    ``matches`` come from an earlier evaluation. If None, PLD is solved.
     """
     groups, truth = block.groups, block.sides[1]
     shape = (len(truth), len(truth.classes))
@@ -111,7 +111,7 @@ def score_frames(
     """Score all frames of aligned sides.
 
     Kernels release the GIL, and threads share the data without copies. The result does not depend on the number of
-    threads. ``known``, ``progress`` and ``background`` are those of ``Data.in_blocks``.
+    threads. ``known``, ``progress`` and ``background`` are arguments of ``Data.in_blocks``.
     """
     order = None
     if has_scene_metrics(metrics):

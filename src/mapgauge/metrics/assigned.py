@@ -1,7 +1,7 @@
 """The matches of PLD and their matched points. Metrics of the same groups compute them once.
 
-The matches of an earlier evaluation of the same frames are used again, if they are known. Those of a file may be wrong,
-so they are used only if they have the parts of PLD that the file has.
+The matches of an earlier evaluation of the same frames are used again, if they are known. Matches in a file may be
+wrong, so they are used only if they have the parts of PLD that the file has.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from mapgauge.metrics.pld import assign_groups, parts_of_matches, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
-_SAME = 1e-9  # parts of PLD that differ by more than this share of the mass are not those of the same assignment
+_SAME = 1e-9  # parts of PLD that differ by more than this share of the mass have another assignment
 
 
 class Assigned(NamedTuple):
@@ -66,7 +66,7 @@ def matches_of(block: Block, protocol: Protocol) -> Matches | None:
 
 
 def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
-    """Return the true instance of each line of a block, or -1; None if the matches cannot be those of the block."""
+    """Return the true instance of each line of a block, or -1; None if the matches cannot belong to the block."""
     lines, predictions = block.lines, block.groups.predictions
     if len(matches.truth) != len(predictions):
         return None
@@ -80,7 +80,7 @@ def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
 
 
 def use_matches(block: Block, protocol: Protocol, scored: ScoredMatches) -> None:
-    """Let metrics use the matches of an earlier evaluation. Matches that cannot be those of the block are left out."""
+    """Let metrics use the matches of an earlier evaluation. Matches that cannot belong to the block are left out."""
     truth_of = truth_of_matches(block, scored.matches)
     if truth_of is not None:
         block.lines.shared[_key(protocol.cutoffs[0])] = truth_of, scored.sums

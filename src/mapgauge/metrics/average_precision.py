@@ -69,10 +69,10 @@ def average_precision(
         raise InvalidInput(f"confidence {int(np.flatnonzero(np.isnan(values))[0])} is NaN, expected numbers")
     if not np.array_equal(given, flags):
         raise InvalidInput("hits must be True or False, or 1 or 0, one per prediction")
-    truth, found = check_whole("truth", truth, 0), int(np.count_nonzero(flags))
-    if found > truth:
-        raise InvalidInput(f"hits must be at most truth, got {found} hits and {truth} true instances")
-    every = np.ones((found, 1), np.bool_)
+    truth, hit_count = check_whole("truth", truth, 0), int(np.count_nonzero(flags))
+    if hit_count > truth:
+        raise InvalidInput(f"hits must be at most truth, got {hit_count} hits and {truth} true instances")
+    every = np.ones((hit_count, 1), np.bool_)
     (value,) = average_precisions(values, values[flags], every, truth, [interpolation])
     return value
 
@@ -101,15 +101,15 @@ def average_precisions(
     order = np.argsort(-hitting)
     levels = hitting[order]
     number = len(confidence) - np.searchsorted(np.sort(confidence), levels)
-    found = []
+    values = []
     for column, how in zip(hits[order].T, interpolation, strict=True):
         recall, precision = curve(levels[column], number[column], truth)
         if how == "11-point":
-            found.append(float(np.mean(eleven_points(recall, precision))))
+            values.append(float(np.mean(eleven_points(recall, precision))))
         else:
             # The sum is rounded once, so a curve that is computed in parts gives the same bits.
-            found.append(math.fsum((np.diff(recall, prepend=0.0) * envelope(precision)).tolist()))
-    return found
+            values.append(math.fsum((np.diff(recall, prepend=0.0) * envelope(precision)).tolist()))
+    return values
 
 
 def curve(levels: Floats, number: Counts, truth: int) -> tuple[Floats, Floats]:
@@ -124,9 +124,9 @@ def curve(levels: Floats, number: Counts, truth: int) -> tuple[Floats, Floats]:
     return recall_and_precision(np.flatnonzero(last) + 1, number[last], truth)
 
 
-def recall_and_precision(found: Any, number: Any, truth: int) -> tuple[Floats, Floats]:
-    """Return recall and precision of the ``number`` most confident predictions, ``found`` of which hit."""
-    return found / max(truth, 1), found / number
+def recall_and_precision(hit_count: Any, number: Any, truth: int) -> tuple[Floats, Floats]:
+    """Return recall and precision of the ``number`` most confident predictions, ``hit_count`` of which hit."""
+    return hit_count / max(truth, 1), hit_count / number
 
 
 def envelope(precision: Floats) -> Floats:
@@ -224,9 +224,15 @@ def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: 
     count = len(groups.confidence)
     hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
     kernels.average_precision.hits_of_groups(
-        *(groups.bounds, groups.by_confidence, distance(groups, protocol, own, max(own.thresholds))),
-        *(np.array(own.thresholds), own.strict),
-        *(nearest, np.empty(count), np.empty(count, np.bool_), hits),
+        groups.bounds,
+        groups.by_confidence,
+        distance(groups, protocol, own, max(own.thresholds)),
+        np.array(own.thresholds),
+        own.strict,
+        nearest,
+        np.empty(count),
+        np.empty(count, np.bool_),
+        hits,
     )
     return hits, nearest
 

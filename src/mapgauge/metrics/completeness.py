@@ -4,7 +4,7 @@ A point of a resampled line stands for half of the two pieces of the line beside
 matched length. A matched pair of points counts in offsets with the smaller of its two confidences, as it does in PLD.
 
 The median and the 95th percentile of offsets come from a histogram with ``BINS`` bins from 0 to the cutoff, 0.015 m
-wide for a cutoff of 1.5 m. Histograms of frames add up, so the values of many frames are those of all their points.
+wide for a cutoff of 1.5 m. Histograms of frames add up, so the values of many frames count all their points.
 They are interpolated within a bin.
 """
 
@@ -22,27 +22,34 @@ from mapgauge.typing import Floats
 BINS = 100
 SURE = 0.5  # confidence of predictions that count as sure
 COLUMNS = (
-    *("true", "found", "sure_found"),  # metres of true length
-    *("predicted", "right", "sure", "sure_right"),  # metres of predicted length; the first two weighted by confidence
-    *("weight", "offset", "cutoff"),  # weights of matched points; sum of their distances; weight times cutoff
+    "true",  # metres of true length, as the next two
+    "found",
+    "sure_found",
+    "predicted",  # metres of predicted length, as the next three; this and the next are weighted by confidence
+    "right",
+    "sure",
+    "sure_right",
+    "weight",  # of matched points
+    "offset",  # sum of their distances
+    "cutoff",  # weight times cutoff
     *(f"offsets_{k}" for k in range(BINS)),
 )
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    found = assigned(groups, protocol, cutoff)
-    prediction_of = np.full(len(found.truth_of), -1)
-    matched = np.flatnonzero(found.truth_of >= 0)
-    prediction_of[found.truth_of[matched]] = matched
+    matches = assigned(groups, protocol, cutoff)
+    prediction_of = np.full(len(matches.truth_of), -1)
+    matched = np.flatnonzero(matches.truth_of >= 0)
+    prediction_of[matches.truth_of[matched]] = matched
     block = np.zeros((len(groups.bounds), len(COLUMNS)))
     kernels.matched_points.measure_groups(
         groups.lines,
         groups.repeats,
         groups.confidence,
         groups.bounds,
-        found.truth_of,
+        matches.truth_of,
         prediction_of,
-        found.partner,
+        matches.partner,
         cutoff,
         SURE,
         BINS,
@@ -56,9 +63,9 @@ def _quantile(sums: Floats, share: float) -> Floats:
     below = np.cumsum(sums[..., -BINS:], axis=-1)
     target = share * below[..., -1:]
     k = np.minimum((below < target).sum(axis=-1, keepdims=True), BINS - 1)
-    here = np.take_along_axis(sums[..., -BINS:], k, -1)
-    inside = target - (np.take_along_axis(below, k, -1) - here)
-    place: Floats = (k + np.clip(inside / np.where(here > 0, here, 1.0), 0.0, 1.0))[..., 0]
+    in_bin = np.take_along_axis(sums[..., -BINS:], k, -1)
+    inside = target - (np.take_along_axis(below, k, -1) - in_bin)
+    place: Floats = (k + np.clip(inside / np.where(in_bin > 0, in_bin, 1.0), 0.0, 1.0))[..., 0]
     return place
 
 
@@ -69,23 +76,23 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values; NaN where there is no length or no match."""
-    true, found, sure_found, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(
+    true, found_length, sure_found_length, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(
         sums[..., :10], -1, 0
     )
-    there = weight > 0
-    per_weight = np.where(there, weight, 1.0)
-    width = np.where(there, cut / per_weight / BINS, np.nan)  # metres of a bin
-    width = np.where(there & (offset == 0), 0.0, width)  # all offsets are exactly 0
+    has_matches = weight > 0
+    per_weight = np.where(has_matches, weight, 1.0)
+    width = np.where(has_matches, cut / per_weight / BINS, np.nan)  # metres of a bin
+    width = np.where(has_matches & (offset == 0), 0.0, width)  # all offsets are exactly 0
     return {
-        "completeness": _ratio(found, true),
+        "completeness": _ratio(found_length, true),
         "correctness": _ratio(right, predicted),
-        "sure_completeness": _ratio(sure_found, true),
+        "sure_completeness": _ratio(sure_found_length, true),
         "sure_correctness": _ratio(sure_right, sure),
         "median_offset": _quantile(sums, 0.5) * width,
-        "mean_offset": np.where(there, offset / per_weight, np.nan),
+        "mean_offset": np.where(has_matches, offset / per_weight, np.nan),
         "p95_offset": _quantile(sums, 0.95) * width,
         "true_length": true,
-        "found_length": found,
+        "found_length": found_length,
         "predicted_length": predicted,
         "sure_length": sure,
     }

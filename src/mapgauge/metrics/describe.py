@@ -15,8 +15,8 @@ _OTHER = {"part": "part", "headline": "beside it"}
 def settings_rows() -> list[dict[str, Any]]:
     """Return all settings that ``with_settings`` takes.
 
-    Each has ``name``, ``type``, ``unit``, ``default`` and ``help``. Those of metrics are named ``metric.setting``. The
-    default is the recommended value; it is ``dataclasses.MISSING`` if there is none.
+    Each has ``name``, ``type``, ``unit``, ``default`` and ``help``. Settings of metrics are named ``metric.setting``.
+    The default is the recommended value; it is ``dataclasses.MISSING`` if there is none.
     """
     kinds = [("", Protocol), *((f"{row.name}.", row.settings_type) for row in METRICS.values())]
     return [

@@ -46,7 +46,7 @@ class Value:
     part: str  # in flat keys after metric and class: "localisation"; "" for the main value
     title: str  # title of a column: "Loc"
     role: Role = "other"
-    limits: tuple[float, float] | None = None  # smallest and largest possible value, if not those of the metric
+    limits: tuple[float, float] | None = None  # smallest and largest possible value, if the metric's do not apply
     # Whether lower values are better, if it is not the main value. None: a smaller part is not always better.
     lower_is_better: bool | None = None
 
@@ -78,8 +78,8 @@ class SumRows:
     """Rows of numbers for each frame and class, at each setting. Frames pool by exact sums of each column."""
 
     columns: tuple[str, ...]
-    # ``score(groups, protocol, setting)``: ``(groups, columns)``. At level "scene", the groups are those of one scene,
-    # in the order of time.
+    # ``score(groups, protocol, setting)``: ``(groups, columns)``. At level "scene", the groups are the frames of one
+    # scene, in the order of time.
     score: Callable[[Groups, Protocol, Any], Floats]
     # ``values(sums, protocol)``: from ``(..., columns)`` to an array of shape ``(...)`` for each value, by its key.
     # Values that do not exist for the protocol are left out. NaN means that the sums have no value.
@@ -93,7 +93,7 @@ class SumRows:
 class HitRows:
     """Rows of predictions. Bit t says whether a prediction is a true positive at the t-th setting."""
 
-    # ``score(groups, protocol)``: bits of all instances; those of truth are ignored.
+    # ``score(groups, protocol)``: bits of all instances; bits of truth are ignored.
     score: Callable[[Groups, Protocol], Bits]
 
 

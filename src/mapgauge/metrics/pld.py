@@ -31,12 +31,12 @@ class Scored(NamedTuple):
 def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
     """Return PLD of groups, and the optimal assignment."""
     count = len(groups.confidence)
-    found = Scored(np.zeros((len(groups.bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
+    scored = Scored(np.zeros((len(groups.bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     kernels.pld.pld_of_groups(
-        groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order, long, *found
+        groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order, long, *scored
     )
-    return found
+    return scored
 
 
 def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
@@ -44,8 +44,8 @@ def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
     key = shared_key(cutoff)
     if key not in groups.shared:
         groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
-    found: Scored = groups.shared[key]
-    return found
+    scored: Scored = groups.shared[key]
+    return scored
 
 
 def sospa_of_matches(
@@ -85,16 +85,18 @@ def parts_of_matches(
         cutoff: Cutoff of SOSPA in metres.
         order: Order of PLD.
     """
-    mine, alone = truth_of >= 0, groups.is_prediction & (truth_of < 0)
-    missed = ~groups.is_prediction
-    missed[truth_of[mine]] = False
-    x, y, half = np.flatnonzero(mine), truth_of[mine], 0.5 * groups.confidence
+    is_matched, is_false = truth_of >= 0, groups.is_prediction & (truth_of < 0)
+    is_missed = ~groups.is_prediction
+    is_missed[truth_of[is_matched]] = False
+    x, y, half = np.flatnonzero(is_matched), truth_of[is_matched], 0.5 * groups.confidence
     total, distance = sospa_of_matches(groups, x, y, matched[x], cost[x], cutoff, order)
     weighted = np.minimum(*groups.confidence[[x, y]]) * distance**order
     of_points = np.divide(cost[x], total, out=np.zeros(len(x)), where=total > 0)
     columns = (
-        *((x, weighted * of_points), (x, weighted * (1 - of_points)), (x, np.abs(half[x] - half[y]))),
-        *((rows := np.flatnonzero(flags), half[rows]) for flags in (missed, alone, np.ones_like(mine))),
+        (x, weighted * of_points),
+        (x, weighted * (1 - of_points)),
+        (x, np.abs(half[x] - half[y])),
+        *((rows := np.flatnonzero(flags), half[rows]) for flags in (is_missed, is_false, np.ones_like(is_matched))),
     )
     of_row = groups.side // 2
     return np.stack([np.bincount(of_row[rows], part, len(groups.bounds)) for rows, part in columns], axis=1)
@@ -240,13 +242,13 @@ class PooledPld(Generic[AnyParts]):
         if self.settings != other.settings:
             raise InvalidInput(f"cannot pool {self.TITLE} of {self.settings} with that of {other.settings}")
         pooled: dict[str, Any] = {}
-        for one in fields(self):
-            if one.name == "findings":
-                pooled[one.name] = (*getattr(self, one.name), *getattr(other, one.name))
-            elif not one.compare:
-                pooled[one.name] = one.default
-            elif one.name not in self.SETTINGS:
-                pooled[one.name] = _sum(getattr(self, one.name), getattr(other, one.name))
+        for member in fields(self):
+            if member.name == "findings":
+                pooled[member.name] = (*getattr(self, member.name), *getattr(other, member.name))
+            elif not member.compare:
+                pooled[member.name] = member.default
+            elif member.name not in self.SETTINGS:
+                pooled[member.name] = _sum(getattr(self, member.name), getattr(other, member.name))
         return replace(self, **pooled)
 
     def __radd__(self, other: object) -> Self:
@@ -259,9 +261,11 @@ def _made(like: AnyParts, values: Iterable[float]) -> AnyParts:
     return type(like)._make(values)  # type: ignore[attr-defined, no-any-return]
 
 
-def _sum(one: Any, other: Any) -> Any:
+def _sum(first: Any, second: Any) -> Any:
     """Add two numbers, or two named tuples of numbers."""
-    return _made(one, (a + b for a, b in zip(one, other, strict=True))) if isinstance(one, tuple) else one + other
+    if isinstance(first, tuple):
+        return _made(first, (a + b for a, b in zip(first, second, strict=True)))
+    return first + second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,11 +46,11 @@ _ROWS = {
 _SELECTIONS = ("features.lanes.lane_parts:lanes_of_part",)
 
 
-def _own() -> "Mapping[str, Metric]":
+def _built_in() -> "Mapping[str, Metric]":
     return {name: named(f"mapgauge.{place}") for name, place in _ROWS.items()}
 
 
-METRICS: "Table[Metric]" = Table("mapgauge.metrics", "mapgauge.metrics.metric:Metric", _own)
+METRICS: "Table[Metric]" = Table("mapgauge.metrics", "mapgauge.metrics.metric:Metric", _built_in)
 
 
 def selected(predictions: "MapFrames", truth: "MapFrames", protocol: "Protocol") -> "tuple[MapFrames, MapFrames]":

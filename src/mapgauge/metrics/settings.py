@@ -49,7 +49,7 @@ def setting(
 
 
 def thresholds_of(default: Any = MISSING, *, unit: str = "m", word: str = "") -> Any:
-    """Describe the thresholds of an average precision. The arguments are those of ``setting``."""
+    """Describe the thresholds of an average precision. ``setting`` has the same arguments."""
     text = "Distances up to which a prediction is a hit."
     return setting(default, help=text, unit=unit, check=check_length, word=word)
 
@@ -99,14 +99,14 @@ class HitSettings(Settings):
             )
 
 
-def word_of(one: "Field[Any]") -> str:
+def word_of(field: "Field[Any]") -> str:
     """Return what a field is called in words."""
-    return str(one.metadata.get("word") or one.name.replace("_", " "))
+    return str(field.metadata.get("word") or field.name.replace("_", " "))
 
 
 def fields_of(kind: Any) -> "dict[str, Field[Any]]":
     """Return the fields of a dataclass or of an instance of one, by name."""
-    return {one.name: one for one in fields(kind)}
+    return {field.name: field for field in fields(kind)}
 
 
 def hints_of(kind: Any) -> dict[str, Any]:
@@ -116,10 +116,10 @@ def hints_of(kind: Any) -> dict[str, Any]:
 
 def check_fields(values: Any) -> None:
     """Check all fields of a frozen dataclass by their types, and store them in the form that is used."""
-    for one in fields(values):
-        check = one.metadata.get("check")
-        value = checked(one.name, hints_of(type(values))[one.name], getattr(values, one.name), check)
-        object.__setattr__(values, one.name, value)
+    for member in fields(values):
+        check = member.metadata.get("check")
+        value = checked(member.name, hints_of(type(values))[member.name], getattr(values, member.name), check)
+        object.__setattr__(values, member.name, value)
 
 
 def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] | None = None) -> Any:
@@ -134,19 +134,19 @@ def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] |
     options = _options(hint)
     if value is None and type(None) in options:
         return None
-    options = [one for one in options if one is not type(None)]
-    choices = [choice for one in options if get_origin(one) is Literal for choice in get_args(one)]
+    options = [option for option in options if option is not type(None)]
+    choices = [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]
     if choices and isinstance(value, str) and value in choices:
         return value
     if choices and len(options) == 1:
         raise InvalidInput(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
-    kind = next((one for one in options if get_origin(one) is not Literal), None)
+    kind = next((option for option in options if get_origin(option) is not Literal), None)
     if get_origin(kind) is tuple:
         value = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(value, str) or not isinstance(value, tuple | list):
             what = "lengths in metres" if check in (check_length, check_cutoff) else _in_words(get_args(kind)[0])
             raise InvalidInput(f"{name} must be a tuple of {what}, got {value!r}")
-        several = tuple(checked(name, get_args(kind)[0], one, check) for one in value)
+        several = tuple(checked(name, get_args(kind)[0], single, check) for single in value)
         if get_args(kind)[-1] is Ellipsis and len(set(several)) < len(several):
             raise InvalidInput(f"{name} must differ from each other, got {value!r}")
         return several
@@ -175,9 +175,9 @@ def from_text(name: str, hint: Any, text: str) -> Any:
     options = _options(hint)
     if type(None) in options and text.lower() == "none":
         return None
-    if any(get_origin(one) is Literal and text in get_args(one) for one in options):
+    if any(get_origin(option) is Literal and text in get_args(option) for option in options):
         return text
-    kind = next((one for one in options if one is not type(None) and get_origin(one) is not Literal), None)
+    kind = next((option for option in options if option is not type(None) and get_origin(option) is not Literal), None)
     if get_origin(kind) is tuple:
         return tuple(from_text(name, get_args(kind)[0], part.strip()) for part in text.split(",") if part.strip())
     if kind is bool:
@@ -199,15 +199,16 @@ def type_in_words(hint: Any) -> str:
     ('numbers', 'number or none', 'a or b')
     """
     words = []
-    for one in _options(hint):
-        if one is type(None):
+    for option in _options(hint):
+        if option is type(None):
             words.append("none")
-        elif get_origin(one) is Literal:
-            words += get_args(one)
-        elif get_origin(one) is tuple:
-            words.append(_in_words(get_args(one)[0]))
+        elif get_origin(option) is Literal:
+            words += get_args(option)
+        elif get_origin(option) is tuple:
+            words.append(_in_words(get_args(option)[0]))
         else:
-            words.append({bool: "true or false", int: "whole number", float: "number", str: "text"}.get(one, str(one)))
+            names = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+            words.append(names.get(option, str(option)))
     return " or ".join(words)
 
 
@@ -223,5 +224,5 @@ def _options(hint: Any) -> list[Any]:
 
 
 def _in_words(kind: Any, count: int = 2) -> str:
-    one = {float: "a number", int: "a whole number", str: "a text"}.get(kind, "a value")
-    return one if count == 1 else f"{one.removeprefix('a ')}s"
+    word = {float: "a number", int: "a whole number", str: "a text"}.get(kind, "a value")
+    return word if count == 1 else f"{word.removeprefix('a ')}s"

@@ -25,16 +25,16 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
     known = ", ".join(METRICS)
     if metrics is not None and not isinstance(metrics, Sequence):
         raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {known}")
-    able = tuple(name for name in METRICS if _able(name, protocol))
+    possible = tuple(name for name in METRICS if _has_settings(name, protocol))
     if metrics is None:
-        return tuple(name for name in able if METRICS[name].default)
+        return tuple(name for name in possible if METRICS[name].default)
     unknown = [name for name in metrics if name not in METRICS]
     if unknown or not metrics:
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
     for name in metrics:
-        if name not in able:
+        if name not in possible:
             raise _without_settings(name, protocol)
-    wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in able)}
+    wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in possible)}
     return tuple(name for name in METRICS if name in wanted)
 
 
@@ -66,8 +66,8 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _able(name: str, protocol: Protocol) -> bool:
-    """Whether the protocol has settings for a metric. One that is combined from others needs those of all others."""
+def _has_settings(name: str, protocol: Protocol) -> bool:
+    """Whether the protocol has settings for a metric. A combined metric needs the settings of all its metrics."""
     rows = METRICS[name].rows
     needed = rows.of if isinstance(rows, CombinedRows) else (name,)
     return all(METRICS[other].settings(protocol) for other in needed)
@@ -130,8 +130,8 @@ def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | No
     'PLD (1.5 m)'
     """
     parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
-    found = value_named(parsed.name)
-    title = parsed.name.replace("_", " ") if found is None else found[1].words if full else found[1].title
+    named = value_named(parsed.name)
+    title = parsed.name.replace("_", " ") if named is None else named[1].words if full else named[1].title
     title = f"hits of {title}" if parsed.hits else title
     title = f"{title}{'@' if parsed.setting else ''}{parsed.setting}{' ' if parsed.ring else ''}{parsed.ring}"
     return title + setting_of(parsed, protocol)
@@ -174,8 +174,8 @@ def flat_key(key: str | ValueKey, class_name: str) -> str:
     ('pld/divider/localisation/0.5', 'pld/mean/frame_mean', 'pld/mean/0-10m')
     """
     parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
-    found = value_named(parsed.name)
-    metric, part = (parsed.name, "") if found is None else (found[0].name, found[1].part)
+    named = value_named(parsed.name)
+    metric, part = (parsed.name, "") if named is None else (named[0].name, named[1].part)
     return "/".join(word for word in (metric, class_name, part, parsed.setting, parsed.ring) if word)
 
 
@@ -186,7 +186,7 @@ def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *rol
 
     Args:
         metric: The metric.
-        protocol: The protocol with the settings. The value of a metric with sums is that of the first setting. Further
+        protocol: The protocol with the settings. The value of a metric with sums has the first setting. Further
             settings have their own keys. An average precision is the mean over its settings, each of which has a key.
         ranges: Bounds of rings.
         roles: Roles of the values.
@@ -210,10 +210,10 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
     ('PLD ↓', 'Loc', 'AP 0.5 m', 'PLD 0-10m')
     """
     parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
-    found = value_named(parsed.name)
-    if found is None or parsed.hits:
+    named = value_named(parsed.name)
+    if named is None or parsed.hits:
         return title_of(parsed)
-    metric, value = found
+    metric, value = named
     if parsed.ring:
         return f"{metric.symbol} {parsed.ring}"
     if parsed.setting:
@@ -225,8 +225,18 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
 
 # Far from the colours of classes and from each other, with every kind of colour vision. Most are lighter or darker.
 PART_COLOURS = (
-    *("#A3DDF2", "#5A2BE0", "#FBDD57", "#33122F", "#A8320A", "#B7C98A", "#6B6B6B"),
-    *("#DDFED5", "#651A05", "#000000", "#8C6EFA", "#140A64"),
+    "#A3DDF2",
+    "#5A2BE0",
+    "#FBDD57",
+    "#33122F",
+    "#A8320A",
+    "#B7C98A",
+    "#6B6B6B",
+    "#DDFED5",
+    "#651A05",
+    "#000000",
+    "#8C6EFA",
+    "#140A64",
 )
 
 

@@ -30,8 +30,19 @@ LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
 AREAS = ("ped_crossing", "boundary")  # the classes of areas in OpenLane-V2
 # The classes of traffic elements in OpenLane-V2, by attribute.
 TRAFFIC_ELEMENTS = (
-    *("unknown", "red", "green", "yellow", "go_straight", "turn_left", "turn_right", "no_left_turn", "no_right_turn"),
-    *("u_turn", "no_u_turn", "slight_left", "slight_right"),
+    "unknown",
+    "red",
+    "green",
+    "yellow",
+    "go_straight",
+    "turn_left",
+    "turn_right",
+    "no_left_turn",
+    "no_right_turn",
+    "u_turn",
+    "no_u_turn",
+    "slight_left",
+    "slight_right",
 )
 LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
@@ -103,7 +114,7 @@ def settings_of(metric: str, values: Any, base: Settings | None = None) -> Setti
         return values
     if not isinstance(values, Mapping):
         raise InvalidInput(f"settings of {metric} must be a mapping of values by name, got {values!r}")
-    known = [one.name for one in fields(kind)]
+    known = [field.name for field in fields(kind)]
     for name in values:
         if name not in known:
             raise no_such(f"the metric {metric} has no setting", str(name), known)
@@ -112,12 +123,12 @@ def settings_of(metric: str, values: Any, base: Settings | None = None) -> Setti
     except InvalidInput as error:
         raise InvalidInput(f"{metric}: {error.message}", remedy=error.remedy) from error
     except TypeError as error:
-        lacking = [one for one in known if one not in values and one in str(error)]
+        lacking = [name for name in known if name not in values and name in str(error)]
         raise InvalidInput(f"{metric}: there is no value for {', '.join(lacking)}, and none is recommended") from error
 
 
 def _check_names(name: str, names: Any) -> tuple[str, ...]:
-    if not isinstance(names, tuple | list) or not all(isinstance(one, str) for one in names):
+    if not isinstance(names, tuple | list) or not all(isinstance(text, str) for text in names):
         raise InvalidInput(f"{name} must be a tuple of names, got {names!r}")
     return tuple(names)
 
@@ -182,12 +193,12 @@ class Protocol:
             object.__setattr__(self, name, value)
 
         hints = hints_of(Protocol)
-        for one in fields(self):
-            if one.name in ("spacing", "count", "truth_count", "cutoffs", "crop", "directed", "skip_without_truth"):
-                value = getattr(self, one.name)
-                store(one.name, checked(one.name, hints[one.name], value, one.metadata.get("check")))
-            elif one.name in ("part", "ties"):
-                checked(one.name, hints[one.name], getattr(self, one.name))
+        for member in fields(self):
+            if member.name in ("spacing", "count", "truth_count", "cutoffs", "crop", "directed", "skip_without_truth"):
+                value = getattr(self, member.name)
+                store(member.name, checked(member.name, hints[member.name], value, member.metadata.get("check")))
+            elif member.name in ("part", "ties"):
+                checked(member.name, hints[member.name], getattr(self, member.name))
         if self.classes is not None:
             store("classes", _check_names("classes", self.classes))
             if not self.classes or len(set(self.classes)) < len(self.classes):
@@ -238,14 +249,14 @@ class Protocol:
 
         Setting ``spacing`` removes ``count``, and the other way round. The first of ``cutoffs`` and of ``intervals``,
         which tables and figures show, stays the first if it is among the new values. ``settings`` changes the values
-        that it names and keeps the others. Settings of further metrics are added; None removes those of a metric.
+        that it names and keeps the others. Settings of further metrics are added; None removes all settings of one.
 
         >>> from mapgauge.protocols import PROTOCOLS
         >>> changed = PROTOCOLS["paper-60x30"].replace(settings={"track_pld": {"switch_cost": 0.5}, "ap_frechet": None})
         >>> list(changed.settings)
         ['track_pld', 'ap_chamfer']
         """
-        known = [one.name for one in fields(self)]
+        known = [field.name for field in fields(self)]
         for name in changes:
             if name not in known:
                 raise _no_field(name, [name for name in known if name not in ("name", "about")])
@@ -278,21 +289,21 @@ class Protocol:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return plain | {
             "settings": {
-                name: {one.name: getattr(values, one.name) for one in fields(values)}
+                name: {field.name: getattr(values, field.name) for field in fields(values)}
                 for name, values in self.settings.items()
             }
         }
 
     def flat(self) -> dict[str, Any]:
-        """Return all settings by name, those of a metric as ``metric.setting``."""
+        """Return all settings by name; settings of a metric are named ``metric.setting``."""
         return flat(self.to_dict())
 
 
 def flat(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of ``Protocol.to_dict`` by name, those of a metric as ``metric.setting``."""
+    """Return the settings of ``Protocol.to_dict`` by name; settings of a metric are named ``metric.setting``."""
     shared = {key: value for key, value in plain.items() if key != "settings"}
     settings: Mapping[str, Mapping[str, Any]] = plain.get("settings", {})
     return shared | {f"{name}.{key}": value for name, values in settings.items() for key, value in values.items()}

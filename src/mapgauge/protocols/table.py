@@ -15,7 +15,7 @@ _REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), _FAR)}
 _GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
 
 
-def _own() -> Mapping[str, Protocol]:
+def _built_in() -> Mapping[str, Protocol]:
     return {row.name: row for row in (*_of_lines(), *_of_openlane(), *_of_graphs())}
 
 
@@ -119,7 +119,7 @@ def _of_graphs() -> Iterable[Protocol]:
     )
 
 
-PROTOCOLS: Table[Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _own)
+PROTOCOLS: Table[Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _built_in)
 
 
 def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
@@ -142,10 +142,10 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
     if base is None:
         base = fields.pop("name", None)
     if not isinstance(base, Protocol):
-        found = named(base) if isinstance(base, str) else None
-        if found is None:
+        known = named(base) if isinstance(base, str) else None
+        if known is None:
             raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}")
-        base = found
+        base = known
     return base.replace(**fields) if fields else base
 
 
@@ -219,18 +219,18 @@ def changes(protocol: Protocol) -> dict[str, Any]:
     base = named(protocol.name)
     if base is None:
         return {}
-    keys = [one.name for one in fields(protocol) if one.name not in ("name", "about", "settings")]
-    found = {key: getattr(protocol, key) for key in keys if getattr(protocol, key) != getattr(base, key)}
+    keys = [field.name for field in fields(protocol) if field.name not in ("name", "about", "settings")]
+    changed = {key: getattr(protocol, key) for key in keys if getattr(protocol, key) != getattr(base, key)}
     for name in METRICS if protocol.settings != base.settings else ():
         own, other = protocol.settings.get(name), base.settings.get(name)
         if own is None:
-            found |= {} if other is None else {name: None}
+            changed |= {} if other is None else {name: None}
             continue
-        for k, one in enumerate(fields(own)):
-            value = getattr(own, one.name)
-            if (k == 0 or value != one.default) if other is None else value != getattr(other, one.name):
-                found[f"{name}.{one.name}"] = value
-    return found
+        for k, field in enumerate(fields(own)):
+            value = getattr(own, field.name)
+            if (k == 0 or value != field.default) if other is None else value != getattr(other, field.name):
+                changed[f"{name}.{field.name}"] = value
+    return changed
 
 
 def full_name(protocol: Protocol, *, without: Collection[str] = ()) -> str:
@@ -248,11 +248,13 @@ def full_name(protocol: Protocol, *, without: Collection[str] = ()) -> str:
     >>> full_name(mg.protocol("paper-60x30", settings={"ap_chamfer": {"strict": True}}))
     'paper-60x30, strict of Chamfer-AP'
     """
-    found = {key: value for key, value in changes(protocol).items() if key not in without}
-    for one, other in (("spacing", "count"), ("count", "spacing")):
-        if found.get(one) is not None:
-            found.pop(other, None)  # setting one removes the other
-    return ", ".join(dict.fromkeys([protocol.name, *(_in_words(key, value, protocol) for key, value in found.items())]))
+    changed = {key: value for key, value in changes(protocol).items() if key not in without}
+    for key_set, key_removed in (("spacing", "count"), ("count", "spacing")):
+        if changed.get(key_set) is not None:
+            changed.pop(key_removed, None)  # setting one removes the other
+    return ", ".join(
+        dict.fromkeys([protocol.name, *(_in_words(key, value, protocol) for key, value in changed.items())])
+    )
 
 
 def _in_words(key: str, value: Any, protocol: Protocol) -> str:
@@ -261,21 +263,23 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
         return f"no {word_of(next(iter(fields_of(METRICS[metric].settings_type).values())))}"
     if not dot:
         field = fields_of(protocol)[key]
-        return _said(word_of(field), value, field.metadata["unit"], first=key == "cutoffs", by="x" * (key == "region"))
+        return _setting_in_words(
+            word_of(field), value, field.metadata["unit"], first=key == "cutoffs", by="x" * (key == "region")
+        )
     row = METRICS[metric]
     field = fields_of(row.settings_type)[name]
     first = row.shows_first and row.setting is not None and row.setting.field == name
-    text = _said(word_of(field), value, field.metadata["unit"], first=first)
+    text = _setting_in_words(word_of(field), value, field.metadata["unit"], first=first)
     alike = {
-        getattr(values, one.name)
+        getattr(values, own.name)
         for values in protocol.settings.values()
-        for one in fields(values)
-        if word_of(one) == word_of(field)
+        for own in fields(values)
+        if word_of(own) == word_of(field)
     }
     return text if len(alike) == 1 else f"{text} of {row.title}"
 
 
-def _said(word: str, value: Any, unit: str, *, first: bool, by: str = "") -> str:
+def _setting_in_words(word: str, value: Any, unit: str, *, first: bool, by: str = "") -> str:
     """Return a setting and its value in words. Of several values, ``first`` says that tables show the first."""
     word = word.removesuffix("s") if first else word
     unit = f" {unit}" if unit == "m" else ""
@@ -287,7 +291,7 @@ def _said(word: str, value: Any, unit: str, *, first: bool, by: str = "") -> str
         return f"{word} {_text(value)}{unit}"
     if len(value) > _MOST and not first:
         return f"{len(value)} values of {word}"
-    texts = [_text(one) for one in value]
+    texts = [_text(single) for single in value]
     if first:
         *others, last = texts[1:] or [""]
         also = f", also {', '.join(others)}{' and ' if others else ''}{last}{unit}"

@@ -50,21 +50,21 @@ def precisions(
         for c, name in classes
         for how in ("area", "11-point")
     ]
-    wanted = [(c, mine) for c, _, mine in covered if mine]
+    wanted = [(c, of_class) for c, _, of_class in covered if of_class]
     if not wanted:
         return {}
     blocks = _blocks(weights)
     curves = in_threads(lambda task: _curve(results, *task, unit_of_frame, weights.shape[1]), wanted, None)
-    eleven = [how == "11-point" for _, how, mine in covered if mine]
+    eleven = [how == "11-point" for _, how, of_class in covered if of_class]
     tasks = [(curve, block, flag) for curve, flag in zip(curves, eleven, strict=True) for block in blocks]
     done = in_threads(lambda task: _of_block(*task), tasks, None)
-    found = {}
-    for k, (c, mine) in enumerate(wanted):
+    values = {}
+    for k, (c, of_class) in enumerate(wanted):
         columns = iter(np.concatenate(done[k * len(blocks) : (k + 1) * len(blocks)], axis=1)[:, : len(weights)])
-        for metric in mine:
+        for metric in of_class:
             each = {str(ValueKey(metric.main.key, setting)): next(columns) for setting in metric.settings(protocol)}
-            found[metric.name, c] = {metric.main.key: np.mean(list(each.values()), axis=0)} | each
-    return found
+            values[metric.name, c] = {metric.main.key: np.mean(list(each.values()), axis=0)} | each
+    return values
 
 
 def _interpolation(metric: Metric, protocol: Protocol) -> str:
@@ -81,13 +81,13 @@ def _blocks(weights: Floats) -> NDArray[np.float32]:
 
 def _curve(results: Results, c: int, metrics: Sequence[Metric], unit_of_frame: Indices, units: int) -> _Curve:
     scores, protocol = results.scores, results.protocol
-    mine = np.flatnonzero(scores.counted(c, protocol))
-    mine = mine[np.argsort(-scores.confidence[mine], kind="stable")]
-    confidence = scores.confidence[mine]
+    rows = np.flatnonzero(scores.counted(c, protocol))
+    rows = rows[np.argsort(-scores.confidence[rows], kind="stable")]
+    confidence = scores.confidence[rows]
     starts = np.flatnonzero(np.append(True, confidence[1:] != confidence[:-1])[: len(confidence)])
-    owner = unit_of_frame[scores.frame[mine]]
+    owner = unit_of_frame[scores.frame[rows]]
     names = [metric.name for metric in metrics]
-    flags = flags_of([scores.hits[name][mine] for name in names], bits_of(protocol, names))
+    flags = flags_of([scores.hits[name][rows] for name in names], bits_of(protocol, names))
     counts = [
         np.bincount(unit_of_frame, scores.true[:, c], units),
         np.bincount(owner, minlength=units).astype(np.float64),
@@ -101,14 +101,23 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], eleven: bool) -> Floa
     """Return the average precisions of one block of samples, ``(settings, samples)``."""
     # The terms are whole numbers, so the sums are exact and do not depend on the order.
     drawn = np.ascontiguousarray((weights.T.astype(np.float64) @ curve.counts).T)
-    total, number, found = drawn[0], drawn[1], drawn[2:]
+    total, number, hits = drawn[0], drawn[1], drawn[2:]
     empty = np.where(number > 0, 0.0, np.nan)  # predictions without truth have the value 0
-    state = np.zeros((len(found), 3, len(total)))
-    state[:, 0] = found
-    level = np.full(found.shape, kernels.average_precision.LEVELS)
+    state = np.zeros((len(hits), 3, len(total)))
+    state[:, 0] = hits
+    level = np.full(hits.shape, kernels.average_precision.LEVELS)
     kernels.average_precision.weighted_precisions(
-        *(curve.owner, curve.flags, curve.some, curve.starts, weights),
-        *(total, number, state.ravel(), level, np.empty(len(total)), eleven),
+        curve.owner,
+        curve.flags,
+        curve.some,
+        curve.starts,
+        weights,
+        total,
+        number,
+        state.ravel(),
+        level,
+        np.empty(len(total)),
+        eleven,
     )
     value = state[:, 2] if eleven else state[:, 2] / np.where(total > 0, total, 1.0)
     return np.where(total > 0, value, empty)
@@ -174,7 +183,7 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
     classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
     of_sums = _sum_values(results, classes, unit_of_frame, weights)
     of_hits = precisions(results, classes, unit_of_frame, weights)
-    found = {
+    by_class = {
         name: {
             key: column
             for metric in results.metrics
@@ -182,23 +191,23 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
         }
         for c, name in classes
     }
-    return found | {"mean": _means(results, found)}
+    return by_class | {"mean": _means(results, by_class)}
 
 
-def _means(results: Results, found: dict[str, dict[str, Floats]]) -> dict[str, Floats]:
+def _means(results: Results, by_class: dict[str, dict[str, Floats]]) -> dict[str, Floats]:
     """Return the means over classes, in the order of the metrics, and the values of combined metrics."""
     mean: dict[str, Floats] = {}
     for metric in map(METRICS.__getitem__, results.metrics):
-        mine = [name for name in results.class_names if metric.covers(name, results.protocol)]
-        there = [found[name] for name in mine if name in found]
-        for key in next(iter(there), {}):
+        covered = [name for name in results.class_names if metric.covers(name, results.protocol)]
+        present = [by_class[name] for name in covered if name in by_class]
+        for key in next(iter(present), {}):
             of = value_named(ValueKey.parse(key).name)
             if of is None or of[0] is not metric:
                 continue
-            columns = [values[key] for values in there]
+            columns = [values[key] for values in present]
             if metric.absent is not None:
                 columns = [np.where(np.isnan(column), metric.absent, column) for column in columns]
-                columns += [np.full_like(columns[0], metric.absent)] * (len(mine) - len(there))
+                columns += [np.full_like(columns[0], metric.absent)] * (len(covered) - len(present))
             mean[key] = mean_over_classes(columns)
         if isinstance(metric.rows, CombinedRows):
             mean[metric.main.key] = metric.rows.of_means(mean)
@@ -207,22 +216,22 @@ def _means(results: Results, found: dict[str, dict[str, Floats]]) -> dict[str, F
 
 def units_with_class(results: Results, unit_of_frame: Indices) -> dict[str, NDArray[np.bool_]]:
     """Return for each class which units have predictions or truth of it. Only these have a part in its values."""
-    there = np.zeros((int(unit_of_frame.max()) + 1, len(results.class_names)), np.bool_)
-    np.logical_or.at(there, unit_of_frame, results.scores.predicted + results.scores.true > 0)
-    return dict(zip(results.class_names, there.T, strict=True))
+    occurs = np.zeros((int(unit_of_frame.max()) + 1, len(results.class_names)), np.bool_)
+    np.logical_or.at(occurs, unit_of_frame, results.scores.predicted + results.scores.true > 0)
+    return dict(zip(results.class_names, occurs.T, strict=True))
 
 
 def mean_over_classes(columns: Sequence[Floats]) -> Floats:
     """Return the mean over classes. Each sample averages over the classes that have a value in it."""
     stacked = np.stack(columns)
-    there = np.isfinite(stacked)
-    total, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
+    finite = np.isfinite(stacked)
+    total, number = np.where(finite, stacked, 0.0).sum(axis=0), finite.sum(axis=0)
     mean: Floats = np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
     return mean
 
 
 def draws_of(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
-    """Return the draws of one value, and for a mean those of all classes."""
+    """Return the draws of one value, and for a mean the draws of all classes."""
     classes = [other for other in samples if other != "mean"] if name == "mean" else []
     parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
     return Draws(samples[name][key], count[name], parts)
@@ -247,7 +256,7 @@ def _sum_values(
     """Return the main and headline values from weighted sums at the first setting, by metric and class."""
     scores, protocol, units = results.scores, results.protocol, weights.shape[1]
     instances = added_by_unit((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
-    there = weights @ instances > 0  # the terms are whole numbers, so their sums are exact in any order
+    occurs = weights @ instances > 0  # the terms are whole numbers, so their sums are exact in any order
     tasks = [
         (metric, rows, c)
         for metric, rows in sum_metrics(results.metrics)
@@ -260,7 +269,7 @@ def _sum_values(
         of_unit = added_by_unit(scores.sums[metric.name][0][:, c], unit_of_frame, units)
         values = rows.values(drawn_sums(weights, of_unit), protocol)
         shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
-        return {key: np.where(there[:, c], values[key], np.nan) for key in shown}
+        return {key: np.where(occurs[:, c], values[key], np.nan) for key in shown}
 
-    found = in_threads(work, tasks, None)
-    return {(metric.name, c): values for (metric, _, c), values in zip(tasks, found, strict=True)}
+    of_tasks = in_threads(work, tasks, None)
+    return {(metric.name, c): values for (metric, _, c), values in zip(tasks, of_tasks, strict=True)}

@@ -60,19 +60,21 @@ def with_errors(names: Sequence[str], methods: Sequence["Results"]) -> list[str]
     return [name for name, is_wrong in zip(names, wrong, strict=True) if is_wrong]
 
 
-def differing(one: Mapping[str, Any], other: Mapping[str, Any], **more: tuple[Any, Any]) -> str:
+def differing(settings: Mapping[str, Any], others: Mapping[str, Any], **more: tuple[Any, Any]) -> str:
     """Return the settings that differ, each with both values.
 
     Args:
-        one: Settings of a protocol, from ``Protocol.to_dict``.
-        other: Those of another protocol.
+        settings: Settings of a protocol, from ``Protocol.to_dict``.
+        others: Settings of another protocol.
         more: Both values of further settings, by name.
 
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
     'cutoffs: 1.5 and (0.5, 1.0)'
     """
-    one, other = flat(one), flat(other)
-    pairs = {key: (one.get(key), other.get(key)) for key in dict.fromkeys((*one, *other)) if key != "about"} | more
+    settings, others = flat(settings), flat(others)
+    pairs = {
+        key: (settings.get(key), others.get(key)) for key in dict.fromkeys((*settings, *others)) if key != "about"
+    } | more
     texts = {
         "protocol" if key == "name" else key if "." in key else key.replace("_", " "): list(map(_text, pairs[key]))
         for key in pairs
@@ -119,7 +121,7 @@ class Comparison:
     @property
     def tested(self) -> int:
         """Number of differences that have a verdict, over all classes, keys and pairs of methods."""
-        return sum(found.told_apart is not None for found in _each(self.differences))
+        return sum(difference.told_apart is not None for difference in _each(self.differences))
 
     @property
     def tests(self) -> str:
@@ -140,15 +142,15 @@ class Comparison:
             class_name: The class, or ``"mean"`` for the mean over classes.
         """
         shown = plain_keys(self.estimates[0]["mean"]) if keys is None else list(keys)
-        for found in self.estimates:
-            if class_name not in found:
-                raise InvalidInput(f"not every method has values of {class_name!r}. Available: {', '.join(found)}")
-            unknown = [key for key in shown if key not in found[class_name]]
+        for by_class in self.estimates:
+            if class_name not in by_class:
+                raise InvalidInput(f"not every method has values of {class_name!r}. Available: {', '.join(by_class)}")
+            unknown = [key for key in shown if key not in by_class[class_name]]
             if unknown:
-                raise InvalidInput(f"no value {', '.join(unknown)}. Available: {', '.join(found[class_name])}")
+                raise InvalidInput(f"no value {', '.join(unknown)}. Available: {', '.join(by_class[class_name])}")
         rows = [
-            [name, *(str(found[class_name][key]) for key in shown)]
-            for name, found in zip(self.names, self.estimates, strict=True)
+            [name, *(str(by_class[class_name][key]) for key in shown)]
+            for name, by_class in zip(self.names, self.estimates, strict=True)
         ]
         draws = f"{class_name}, {self.level:.0%} of {self.samples} draws of {self.units} {self.drawn}s"
         text = [text_table([draws, *(key + setting_of(key, self.protocol) for key in shown)], rows)]
@@ -174,8 +176,8 @@ def compare(
         samples: Number of bootstrap samples.
         level: The probability with which an interval covers the true value.
         seed: Seed of the draws. The same seed gives the same intervals.
-        correction: ``"holm"`` corrects p-values and verdicts for the number of differences, which is that of all
-            classes, keys and pairs of methods. ``"none"`` tests each difference alone.
+        correction: ``"holm"`` corrects p-values and verdicts for the number of differences, over all classes,
+            keys and pairs of methods. ``"none"`` tests each difference alone.
 
     Returns:
         Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are those of
@@ -207,12 +209,12 @@ def compare(
     estimates = tuple(
         {
             name: {
-                key: estimate(value[name][key], draws_of(found, name, key, count), level, _limits(key))
+                key: estimate(value[name][key], draws_of(by_class, name, key, count), level, _limits(key))
                 for key in by_key
             }
-            for name, by_key in found.items()
+            for name, by_key in by_class.items()
         }
-        for found, value, count in zip(columns, values, counts, strict=True)
+        for by_class, value, count in zip(columns, values, counts, strict=True)
     )
     differences: Differences = {}
     for i, j in combinations(range(len(methods)), 2):
@@ -244,38 +246,38 @@ def _numbers(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
 
 def units_by_class(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:
     """Return the number of scenes or frames that have instances of each class, and of any class as ``"mean"``."""
-    there = [units_with_class(method, unit_of_frame) for method in methods]
-    by_class = {name: np.logical_or.reduce([found[name] for found in there]) for name in there[0]}
-    found = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
-    return found | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
+    occurs = [units_with_class(method, unit_of_frame) for method in methods]
+    by_class = {name: np.logical_or.reduce([flags[name] for flags in occurs]) for name in occurs[0]}
+    counts = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
+    return counts | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
 
 
-def _subtracted(one: Samples, other: Samples) -> Samples:
+def _subtracted(samples: Samples, subtracted: Samples) -> Samples:
     """Return the differences of the samples of two methods, where both have values."""
     return {
-        name: {key: column - other[name][key] for key, column in by_key.items() if key in other[name]}
-        for name, by_key in one.items()
-        if name in other
+        name: {key: column - subtracted[name][key] for key, column in by_key.items() if key in subtracted[name]}
+        for name, by_key in samples.items()
+        if name in subtracted
     }
 
 
 def _limits(key: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a key."""
-    found = value_named(ValueKey.parse(key).name)
-    if found is None:
+    named = value_named(ValueKey.parse(key).name)
+    if named is None:
         return -np.inf, np.inf
-    metric, value = found
+    metric, value = named
     return value.limits or metric.limits
 
 
 def _each(differences: Differences) -> Iterator[Difference]:
-    """Yield all differences. That of PLD is one, also if PLD is split by cause."""
+    """Yield all differences. The difference of PLD is one, also if PLD is split by cause."""
     for by_class in differences.values():
         for by_key in by_class.values():
-            yield from (found for key, found in by_key.items() if not _is_again(key, by_key))
+            yield from (difference for key, difference in by_key.items() if not _repeats_another(key, by_key))
 
 
-def _is_again(key: str, keys: Container[str]) -> bool:
+def _repeats_another(key: str, keys: Container[str]) -> bool:
     """Whether a key is the main value of a metric that repeats another one, which is among the keys."""
     return _repeated(key) in keys
 
@@ -290,15 +292,17 @@ def _repeated(key: str) -> str | None:
 
 def _corrected(differences: Differences, level: float) -> Differences:
     """Return the differences with p-values and verdicts corrected for the number of verdicts."""
-    tested = [found.p if found.told_apart is not None else np.nan for found in _each(differences)]
+    tested = [difference.p if difference.told_apart is not None else np.nan for difference in _each(differences)]
     corrected = iter(holm(tested))
 
     def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
-        p_of = {key: next(corrected) for key in by_key if not _is_again(key, by_key)}
+        p_of = {key: next(corrected) for key in by_key if not _repeats_another(key, by_key)}
         p_of = {key: p_of.get(key, p_of.get(_repeated(key) or "", np.nan)) for key in by_key}
         return {
-            key: found if found.told_apart is None else found._replace(p=p_of[key], told_apart=p_of[key] < 1 - level)
-            for key, found in by_key.items()
+            key: difference
+            if difference.told_apart is None
+            else difference._replace(p=p_of[key], told_apart=p_of[key] < 1 - level)
+            for key, difference in by_key.items()
         }
 
     return {
@@ -350,5 +354,5 @@ def method_names(methods: Sequence[Results], names: Sequence[str] | None) -> tup
 
 
 def plain_keys(keys: Iterable[str]) -> list[str]:
-    """Return the keys without those of single settings and rings. Tables show these by default."""
+    """Return the keys that tables show by default: without the keys of single settings and rings."""
     return [key for key in keys if ValueKey.parse(key).plain]

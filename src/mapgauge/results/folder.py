@@ -136,18 +136,18 @@ class Folder:
     @property
     def failures(self) -> dict[int, str]:
         """Error messages of the chunks that the last run could not evaluate, by index."""
-        return self._noted(_FAILED, dict[int, str]) or {}
+        return self._read_note(_FAILED, dict[int, str]) or {}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings about both sides."""
-        return self._noted(_FINDINGS, tuple[Finding, ...]) or ()
+        return self._read_note(_FINDINGS, tuple[Finding, ...]) or ()
 
     def note_findings(self, findings: tuple[Finding, ...]) -> None:
         """Write the findings about both sides."""
         save(self.path / _FINDINGS, msgspec.json.encode(findings))
 
-    def _noted(self, name: str, kind: Any) -> Any:
+    def _read_note(self, name: str, kind: Any) -> Any:
         file = self.path / name
         try:
             return decode_json(Content(file, _MOST).data, kind) if os.path.lexists(file) else None
@@ -171,7 +171,12 @@ class Folder:
             partial.scenes,
             tuple(f"{column:x}" for column in partial.sums.columns),
             partial.sums.without_truth,
-            *(partial.missing, partial.ignored, partial.counts, partial.frames, partial.findings, partial.seconds),
+            partial.missing,
+            partial.ignored,
+            partial.counts,
+            partial.frames,
+            partial.findings,
+            partial.seconds,
             (hash_text(partial.hashes[0]), hash_text(partial.hashes[1])),
         )
         buffer = io.BytesIO()
@@ -214,7 +219,12 @@ class Folder:
             header.scenes,
             scores,
             Sums(len(header.tokens), header.without_truth, *counts, columns),
-            *(header.missing, header.ignored, header.counts, header.frames, header.findings, header.seconds),
+            header.missing,
+            header.ignored,
+            header.counts,
+            header.frames,
+            header.findings,
+            header.seconds,
             hashes,
         )
 

@@ -1,6 +1,6 @@
 """The gate of ``mapgauge compare --fail-if``: conditions under which a pipeline stops.
 
-A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are those of ``mapgauge.flat``: ``pld/divider``,
+A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are as in ``mapgauge.flat``: ``pld/divider``,
 ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
 difference from the first file; a limit without a sign is a value. ``and told apart`` requires that the two methods are
 told apart: with five scenes or more, and a confidence interval of the difference that does not contain 0.
@@ -74,15 +74,15 @@ def parse(text: str) -> Condition:
     """
     from mapgauge.metrics.table import METRICS
 
-    found = _CONDITION.fullmatch(text.strip())
-    if not found:
+    parsed = _CONDITION.fullmatch(text.strip())
+    if not parsed:
         raise InvalidInput(
             f'must be KEY > LIMIT or KEY < LIMIT, such as "pld > +0.005" or "ap_chamfer < 0.6", got {text!r}',
         )
-    metric, *rest = found["key"].strip().split("/")
+    metric, *rest = parsed["key"].strip().split("/")
     if metric not in METRICS:
         raise InvalidInput(f"{text!r}: unknown metric {metric!r}. Known: {', '.join(METRICS)}")
-    above, relative, apart = found["sign"] == ">", found["limit"][0] in "+-", found["apart"] is not None
+    above, relative, apart = parsed["sign"] == ">", parsed["limit"][0] in "+-", parsed["apart"] is not None
     row = METRICS[metric]
     part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better
     if not part and above != row.lower_is_better:
@@ -91,7 +91,7 @@ def parse(text: str) -> Condition:
     if apart and not relative:
         raise InvalidInput(f"{text!r}: only a difference can be told apart. Give the limit a sign, such as +0.005")
     return Condition(
-        text.strip(), "/".join([metric, *(rest or ["mean"])]), above, float(found["limit"]), relative, apart
+        text.strip(), "/".join([metric, *(rest or ["mean"])]), above, float(parsed["limit"]), relative, apart
     )
 
 
@@ -139,8 +139,8 @@ def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
     """Return the differences between a method and the first, by their flat keys."""
     from mapgauge.metrics.table import flat_key
 
-    found = comparison.differences[comparison.names[0], comparison.names[k]]
-    return {flat_key(key, name): value for name, values in found.items() for key, value in values.items()}
+    by_class = comparison.differences[comparison.names[0], comparison.names[k]]
+    return {flat_key(key, name): value for name, values in by_class.items() for key, value in values.items()}
 
 
 def reason(verdict: Verdict, baseline: str) -> str:

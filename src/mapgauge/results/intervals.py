@@ -111,7 +111,7 @@ class Draws(NamedTuple):
 
     samples: Floats  # samples without a value are NaN and do not count
     units: int  # number of scenes or frames that have a part in the value
-    classes: "tuple[Draws, ...]" = ()  # those of each class, if this is the mean over classes
+    classes: "tuple[Draws, ...]" = ()  # the draws of each class, if this is the mean over classes
 
 
 def estimate(value: float, draws: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED) -> Estimate:
@@ -131,7 +131,7 @@ def estimate(value: float, draws: Draws, level: float, limits: tuple[float, floa
 
 
 def difference(value: float, draws: Draws, level: float) -> Difference:
-    """Return a difference with its interval, its p-value and the verdict. The arguments are those of ``estimate``."""
+    """Return a difference with its interval, its p-value and the verdict. ``estimate`` has the same arguments."""
     error, freedom = _error(draws)
     if math.isnan(error) or math.isnan(value):
         return Difference(value, math.nan, math.nan, None, math.nan)
@@ -159,21 +159,22 @@ def _enough(draws: Draws) -> bool:
 
 def _error(draws: Draws) -> tuple[float, int]:
     """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values."""
-    there = draws.samples[np.isfinite(draws.samples)]
-    count = min(draws.units, len(there))
+    finite = draws.samples[np.isfinite(draws.samples)]
+    count = min(draws.units, len(finite))
     if count < 2:
         return math.nan, 0
     if len(draws.classes) > 1 and any(part.units < draws.units for part in draws.classes):
         return _error_of_mean(draws.classes, count - 1)
-    return float(np.std(there, ddof=1)) * math.sqrt(draws.units / (draws.units - 1)), count - 1
+    return float(np.std(finite, ddof=1)) * math.sqrt(draws.units / (draws.units - 1)), count - 1
 
 
 def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     """Return the standard error of a mean over classes that occur in different numbers of units.
 
     The variance of the mean is the sum of the shares of the classes. The share of a rare class has the degrees of
-    freedom of its own units. Those of the sum follow from Welch and Satterthwaite's equation. Few units can be similar
-    by chance, so a unit of a rare class varies at least as much as a unit of all classes does on average.
+    freedom of its own units. The degrees of freedom of the sum follow from Welch and Satterthwaite's equation. Few
+    units can be similar by chance, so a unit of a rare class varies at least as much as a unit of all classes on
+    average.
 
     Args:
         classes: The draws of each class.
@@ -184,11 +185,11 @@ def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     if total < 1:
         return math.nan, 0
     samples = np.stack([of_class.samples for of_class in classes])
-    there = np.isfinite(samples).astype(np.float64)
-    filled = np.where(there > 0, samples, 0.0)
-    centre = filled.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-    away = (filled - centre[:, None]) * there
-    pairs = np.maximum(np.einsum("is,js->ij", there, there) - 1, 1)
+    finite = np.isfinite(samples).astype(np.float64)
+    filled = np.where(finite > 0, samples, 0.0)
+    centre = filled.sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+    away = (filled - centre[:, None]) * finite
+    pairs = np.maximum(np.einsum("is,js->ij", finite, finite) - 1, 1)
     wider = np.sqrt(units / np.maximum(units - 1, 1))
     covariance = np.einsum("is,js->ij", away, away) / pairs * wider[:, None] * wider
     own = np.diag(covariance)

@@ -124,7 +124,9 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         raise InvalidInput(f"{folder.path}: no chunk could be evaluated. First error: {lost[min(lost)]}")
     precision = precisions(
         folder.records if held is None else held.__getitem__,
-        *(sums.predicted.tolist(), sums.true.tolist(), settings),
+        sums.predicted.tolist(),
+        sums.true.tolist(),
+        settings,
         [metric.name for metric, _ in hit_metrics(about.metrics)],
         folder.path,
         limit,
@@ -155,7 +157,7 @@ def _inputs(
     complete: bool,
 ) -> tuple[Input, Input]:
     about = folder.about
-    made = [
+    inputs = [
         Input(
             about.paths[k],
             "parquet",
@@ -166,7 +168,7 @@ def _inputs(
         )
         for k in range(2)
     ]
-    return made[0], made[1]
+    return inputs[0], inputs[1]
 
 
 def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:

@@ -65,11 +65,11 @@ def _bar(metric: Metric, values: Values) -> Html:
 
 def comparison_text(comparison: "Comparison") -> str:
     """Return a comparison in one line: its methods, and the mean of the first value of each."""
-    estimates = [found["mean"] for found in comparison.estimates]
+    estimates = [by_class["mean"] for by_class in comparison.estimates]
     key = next(iter(estimates[0]), None)
     shown = [
-        name if key is None or key not in found else f"{name} {found[key].value:.3f}"
-        for name, found in zip(comparison.names, estimates, strict=True)
+        name if key is None or key not in by_key else f"{name} {by_key[key].value:.3f}"
+        for name, by_key in zip(comparison.names, estimates, strict=True)
     ][:MOST_NAMES]
     more = len(comparison.names) - len(shown)
     names = ", ".join([*shown, *([f"and {more} more"] if more else [])])
@@ -79,13 +79,13 @@ def comparison_text(comparison: "Comparison") -> str:
 
 def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
     """Return the means over classes with intervals, the differences, and a drawing of the first value."""
-    means = [found["mean"] for found in comparison.estimates]
+    means = [by_class["mean"] for by_class in comparison.estimates]
     first = keys[0] if keys else None
     bounds = np.array([means[k][first] for k in range(len(means))] if first else [[0.0, 0.0, 1.0]], np.float64)
     span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
     rows = [
-        [name, *(str(found[key]) for key in keys), *([interval(*found[first], span)] if first else [])]
-        for name, found in zip(comparison.names, means, strict=True)
+        [name, *(str(by_key[key]) for key in keys), *([interval(*by_key[first], span)] if first else [])]
+        for name, by_key in zip(comparison.names, means, strict=True)
     ]
     drawn = [heading(first, comparison.protocol)] if first else []
     about = f"{comparison.level:.0%} of {comparison.samples:,} draws of {comparison.units:,} {comparison.drawn}s"
@@ -96,8 +96,8 @@ def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
     ]
     if comparison.differences:
         body = [
-            [f"{second} minus {one}", *(str(apart["mean"][key]) for key in keys)]
-            for (one, second), apart in comparison.differences.items()
+            [f"{second} minus {subtracted}", *(str(apart["mean"][key]) for key in keys)]
+            for (subtracted, second), apart in comparison.differences.items()
         ]
         pieces.append(table(["difference", *(title_of(key, protocol=comparison.protocol) for key in keys)], body))
     return block(*pieces, *map(note, filter(None, [comparison.tests, *comparison.notes])))
@@ -111,10 +111,10 @@ def assignment_html(assignment: "Assignment") -> str:
     colours = colours_of(names)
     rows = []
     for name in names:
-        there = [sum(instance.class_name == name for instance in side) for side in sides]
+        numbers = [sum(instance.class_name == name for instance in side) for side in sides]
         pairs = [match for match in assignment.matches if match.class_name == name]
         mean = f"{np.mean([match.distance for match in pairs]):.3f}" if pairs else number(None)
-        counts = (*there, len(pairs), there[1] - len(pairs), there[0] - len(pairs))
+        counts = (*numbers, len(pairs), numbers[1] - len(pairs), numbers[0] - len(pairs))
         rows.append([name, *map(str, counts), mean])
     truth = _strokes(assignment.truth, assignment.truth_closed, colours, matched[1], width=4.5, share=0.4)
     predictions = _strokes(assignment.predictions, assignment.predictions_closed, colours, matched[0], width=1.3)

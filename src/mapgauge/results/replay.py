@@ -33,7 +33,7 @@ class _Way(NamedTuple):
     """A way to read one side."""
 
     path: str
-    steps: tuple[Step, ...] | None  # those of the history; None to read the file without options
+    steps: tuple[Step, ...] | None  # the steps of the history; None to read the file without options
 
 
 def read_again(
@@ -68,7 +68,7 @@ def _places(path: str, origin: Path | None) -> list[str]:
 
 
 def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
-    """Return all files that results name: those of both sides, and those with their tracks."""
+    """Return all files that results name: the files of both sides, and the files with their tracks."""
     paths = [path for recorded in inputs for path in recorded_paths(recorded, origin)]
     for recorded in inputs:
         options = recorded.history[0].arguments.get("options") if recorded.history else None
@@ -82,7 +82,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
         raise InvalidInput(f"{name}: the {side} cannot be checked, because the results have no hash of them")
     if isinstance(given, MapFrames):
         if not has_content(given, recorded.hash):
-            raise _other(side, recorded, name)
+            raise _wrong_side(side, recorded, name)
         return given
     paths = recorded_paths(recorded, origin) if given is None else [os.fspath(given)]
     if not paths:
@@ -92,8 +92,8 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     failed: list[MapgaugeError] = []
     existing = [path for path in paths if given is not None or is_url(path) or is_plain_file(path) or is_folder(path)]
     if not existing:
-        beside = f", neither here nor beside {name}" if len(paths) > 1 else ""
-        raise UnreadableFile(f"{paths[0]}: no such file{beside}", remedy=_GIVE)
+        also_searched = f", neither here nor beside {name}" if len(paths) > 1 else ""
+        raise UnreadableFile(f"{paths[0]}: no such file{also_searched}", remedy=_GIVE)
     for way in _ways(recorded, existing):
         try:
             frames = _read(way, origin)
@@ -102,7 +102,7 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
             continue
         if has_content(frames, recorded.hash):
             return frames
-        failed.append(_other(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
+        failed.append(_wrong_side(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
     raise failed[0]
 
 
@@ -149,6 +149,6 @@ def _changed(path: str, recorded: Input, name: str) -> InvalidInput:
     )
 
 
-def _other(side: str, recorded: Input, name: str) -> InvalidInput:
+def _wrong_side(side: str, recorded: Input, name: str) -> InvalidInput:
     wrong = "these are not the predictions that were" if side == _SIDES[0] else "this is not the truth that was"
     return InvalidInput(f"{name}: {wrong} evaluated ({recorded.name or 'from memory'})")

@@ -25,10 +25,10 @@ from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import (
     Level,
     Rows,
-    columns_of,
     frame_columns,
     frame_rows,
     pick_rows,
+    table_columns,
     to_arrow,
     to_pandas,
     to_polars,
@@ -306,7 +306,7 @@ class Results:
                 values of ``classes`` and ``mean``. Rows are in the order of ``tokens`` and ``class_names``. A frame
                 without predictions and truth (of the class) has a PLD of 0.
         """
-        return to_pandas(columns_of(self.summary, self.rows, level))
+        return to_pandas(table_columns(self.summary, self.rows, level))
 
     def to_polars(self, level: Level = "frames") -> Any:
         """Return the rows as a polars ``DataFrame``. It needs ``pip install 'mapgauge[polars]'``.
@@ -314,7 +314,7 @@ class Results:
         Args:
             level: As for ``to_pandas``.
         """
-        return to_polars(columns_of(self.summary, self.rows, level))
+        return to_polars(table_columns(self.summary, self.rows, level))
 
     def to_arrow(self, level: Level = "frames") -> Any:
         """Return the rows as an Arrow ``Table``. It needs ``pip install 'mapgauge[parquet]'``.
@@ -322,7 +322,7 @@ class Results:
         Args:
             level: As for ``to_pandas``.
         """
-        return to_arrow(columns_of(self.summary, self.rows, level))
+        return to_arrow(table_columns(self.summary, self.rows, level))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain Python values, without the rows of frames."""

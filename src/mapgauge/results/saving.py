@@ -69,10 +69,13 @@ def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
         sides: Predictions and truth, in the order of the rows of results.
         kind: ``"original"`` keeps all bits. ``"rounded"`` rounds coordinates to float32.
     """
-    return {name: np.frombuffer(write(_bare(side, kind)), np.uint8) for name, side in zip(NAMES, sides, strict=True)}
+    return {
+        name: np.frombuffer(write(_geometry_only(side, kind)), np.uint8)
+        for name, side in zip(NAMES, sides, strict=True)
+    }
 
 
-def _bare(frames: MapFrames, kind: Geometry) -> MapFrames:
+def _geometry_only(frames: MapFrames, kind: Geometry) -> MapFrames:
     """Return only what assignments and figures need."""
     polylines = frames.polylines
     refuse_few_points(frames, frames.name or "frames")
@@ -118,18 +121,21 @@ LAYOUT = 2  # later layouts are refused
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
 BROKEN = (
-    *(
-        OSError,
-        EOFError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RuntimeError,
-        ArithmeticError,
-        SyntaxError,
-        MemoryError,
-    ),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, msgspec.MsgspecError),
+    OSError,
+    EOFError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    ArithmeticError,
+    SyntaxError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    tokenize.TokenError,
+    msgspec.MsgspecError,
 )
 
 

@@ -18,7 +18,7 @@ _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
 def scene_frames(data: Results | MapFrames, scene: str) -> list[int]:
     """Return the frames of a scene in the order of time, as indices into the tokens.
 
-    The order is that of the tokens if there are no time stamps.
+    Without time stamps, this is the order of the tokens.
     """
     name = data.name if isinstance(data, MapFrames) else str(data.origin or "the results")
     if data.scenes is None:

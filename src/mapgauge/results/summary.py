@@ -53,7 +53,7 @@ class InputsOf:
         self._tracks = tracks
 
     @cached_property
-    def both(self) -> tuple[Input, Input]:
+    def computed(self) -> tuple[Input, Input]:
         """The records. Both sides are released."""
         assert self._sides is not None  # until now
         x, y = (Input.of(side, tracks=used) for side, used in zip(self._sides, self._tracks, strict=True))
@@ -79,7 +79,7 @@ class Summary:
     @property
     def inputs(self) -> tuple[Input, Input]:
         """The records of predictions and truth."""
-        return self.records.both if isinstance(self.records, InputsOf) else self.records
+        return self.records.computed if isinstance(self.records, InputsOf) else self.records
 
     @property
     def names(self) -> tuple[str, str]:

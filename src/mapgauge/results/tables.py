@@ -135,7 +135,7 @@ LEVELS = ("frames", "classes", "summary")
 TEXT = ("token", "scene", "class")
 
 
-def columns_of(summary: Summary, rows: Rows, level: Level) -> Columns:
+def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
     """Return the columns of a level.
 
     Args:

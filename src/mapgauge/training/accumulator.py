@@ -26,7 +26,7 @@ from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows
-from mapgauge.training.batches import BatchFrames, BatchRows, Given, ScoringSettings, checked_batch, picked
+from mapgauge.training.batch_rows import BatchFrames, BatchRows, Given, ScoringSettings, checked_batch, picked
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 

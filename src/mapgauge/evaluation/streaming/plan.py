@@ -69,15 +69,15 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
     chunks: list[Chunk] = []
     first, waiting, overlapping = 0, list[Group](), list[Group]()
     for k, run in enumerate(runs):
-        met = reach.into(starts[k], starts[k + 1])
-        rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*overlapping, *met))))
+        predicted = reach.into(starts[k], starts[k + 1])
+        rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*overlapping, *predicted))))
         # Frames of several files must be copied into one array. A chunk that is more than half full ends with its file.
         full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > ROWS and waiting[-1].file != run[0].file
         if waiting and (rows > ROWS or full):
             chunks.append(_chunk(len(chunks), starts[first], starts[k], overlapping, waiting, truth, predictions))
             first, waiting, overlapping = k, [], []
         waiting += run
-        overlapping = list(dict.fromkeys((*overlapping, *met)))
+        overlapping = list(dict.fromkeys((*overlapping, *predicted)))
     chunks.append(_chunk(len(chunks), starts[first], None, overlapping, waiting, truth, predictions))
     return Plan(tuple(chunks), by_scene)
 

@@ -142,7 +142,7 @@ def evaluate_stream(
         if engine in ("processes", "dask") and todo:
             _compile(job, todo[0])  # compile once here, instead of in every worker
         with ThreadPoolExecutor(1) as aside, open_engine(engine, workers) as pool:
-            noticed = aside.submit(_noticed, job, plan)  # runs while workers start
+            noticed = aside.submit(_sampled_findings, job, plan)  # runs while workers start
             _run(pool, job, todo, folder, failed, on_error, _of_rows(plan, todo, progress))
             folder.note_findings(noticed.result())
         check_unchanged(sides)
@@ -202,7 +202,7 @@ def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callab
     return advance
 
 
-def _noticed(job: Job, plan: Plan) -> tuple[Finding, ...]:
+def _sampled_findings(job: Job, plan: Plan) -> tuple[Finding, ...]:
     """Return the findings of one chunk in the middle, as a sample of all chunks."""
     chunks = len(plan.chunks)
     try:

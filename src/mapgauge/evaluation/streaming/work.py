@@ -45,7 +45,7 @@ class Job:
     by_scene: bool
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
     forward: tuple[Forward | None, Forward | None]  # axes of both; files that do not state theirs have these, too
-    in_order: bool = True  # whether the truth is one file, whose order can be that of time; a folder is sorted by token
+    in_order: bool = True  # whether the truth is one file, which can be ordered by time; a folder is sorted by token
     version: str = __version__  # version of mapgauge, which must be the same on all workers
     plugins: tuple[str, ...] = field(default_factory=plugins.used)  # modules with further rows of the tables
 

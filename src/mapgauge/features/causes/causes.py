@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.fixes import Fix, fixes_of
-from mapgauge.features.causes.instances import Instances, check_settings, instances_of
+from mapgauge.features.causes.instance_costs import Instances, check_settings, instances_of
 from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, THRESHOLDS, WORDS, Thresholds, normalised_costs
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
@@ -225,8 +225,8 @@ def compare_causes(
         seed: Seed of the draws.
 
     Returns:
-        By class (or ``"mean"``) and cause, the part of PLD of the second method minus that of the first. The causes of
-        a class add up to its difference in PLD, which has the key ``"pld"``. Scenes are drawn if they are known,
+        By class (or ``"mean"``) and cause, the PLD of the second method minus the PLD of the first. The causes of a
+        class add up to its difference in PLD, which has the key ``"pld"``. Scenes are drawn if they are known,
         otherwise frames.
 
     >>> import mapgauge as mg

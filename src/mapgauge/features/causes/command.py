@@ -91,7 +91,7 @@ def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | Non
 def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     """Return results with the causes of PLD, or for fixes with the geometry."""
     from mapgauge.evaluation.more_metrics import with_metrics
-    from mapgauge.features.causes.instances import check_settings
+    from mapgauge.features.causes.instance_costs import check_settings
     from mapgauge.features.causes.metric import CAUSES_OF_PLD
 
     # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
@@ -99,12 +99,12 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     if not sides.from_results:
         return methods
     methods = [
-        one if CAUSES_OF_PLD.name in one.metrics and not fixes else with_data(one, path)
-        for one, path in zip(methods, sides.files, strict=True)
+        method if CAUSES_OF_PLD.name in method.metrics and not fixes else with_data(method, path)
+        for method, path in zip(methods, sides.files, strict=True)
     ]
     for method in methods:
         check_settings(method.protocol)
-    return methods if fixes else [with_metrics(one, [CAUSES_OF_PLD.name], sides.workers) for one in methods]
+    return methods if fixes else [with_metrics(method, [CAUSES_OF_PLD.name], sides.workers) for method in methods]
 
 
 def _documents(

@@ -13,7 +13,7 @@ import numpy as np
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scoring import score_frames
 from mapgauge.evaluation.totals import Totals
-from mapgauge.features.causes.instances import Instances
+from mapgauge.features.causes.instance_costs import Instances
 from mapgauge.features.causes.metric import CAUSES
 from mapgauge.frames.boxes import resampled
 from mapgauge.frames.map_frames import MapFrames

@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 
 
 @jit
-def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken, free, near, met, inside):
+def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken, free, near, overlaps, inside):
     """The true line of group g that a prediction lies along, how many it covers, and whether most of this was taken.
 
     The line is -1 if less than the share ``least`` of the prediction is near true lines. ``near`` gets the true points
@@ -43,13 +43,13 @@ def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken,
         inside[p] = False
     for k in range(bounds[g, 1], bounds[g, 2]):
         y = order[k]
-        met[y] = False
+        overlaps[y] = False
         if box_distance_squared(lines.line_box, x, y) >= limit:
             continue
         of_x = share_covered(lines, discs, x, y, limit, 0.0, near)
         if of_x == 0.0:
             continue
-        met[y] = True
+        overlaps[y] = True
         of_y = share_covered(lines, discs, y, x, limit, 0.0, near)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
             inside[p] = inside[p] | near[p]
@@ -67,21 +67,21 @@ def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken,
 
 
 @jit
-def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, met, inside):
+def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, inside):
     """The cause of a prediction as if it were unmatched, the place of the true line it is about, and the share of it.
 
     The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line.
     """
     limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
     best, own, repeated = _along_truth(
-        lines, discs, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, met, inside
+        lines, discs, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, overlaps, inside
     )
     if best >= 0 and repeated:
         return DUPLICATE, best, 0.0
     if best >= 0:
         for k in range(bounds[g, 1], bounds[g, 2]):
             y = order[k]
-            if met[y]:
+            if overlaps[y]:
                 for q in range(lines.span[y, START], lines.span[y, STOP]):
                     taken[q] = taken[q] or near[q]
         return (MERGE if own > 1 else FRAGMENT), best, 0.0
@@ -147,18 +147,18 @@ def _spread(cost, shares, y, out):
 
 
 @jit
-def _mark_beside(lines, closed, x, y, partner, limit, gap, beside):
+def _mark_close(lines, closed, x, y, partner, limit, gap, close):
     """Mark the unmatched points of line x that are close to line y and not past an end of it, and count them.
 
     A point is past an end of an open line if its nearest point is an end.
     """
     count = 0
     for p in range(lines.span[x, START], lines.span[x, STOP]):
-        beside[p] = partner[p] < 0 and gap[p] < limit
-        if beside[p] and not closed[y]:
+        close[p] = partner[p] < 0 and gap[p] < limit
+        if close[p] and not closed[y]:
             nearest = nearest_point(lines, p, y, gap[p])
-            beside[p] = nearest != lines.span[y, START] and nearest + ONE != lines.span[y, STOP]
-        count += 1 if beside[p] else 0
+            close[p] = nearest != lines.span[y, START] and nearest + ONE != lines.span[y, STOP]
+        count += 1 if close[p] else 0
     return count
 
 
@@ -166,7 +166,7 @@ def _mark_beside(lines, closed, x, y, partner, limit, gap, beside):
 def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, memory, shares, out):
     """Add the costs of a matched pair: of its confidences and of its points."""
     _, partner, matched, cost = assigned
-    free, proper, beside, merged, gap = memory
+    free, proper, close, merged, gap = memory
     r, s = confidence[x], confidence[y]
     if loose and r < s:
         _spread(0.5 * (s - r), shares, y, out)
@@ -179,8 +179,8 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
     weight, limit, wide = min(r, s), rules.cutoff * rules.cutoff, rules.reach * rules.reach
     out[x, LOCALISATION] += weight * distance * (cost[x] / total)
     unit = weight * distance * (0.5 * rules.cutoff / total)
-    count = _mark_beside(lines, closed, x, y, partner, limit, gap, beside)
-    count += _mark_beside(lines, closed, y, x, partner, limit, gap, beside)
+    count = _mark_close(lines, closed, x, y, partner, limit, gap, close)
+    count += _mark_close(lines, closed, y, x, partner, limit, gap, close)
     mixed = closed[x] != closed[y]
     winds = SHAPE if mixed or count > rules.winding * points else LOCALISATION
     for line in (x, y):
@@ -189,7 +189,7 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
             if partner[p] >= 0:
                 continue
             part = 0.0
-            if beside[p]:
+            if close[p]:
                 out[line, winds] += unit
                 continue
             if line == x and (merged[p] or loose):
@@ -216,7 +216,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     truth_of, partner, _, _ = assigned
     limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
     discs, order, shares = discs_of(lines), np.empty(count, np.uint64), np.zeros((count, CAUSES))
-    loose, found, met = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
+    loose, is_matched, overlaps = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
     taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
     near, merged = np.empty(points, np.bool_), np.empty(points, np.bool_)
     gap, other_gap = np.empty(points), np.empty(points)  # of matched lines, to the other line; of any two lines
@@ -230,7 +230,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
         if truth_of[x] < 0:
             continue
         y = U(truth_of[x])
-        found[y] = True
+        is_matched[y] = True
         gaps_between(lines, discs, x, y, rules.reach * rules.reach, gap)
         of_x, of_y = share_closer(lines, x, limit, gap, near), share_closer(lines, y, limit, gap, near)
         loose[x] = max(of_x, of_y) < rules.covered
@@ -243,7 +243,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if alone:
                 weight = r if truth_of[x] < 0 else 0.0
                 cause_of[x], j, share = _cause_of_false(
-                    lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, met, merged
+                    lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, merged
                 )
                 if j >= 0:
                     y = order[j]
@@ -252,19 +252,18 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if truth_of[x] >= 0:
                 covered = free if alone else proper
                 _cover_others(
-                    *(lines, discs, order, bounds, g, x, U(truth_of[x]), r, partner, limit),
-                    *(other_gap, merged, covered),
+                    lines, discs, order, bounds, g, x, U(truth_of[x]), r, partner, limit, other_gap, merged, covered
                 )
     for g in range(len(bounds)):
         for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
             _split_missed(lines, confidence, y, free, proper, shares)
-            if not found[y]:
+            if not is_matched[y]:
                 _spread(0.5 * confidence[y], shares, y, out)
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
             if truth_of[x] < 0:
                 out[x, cause_of[x]] += 0.5 * confidence[x]
             else:
+                y, memory = U(truth_of[x]), (free, proper, near, merged, gap)
                 _split_pair(
-                    *(lines, closed, confidence, x, U(truth_of[x]), loose[x], cause_of[x]),
-                    *(assigned, rules, (free, proper, near, merged, gap), shares, out),
+                    lines, closed, confidence, x, y, loose[x], cause_of[x], assigned, rules, memory, shares, out
                 )

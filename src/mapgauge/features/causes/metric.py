@@ -79,16 +79,16 @@ class Costs(NamedTuple):
 
 
 def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thresholds = THRESHOLDS) -> Costs:
-    """Return the costs of all instances by cause, for order 1. The groups must be those of whole frames."""
+    """Return the costs of all instances by cause, for order 1. The groups must have whole frames."""
     from mapgauge.features.causes.kernels import Rules, causes_of_groups
 
     count = len(groups.confidence)
     costs = Costs(np.zeros((count, len(CAUSES))), np.full(count, -1), np.full(count, -1))
     if len(groups.bounds):
         rules = Rules(cutoff, cutoff * thresholds.reach, *_numbers(thresholds))
+        matches = tuple(assigned(groups, protocol, cutoff))
         causes_of_groups(
-            *(groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes),
-            *(tuple(assigned(groups, protocol, cutoff)), rules, *costs),
+            groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes, matches, rules, *costs
         )
     return costs
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mapgauge.evaluation.more_metrics import with_metrics
 from mapgauge.features.causes.causes import causes
-from mapgauge.features.causes.instances import instances_of
+from mapgauge.features.causes.instance_costs import instances_of
 from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD
 from mapgauge.frames.boxes import is_box
 from mapgauge.frames.content import by_row

@@ -240,7 +240,7 @@ def single_cells(component: Component, cells: Indices) -> Indices:
     return np.stack([b, at // width, at % width, ones, ones], axis=1)
 
 
-def columns_of(component: Component, rows: Indices, net: Floats) -> Columns:
+def priced_columns(component: Component, rows: Indices, net: Floats) -> Columns:
     """Return the columns of some rows of ``kernels.fill_columns``."""
     from mapgauge.features.network.kernels import fill_columns
 
@@ -398,7 +398,7 @@ def grow(
     way = (_Cells if separate else _Runs)(component, sizes, half)
     net = np.zeros(component.entries)
     rows = [way.first()]
-    columns = [columns_of(component, rows[0], net)]
+    columns = [priced_columns(component, rows[0], net)]
     way.add(columns[0])
     solver = PointsSolver(columns[0], sizes, component.entries, half)
     more = np.empty((MOST + sum(sizes), 5), np.int64)
@@ -429,7 +429,7 @@ def grow(
                 break
             count += violated
         rows.append(more[:count].copy())
-        columns.append(columns_of(component, rows[-1], net))
+        columns.append(priced_columns(component, rows[-1], net))
         way.add(columns[-1])
         solver.add(columns[-1])
     return solver, columns, bound

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.features.network.growth import Component, PointsSolver, columns_of, grow, single_cells
+from mapgauge.features.network.growth import Component, PointsSolver, grow, priced_columns, single_cells
 from mapgauge.features.solver.problem import components_of
 from mapgauge.geometry.measuring import boxes_of
 from mapgauge.typing import Flags, Floats, Indices
@@ -155,7 +155,7 @@ def _solve(component: Component, half: float, sizes: tuple[int, int], binary: bo
     divided = binary and bool(((value > 0) & (value < 1)).any())
     if small and (divided or not proven):
         every = single_cells(component, component.with_blocks(np.arange(cells)))
-        columns = [columns_of(component, every, np.zeros(component.entries))]
+        columns = [priced_columns(component, every, np.zeros(component.entries))]
     if divided or (small and not proven):
         solver = PointsSolver(columns[0], sizes, component.entries, half, binary=binary, slack=0.0)
         for more in columns[1:]:

@@ -64,7 +64,7 @@ def strip(
 ) -> Figure:
     """Draw the tracks of one scene over time, with a panel for each method.
 
-    Each true track has a row with a bar in its frames. The colour of a bar is that of the predicted track that T-PLD
+    Each true track has a row with a bar in its frames. A bar has the colour of the predicted track that T-PLD
     assigns to it. Hatched frames are missed. A triangle marks the frame in which another predicted
     track takes over. Below are the predicted tracks that are false in most of their frames. At most 60 true tracks are
     drawn: those with the most switches and missed frames.
@@ -95,7 +95,7 @@ def strip(
     frames = len(next(line.strips[0].frames for line in lines if line.strips))
     cell = (width - LABELS * look().room) / count / frames  # inches
     for m, (name, axes) in enumerate(zip(methods, sheet.axes, strict=True)):
-        _dress(axes, lines, frames, left=m == 0)
+        _set_axes(axes, lines, frames, left=m == 0)
         for y, line in enumerate(lines):
             row = line.rows[m] if line.rows else None
             if row is not None:
@@ -159,7 +159,7 @@ def _worst(strips: Sequence[Strip]) -> set[tuple[str, str]]:
     return set(sorted(trouble, key=lambda key: -trouble[key])[:TRUE_TRACKS])
 
 
-def _dress(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
+def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
     """Set the axes: frames across, and the names of tracks upwards."""
     plain(axes)
     axes.spines["left"].set_visible(False)

@@ -88,8 +88,22 @@ NONE, FALSE, TRUE, WHOLE, FLOAT, TEXT, BYTES, LATIN = (U(i) for i in range(8))
 TUPLE, LIST, DICT, NAME, DTYPE, EMPTY, ARRAY, SCALAR = (U(i) for i in range(8, 16))
 
 KINDS = (
-    *("NONE", "FALSE", "TRUE", "WHOLE", "FLOAT", "TEXT", "BYTES", "LATIN"),
-    *("TUPLE", "LIST", "DICT", "NAME", "DTYPE", "EMPTY", "ARRAY", "SCALAR"),
+    "NONE",
+    "FALSE",
+    "TRUE",
+    "WHOLE",
+    "FLOAT",
+    "TEXT",
+    "BYTES",
+    "LATIN",
+    "TUPLE",
+    "LIST",
+    "DICT",
+    "NAME",
+    "DTYPE",
+    "EMPTY",
+    "ARRAY",
+    "SCALAR",
 )
 
 # Columns of the table. INFO: the kind, and in further bits the type of an array, the depth and flags. FIRST and SECOND,
@@ -110,7 +124,11 @@ _NAMED = (
     *(f"{core}multiarray\n_reconstruct\n" for core in (_OLD, _NEW_NAME)),
     *(f"{core}multiarray\nscalar\n" for core in (_OLD, _NEW_NAME)),
     *(f"{core}numeric\n_frombuffer\n" for core in (_OLD, _NEW_NAME)),
-    *("numpy\nndarray\n", "numpy\ndtype\n", "_codecs\nencode\n", "builtins\nbytes\n", "__builtin__\nbytes\n"),
+    "numpy\nndarray\n",
+    "numpy\ndtype\n",
+    "_codecs\nencode\n",
+    "builtins\nbytes\n",
+    "__builtin__\nbytes\n",
 )
 RECONSTRUCT, SCALAR_OF, FROMBUFFER, NDARRAY, DTYPE_OF, ENCODE, EMPTY_BYTES = (U(i) for i in (0, 2, 4, 6, 7, 8, 9))
 GROUPS = np.array([0, 0, 2, 2, 4, 4, 6, 7, 8, 9, 9], np.uint64)

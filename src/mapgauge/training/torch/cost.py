@@ -30,7 +30,7 @@ def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
 def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
     """Pad lines of different lengths to one tensor. Returns it and the numbers of points.
 
-    Dimension, device and batch size are those of ``like``. ``single`` means that there is no batch dimension.
+    Dimension, device and batch size are as in ``like``. ``single`` means that there is no batch dimension.
     """
     if not isinstance(lines, Sequence):
         raise InvalidInput(f"truth must be a tensor or a sequence of tensors, got {type(lines).__name__}")
@@ -135,10 +135,10 @@ def sospa_cost(
 ) -> Any:
     """SOSPA between every predicted line and every true line, with gradients for both.
 
-    Values are those of ``mapgauge.sospa`` with order 1. The gradient is exact: each matched point is pulled towards its
+    The values equal ``mapgauge.sospa`` with order 1. The gradient is exact: each matched point is pulled towards its
     partner by a unit vector (times the derivative of the normalisation), and an unmatched point is not moved. At a
-    point that lies on its partner the gradient is 0. Where two matchings have the same cost, the gradient is that of
-    one of them.
+    point that lies on its partner the gradient is 0. Where two matchings have the same cost, it is the
+    gradient of one of them.
 
     Args:
         predictions: ``(queries, points, 2 or 3)`` or ``(batch, queries, points, 2 or 3)``, in metres. Lines of float16
@@ -190,7 +190,7 @@ def sospa_matching(
 ) -> SospaMatching:
     """The costs of ``sospa_cost`` with the matching of the points and how the true line is read.
 
-    The arguments are those of ``sospa_cost``.
+    The arguments are as in ``sospa_cost``.
 
     >>> line = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]])
     >>> matching = sospa_matching(line, line.flip(1), directed=False)

@@ -40,9 +40,9 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     if pairs:
         closed, undirected = (_bytes(flag) for flag in (problem.closed, problem.undirected))
         some = lanes // side
-        with _on(x):
+        with _on_device_of(x):
             costs_kernel[(-(-pairs // some),)](
-                x, y, *_or(x, problem.x_points, problem.y_points, closed, undirected), cost, reading,
+                x, y, *_or_placeholder(x, problem.x_points, problem.y_points, closed, undirected), cost, reading,
                 pairs, x.shape[1], y.shape[1], n, m, readings, *_cutoff(problem),
                 D=x.shape[3], MP=_rows(m), PAIRS=some, READ=side,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
@@ -70,9 +70,9 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     for partner, (own, other, own_points, other_points, step, other_step) in zip(partners, sides, strict=False):
         grad = torch.empty_like(own)
         if own.numel():
-            with _on(own):
+            with _on_device_of(own):
                 gradient_kernel[(batch * own.shape[1],)](
-                    own, other, *_or(own, own_points, other_points), partner, cost, weight, grad,
+                    own, other, *_or_placeholder(own, own_points, other_points), partner, cost, weight, grad,
                     own.shape[1], other.shape[1], own.shape[2], other.shape[2],
                     step, other_step, queries * truths, *_cutoff(problem),
                     D=own.shape[3], NP=_rows(own.shape[2]),
@@ -92,9 +92,10 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     programs = min(-(-pairs // lanes), _PROGRAMS)
     if pairs and n:
         moves = torch.empty(programs * n * 2 * _rows(m) // 32 * lanes, dtype=torch.int32, device=x.device)
-        with _on(x):
+        with _on_device_of(x):
             matchings_kernel[(programs,)](
-                x, y, *_or(x, problem.x_points, problem.y_points), reading.contiguous(), *_or(x, weight), moves,
+                x, y, *_or_placeholder(x, problem.x_points, problem.y_points), reading.contiguous(),
+                *_or_placeholder(x, weight), moves,
                 partner_x, partner_y, pairs, x.shape[1], y.shape[1], n, m, *_cutoff(problem), programs,
                 D=x.shape[3], MP=_rows(m), BLOCK=lanes,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
@@ -123,12 +124,12 @@ def _bytes(flag: Any) -> Any:
     return None if isinstance(flag, bool) else flag.contiguous().view(torch.uint8)
 
 
-def _or(other: Any, *values: Any) -> list[Any]:
-    """Return tensors, with another one in place of those that are not needed."""
+def _or_placeholder(other: Any, *values: Any) -> list[Any]:
+    """Return tensors. A tensor that is None is not read, and ``other`` takes its place."""
     return [other if value is None else value.contiguous() for value in values]
 
 
-def _on(tensor: Any) -> Any:
+def _on_device_of(tensor: Any) -> Any:
     """Launch on the device of a tensor."""
-    here = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
-    return nullcontext() if here else torch.cuda.device_of(tensor)
+    is_current = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
+    return nullcontext() if is_current else torch.cuda.device_of(tensor)

@@ -19,7 +19,7 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
 from mapgauge.training.accumulator import Accumulator, Repeated
-from mapgauge.training.batches import packed, unpacked, widths_of
+from mapgauge.training.batch_rows import packed, unpacked, widths_of
 from mapgauge.typing import Degenerate
 
 try:
@@ -158,7 +158,7 @@ class PolylineAveragePrecision(PolylineMetric):
     """Average precision by the Chamfer, Fréchet or SOSPA distance. Higher is better.
 
     ``metrics`` are one or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes those that the protocol
-    has thresholds for. The other arguments are those of ``PolylineMetric``.
+    has thresholds for. The other arguments are as in ``PolylineMetric``.
     """
 
     higher_is_better = True
@@ -183,7 +183,7 @@ class TrackPolylineLocalisationDetection(PolylineMetric):
     """T-PLD: PLD over time, with a cost for every switch of ids. Lower is better.
 
     It needs ``tracks`` on both sides, scenes and time stamps. ``switch_cost`` is the cost of a switch; None takes that
-    of the protocol, or the recommended one. The other arguments are those of ``PolylineMetric``.
+    of the protocol, or the recommended one. The other arguments are as in ``PolylineMetric``.
     """
 
     higher_is_better = False
@@ -201,7 +201,7 @@ class TrackPolylineLocalisationDetection(PolylineMetric):
 class ConsistentPolylineAveragePrecision(PolylineMetric):
     """C-mAP by MapTracker's rules: average precision of predictions that keep their ids. Higher is better.
 
-    It needs ``tracks`` on both sides, scenes and time stamps. The arguments are those of ``PolylineMetric``.
+    It needs ``tracks`` on both sides, scenes and time stamps. The arguments are as in ``PolylineMetric``.
     """
 
     higher_is_better = True
@@ -214,7 +214,7 @@ class ConsistentPolylineAveragePrecision(PolylineMetric):
 class PolylineStability(PolylineMetric):
     """mAS as its paper defines it: how stable predictions are over time. Higher is better.
 
-    It needs ``tracks`` of the truth, scenes, time stamps and poses. The arguments are those of ``PolylineMetric``.
+    It needs ``tracks`` of the truth, scenes, time stamps and poses. The arguments are as in ``PolylineMetric``.
     """
 
     higher_is_better = True

@@ -55,7 +55,7 @@ def costs(problem: Problem) -> tuple[Any, Any]:
             best.append(gain)
             reading.append(read)
             places.append(chunk.index)
-    gain, read = _together(best, places, problem), _together(reading, places, problem)
+    gain, read = _in_order_of_pairs(best, places, problem), _in_order_of_pairs(reading, places, problem)
     return cost_of(problem, gain) + _poison(problem), read.to(torch.int32)
 
 
@@ -248,7 +248,7 @@ def reading_order(n: int, reading: Any) -> Any:
     return torch.where(reading % 2 == 1, n - 1 - place, place).to(torch.int64)
 
 
-def _together(values: list[Any], places: list[Any], problem: Problem) -> Any:
+def _in_order_of_pairs(values: list[Any], places: list[Any], problem: Problem) -> Any:
     """Return the values of all chunks in the order of the pairs."""
     value = torch.cat(values)
     if len(places) > 1:

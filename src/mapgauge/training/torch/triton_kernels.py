@@ -5,7 +5,7 @@ registers of one thread. So the recurrence of a lane needs no other thread. ``F[
 the points of x so far that ends with point j of y, and ``E[j]`` is the largest ``F`` before j. A new point of x gives
 ``F = max(F, E + gain)``. The padding of y lies far away, so that it gains nothing.
 
-Gains and readings are those of ``plain.py``.
+Gains and readings are as in ``plain.py``.
 """
 
 import triton
@@ -53,14 +53,14 @@ def _row_of(i, shift, backward, N):
 def _load_y(y, y_line, count, live, M, d, D: tl.constexpr, MP: tl.constexpr):
     """One coordinate of the points of y as a tile, far away where there is no point; and NaN if one is not finite."""
     j = tl.arange(0, MP)[:, None]
-    there = (j < count[None, :]) & live[None, :]
-    value = tl.load(y + (y_line[None, :].to(tl.int64) * M + j) * D + d, mask=there, other=0.0)
-    return tl.where(there, value, FAR), tl.sum(value * 0.0, axis=0)
+    exists = (j < count[None, :]) & live[None, :]
+    value = tl.load(y + (y_line[None, :].to(tl.int64) * M + j) * D + d, mask=exists, other=0.0)
+    return tl.where(exists, value, FAR), tl.sum(value * 0.0, axis=0)
 
 
 @triton.jit
-def _load_x(x, x_line, row, there, N, d, D: tl.constexpr):
-    return tl.load(x + (x_line.to(tl.int64) * N + row) * D + d, mask=there, other=-FAR)
+def _load_x(x, x_line, row, exists, N, d, D: tl.constexpr):
+    return tl.load(x + (x_line.to(tl.int64) * N + row) * D + d, mask=exists, other=-FAR)
 
 
 @triton.jit
@@ -110,14 +110,14 @@ def costs_kernel(
             f = tl.zeros_like(y0)
             for i in range(N):
                 row = _row_of(i, shift, backward, N)
-                there = allowed & (row < n)
-                x0, x1 = _load_x(x, x_line, row, there, N, 0, D), _load_x(x, x_line, row, there, N, 1, D)
-                poison += tl.where(there, x0 * 0.0 + x1 * 0.0, 0.0)
+                exists = allowed & (row < n)
+                x0, x1 = _load_x(x, x_line, row, exists, N, 0, D), _load_x(x, x_line, row, exists, N, 1, D)
+                poison += tl.where(exists, x0 * 0.0 + x1 * 0.0, 0.0)
                 a, b = x0[None, :] - y0, x1[None, :] - y1
                 square = a * a + b * b
                 if D == 3:
-                    x2 = _load_x(x, x_line, row, there, N, 2, D)
-                    poison += tl.where(there, x2 * 0.0, 0.0)
+                    x2 = _load_x(x, x_line, row, exists, N, 2, D)
+                    poison += tl.where(exists, x2 * 0.0, 0.0)
                     e = x2[None, :] - y2
                     square += e * e
                 f = tl.maximum(f, _largest_before(f) + (1.0 - tl.sqrt(square) * inverse))
@@ -193,12 +193,12 @@ def matchings_kernel(
             f, before, last = tl.zeros_like(y0), tl.zeros_like(y0), tl.zeros_like(y0)
             for i in range(N):
                 row = _row_of(i, shift, backward, N)
-                there = wanted & (row < n)
-                a = _load_x(x, x_line, row, there, N, 0, D)[None, :] - y0
-                b = _load_x(x, x_line, row, there, N, 1, D)[None, :] - y1
+                exists = wanted & (row < n)
+                a = _load_x(x, x_line, row, exists, N, 0, D)[None, :] - y0
+                b = _load_x(x, x_line, row, exists, N, 1, D)[None, :] - y1
                 square = a * a + b * b
                 if D == 3:
-                    c = _load_x(x, x_line, row, there, N, 2, D)[None, :] - y2
+                    c = _load_x(x, x_line, row, exists, N, 2, D)[None, :] - y2
                     square += c * c
                 f = tl.maximum(f, before + (1.0 - tl.sqrt(square) * inverse))
                 before = _largest_before(f)
@@ -215,7 +215,7 @@ def matchings_kernel(
             i = N - 1 - back
             at = free - 1
             used = free < 0
-            found = tl.zeros_like(free) - 1
+            chosen = tl.zeros_like(free) - 1
             if some:
                 for step in tl.static_range(W):
                     w = W - 1 - step
@@ -226,13 +226,13 @@ def matchings_kernel(
                     mask = tl.where(below >= 32, -1, (1 << tl.minimum(below, 31)) - 1)
                     rises = rises & mask
                     top = 32 * w + _highest_bit(tl.where(rises == 0, 1, rises))
-                    found = tl.where((found < 0) & (rises != 0), top, found)
-            found = tl.where(used, found, -1)
-            free = tl.where(used, found, free)
+                    chosen = tl.where((chosen < 0) & (rises != 0), top, chosen)
+            chosen = tl.where(used, chosen, -1)
+            free = tl.where(used, chosen, free)
             row = _row_of(i, shift, backward, N)
-            tl.store(partner_x + place.to(tl.int64) * N + row, found.to(tl.int16), mask=live)
+            tl.store(partner_x + place.to(tl.int64) * N + row, chosen.to(tl.int16), mask=live)
             if OF_Y:
-                tl.store(partner_y + place.to(tl.int64) * M + found, row.to(tl.int16), mask=live & (found >= 0))
+                tl.store(partner_y + place.to(tl.int64) * M + chosen, row.to(tl.int16), mask=live & (chosen >= 0))
         tl.debug_barrier()
 
 
@@ -245,7 +245,7 @@ def gradient_kernel(
 ):  # fmt: skip
     """Write the gradient of one line: the sum over the lines of the other side, in their order.
 
-    ``lines`` are the lines of this side in an item of the batch, ``others`` those of the other side. A pair has the
+    ``lines`` are the lines of this side in an item of the batch, ``others`` the lines of the other side. A pair has the
     place ``item * group_step + line * own_step + other * other_step``.
     """
     line = tl.program_id(0)
@@ -255,12 +255,12 @@ def gradient_kernel(
         n = tl.load(own_points + line)
     else:
         n = N + tl.zeros_like(line)
-    there = i < n
+    exists = i < n
     start = own + line.to(tl.int64) * N * D
-    x0, x1 = tl.load(start + i * D, mask=there, other=0.0), tl.load(start + i * D + 1, mask=there, other=0.0)
+    x0, x1 = tl.load(start + i * D, mask=exists, other=0.0), tl.load(start + i * D + 1, mask=exists, other=0.0)
     g0, g1 = x0 * 0.0, x1 * 0.0  # NaN if a coordinate is not finite
     if D == 3:
-        x2 = tl.load(start + i * D + 2, mask=there, other=0.0)
+        x2 = tl.load(start + i * D + 2, mask=exists, other=0.0)
         g2 = x2 * 0.0
     for k in range(others):
         pair = item.to(tl.int64) * group_step + (line % lines) * own_step + k * other_step
@@ -275,7 +275,7 @@ def gradient_kernel(
                 most = 0.5 * (n + m).to(value.dtype)
                 total = most + most * value / (2.0 - value)
                 pull = pull * 2.0 * most / tl.where(most > 0.0, total * total * _whole(cutoff, rest, value), 1.0)
-            to = tl.load(partner + pair * N + i, mask=there, other=-1).to(tl.int32)
+            to = tl.load(partner + pair * N + i, mask=exists, other=-1).to(tl.int32)
             end = other + ((item * others + k).to(tl.int64) * M + to) * D
             a = x0 - tl.load(end, mask=to >= 0, other=0.0)
             b = x1 - tl.load(end + 1, mask=to >= 0, other=0.0)

@@ -20,7 +20,7 @@ from mapgauge.markup import is_around_origin
 from mapgauge.metrics.table import colours_of
 from mapgauge.results.assignment import Assignment
 from mapgauge.typing import Forward
-from mapgauge.views.figures.canvas import Canvas, Drawing, GivenAxes, columns_of, given, wrapped
+from mapgauge.views.figures.canvas import Canvas, Drawing, GivenAxes, given, legend_columns, wrapped
 from mapgauge.views.figures.panel import (
     CAR,
     Paint,
@@ -126,7 +126,7 @@ def new_sheet(
         view = view._replace(width=view.width * TALLEST * look().room / view.height)
     full = left + columns * (view.width + between) - between + right
     width = max(full, look().column)  # the legend needs room even if the panels are narrow
-    legend = columns_of(handles, width, 5, by_rows=False)
+    legend = legend_columns(handles, width, 5, by_rows=False)
     bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
     titles = wrapped(title, width) if title else []
     above = max(len(value_lines(panel.values, view.width)) for panel in panels) + any(panel.name for panel in panels)

@@ -44,7 +44,7 @@ class Canvas(NamedTuple):
         width, height = self.figure.get_size_inches()
         if not self.own:
             width *= self.axes[-1].get_position().width
-        columns = columns_of(handles, width, most)
+        columns = legend_columns(handles, width, most)
         if not self.own:
             list_below(self.axes[-1], columns)
             return
@@ -142,7 +142,7 @@ def wrapped(text: str, width: float) -> list[str]:
     return [*lines, shortened(rest, room, size, "bold")]
 
 
-def columns_of(handles: Sequence[Artist], width: float, most: int, *, by_rows: bool = True) -> list[list[Artist]]:
+def legend_columns(handles: Sequence[Artist], width: float, most: int, *, by_rows: bool = True) -> list[list[Artist]]:
     """Return the columns of a legend: as many as fit into ``width`` inches, and at most ``most``.
 
     Labels that do not fit even in one column are shortened.

@@ -172,7 +172,7 @@ class Panel(NamedTuple):
 
 def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
     """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
-    _dress(axes, view, panel, left=left, bottom=bottom)
+    _set_axes(axes, view, panel, left=left, bottom=bottom)
     assignment, paint = panel.assignment, panel.paint
     matched = ({match.prediction for match in assignment.matches}, {match.truth for match in assignment.matches})
     if panel.truth:
@@ -206,7 +206,7 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
         _write(axes, view, panel)
 
 
-def _dress(axes: Axes, view: View, panel: Panel, *, left: bool, bottom: bool) -> None:
+def _set_axes(axes: Axes, view: View, panel: Panel, *, left: bool, bottom: bool) -> None:
     plain(axes)
     axes.spines[:].set(visible=True, linewidth=0.6 * look().pen, color=GREY)
     across, up = view.limits

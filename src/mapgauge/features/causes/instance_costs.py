@@ -92,7 +92,7 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thres
         lines, matched, whole.truth_of[matched], whole.matched[matched], whole.cost[matched], cutoff, 1.0
     )[1]
     predictions, truth = groups.by_row[groups.is_prediction], groups.by_row[~groups.is_prediction]
-    place = np.full(len(groups.row) + 1, -1)  # of true instances; the last is that of none, which has the index -1
+    place = np.full(len(groups.row) + 1, -1)  # of true instances; the last is for no instance, which has the index -1
     place[truth] = np.arange(len(truth))
     of_lines = place if block.of_lines is None else np.append(place[block.of_lines], -1)
     cost = block.for_all(costs.cost, 0.0)

@@ -117,7 +117,7 @@ class Given(NamedTuple):
 
 
 class BatchFrames(NamedTuple):
-    """A batch after its checks. The columns are those of ``BatchRows``."""
+    """A batch after its checks. The columns are as in ``BatchRows``."""
 
     x: MapFrames  # aligned
     y: MapFrames
