@@ -117,7 +117,7 @@ USAGE = {
     "evaluate good.json truth.geojson,properties=frame": "expected properties=NAME:FOUND",
     "evaluate good.json truth.geojson --by-class": "needs --latex",
     "evaluate good.json truth.geojson --fail-on note": "must be warning or error",
-    "paper good.mg -o out --samples 0": "samples must be at least 1",
+    "paper good.mg -o out --samples 0": "Invalid value for --samples: must be at least 1, got 0",
     "evaluate good.json truth.geojson --cutoff far": "Invalid value for --cutoff: must be numbers",
     "evaluate good.json truth.geojson --cutoff 0": "Invalid value for --cutoff",
     "evaluate good.json truth.geojson --set spacing=1 --set count=9": "give spacing or count, not both",
@@ -132,7 +132,7 @@ USAGE = {
     "evaluate good.json truth.geojson --wokers 2": "No such option",
     "sweep good.json truth.geojson --vary region=60": "must be LENGTHxWIDTH",
     "sweep good.json truth.geojson --vary spacing=0": "Invalid value for --vary",
-    "compare good.mg poor.mg --level 2": "level between 0 and 1",
+    "compare good.mg poor.mg --level 2": "Invalid value for --level: must be between 0 and 1, got 2.0",
     "compare": "Missing argument",
     "show good.json truth.geojson": "Missing option '--output'",
     "show good.json truth.geojson -o x.svg -c 1": "evaluate good.json truth.geojson -c 1 -o results.mg && mapgauge",
@@ -140,7 +140,7 @@ USAGE = {
     "evaluate good.json truth.geojson --report x.txt": "expected a name that ends in .html, got x.txt. Write to x.html",
     "evaluate good.json truth.geojson --report x.html --frames -1": "Invalid value for --frames: must be at least 0",
     "convert good.json x.json --to xml": "unknown format 'xml'",
-    "demo --size 0": "size must be at least 1",
+    "demo --size 0": "Invalid value for --size: must be at least 1, got 0",
     "dance": "No such command",
 }
 

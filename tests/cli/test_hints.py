@@ -39,7 +39,7 @@ PRINTED_BY = {
     "truth/from_argoverse2/": ("truth av2",),
     "truth/from_nuscenes/": ("truth nuscenes",),
 }
-OF_OTHER_COMMANDS = {"--to": WRITING, "--height": ("truth av2",), "--tables": ("truth nuscenes",)}
+OF_OTHER_COMMANDS = {"--plugin": ("",), "--to": WRITING, "--height": ("truth av2",), "--tables": ("truth nuscenes",)}
 WITHOUT_ADVICE = ("errors.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
 
 

@@ -11,8 +11,7 @@ import pytest
 import typer.main
 from tests.cli.conftest import Run
 
-from mapgauge.cli.app import app
-from mapgauge.cli.commands import COMMANDS
+from mapgauge.cli.app import COMMANDS, app, load
 
 MOST_OF_EVALUATE, MOST_OF_ALL = 24, 180
 LONGEST = 40  # lines of the body of a command, without its signature and its docstring
@@ -54,7 +53,7 @@ def test_an_option_has_one_meaning_everywhere() -> None:
 def functions() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for name, row in COMMANDS.items():
-        command = row.load()
+        command = load(row.place)
         if isinstance(command, typer.Typer):
             found |= {f"{name} {one.name}": one.callback for one in command.registered_commands if one.callback}
         else:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import mapgauge as mg
-from mapgauge.cli.reading import read_scenes
+from mapgauge.cli.inputs import read_scenes
 from mapgauge.io import FORMATS
 from mapgauge.io import _json as fast
 

@@ -61,10 +61,12 @@ def _run() -> int | str | None:
         fail_with(error)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except OSError as error:
-        code = _of_system(error)
     except Exception as error:
-        code = _unexpected(error)
+        if isinstance(error, OSError) and error.errno is not None:
+            fail_with(error)  # a full disk, a name that is too long, a missing permission
+            code = FAILED
+        else:
+            code = _unexpected(error)
     finally:
         _forget_outputs()
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
@@ -101,10 +103,8 @@ def _forget_outputs() -> None:
 def _signals() -> Iterator[list[int]]:
     """Let SIGTERM and SIGHUP interrupt the command like Ctrl-C, so that temporary files are deleted.
 
-    A second signal ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay ignored.
-
-    Yields:
-        The signal that was received, if any.
+    A second signal ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay ignored. The list
+    has the signal that was received, if any.
     """
     received: list[int] = []
 
@@ -134,14 +134,6 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
-
-
-def _of_system(error: OSError) -> int:
-    """Report an error of the operating system: a full disk, a name that is too long, a missing permission."""
-    if error.errno is None:
-        return _unexpected(error)
-    fail_with(error)
-    return FAILED
 
 
 def _unexpected(error: Exception) -> int:

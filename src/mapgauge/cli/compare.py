@@ -2,16 +2,16 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.latex import Bounds, Column, methods_table
+from mapgauge.cli.latex import Column, methods_table
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
 from mapgauge.cli.output import Table, inform, say, show_table, warn, write_csv, write_json
-from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
+from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, valid, without_effect
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,15 +30,7 @@ def compare(
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
     correction: Annotated[
-        str,
-        o.choice(
-            "--correction",
-            o.COMPUTED,
-            "Correct the verdicts for the number of differences.",
-            "none",
-            "holm",
-            show_default=True,
-        ),
+        str, o.choice("--correction", o.COMPUTED, "Correct the verdicts for the number of differences.", "none", "holm")
     ] = "none",
     fail_if: Annotated[
         Texts,
@@ -66,14 +58,13 @@ def compare(
         without_effect(context, ["classes"], f"with --{form}, which has all classes")
     results = each_results(results)
     names = file_names(results)
-    check_bootstrap(samples, level, seed)
     if len(results) == 1:
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
     if form == "latex" and not fail_if:
         without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
 
     from mapgauge import compare as compare_results
-    from mapgauge.cli.commands import addition
+    from mapgauge.cli.app import addition
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
 
@@ -91,8 +82,7 @@ def compare(
     shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    split = addition("differences by cause") if "causes" in methods[0].metrics else None
-    causes = {} if split is None else split(comparison, methods, seed)
+    causes = addition("differences by cause")(comparison, methods, seed)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(
@@ -105,17 +95,11 @@ def compare(
 
 def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]:
     """Return the classes to show: the given ones, all of them, or the mean."""
-    known = [row for row in comparison.estimates[0] if all(row in found for found in comparison.estimates)]
+    known = [row for row in comparison.estimates[0] if all(row in estimates for estimates in comparison.estimates)]
     unknown = [class_name for class_name in given if class_name not in known]
     if unknown and given != ["all"]:
         raise InvalidInput(f"{file}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
     return known if given == ["all"] else given or ["mean"]
-
-
-def check_bootstrap(samples: int, level: float, seed: int) -> None:
-    """Refuse options of the bootstrap that are out of range."""
-    if samples < 1 or not 0 < level < 1 or seed < 0:
-        refuse("--samples", "samples must be at least 1, level between 0 and 1, seed at least 0")
 
 
 def show_comparison(
@@ -135,15 +119,15 @@ def show_comparison(
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
-        from mapgauge.cli.commands import addition
+        from mapgauge.cli.app import addition
         from mapgauge.metrics.table import heading
         from mapgauge.results.comparison import plain_keys
 
         for k, class_name in enumerate(classes):
             keys = plain_keys(comparison.estimates[0][class_name])
             rows = [
-                [name, *(str(found[class_name][key]) for key in keys)]
-                for name, found in zip(comparison.names, comparison.estimates, strict=True)
+                [name, *(str(estimates[class_name][key]) for key in keys)]
+                for name, estimates in zip(comparison.names, comparison.estimates, strict=True)
             ]
             show_table(
                 Table(
@@ -156,22 +140,17 @@ def show_comparison(
             _show_differences(comparison, class_name, keys)
         for note in filter(None, (comparison.tests, *comparison.notes)):
             say(note)
-        for (first, second), found in causes.items():
+        for (first, second), changes in causes.items():
             for class_name in classes:
-                if first == comparison.names[0] and class_name in found:
-                    addition("show differences by cause")(first, second, found[class_name], class_name)
+                if first == comparison.names[0] and class_name in changes:
+                    addition("show differences by cause")(first, second, changes[class_name], class_name)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
 
 
 def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
-    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes.
-
-    Args:
-        verdicts: The results of all conditions.
-        comparison: The comparison that they were judged by.
-    """
+    """Print on stderr which conditions fail or cannot fail, one line each. Return whether the gate passes."""
     from mapgauge.results.gate import reason
     from mapgauge.results.intervals import FEWEST
 
@@ -211,18 +190,18 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
 
     keys = plain_keys(comparison.estimates[0][classes[0]])
     values = [
-        {name: {key: _finite(value.value) for key, value in found[name].items()} for name in classes}
-        for found in comparison.estimates
+        {name: {key: _finite(value.value) for key, value in estimates[name].items()} for name in classes}
+        for estimates in comparison.estimates
     ]
     bounds = [
         {
             name: {
-                key: Bounds(value.low, value.high) if math.isfinite(value.low + value.high) else None
-                for key, value in found[name].items()
+                key: (value.low, value.high) if math.isfinite(value.low + value.high) else None
+                for key, value in estimates[name].items()
             }
             for name in classes
         }
-        for found in comparison.estimates
+        for estimates in comparison.estimates
     ]
     columns = [Column(key, name) for key in keys for name in classes]
     title = _title(comparison, classes)
@@ -236,11 +215,11 @@ def _finite(value: float) -> float | None:
 def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
     from mapgauge.metrics.table import title_of
 
-    for (first, second), found in comparison.differences.items():
+    for (first, second), changes in comparison.differences.items():
         rows = [
-            [title_of(key, protocol=comparison.protocol), (value := found[class_name][key]).numbers, value.verdict]
+            [title_of(key, protocol=comparison.protocol), (value := changes[class_name][key]).numbers, value.verdict]
             for key in keys
-            if key in found[class_name]
+            if key in changes[class_name]
         ]
         show_table(Table(f"{second} minus {first}, {class_name}", ["", "difference", ""], rows))
 
@@ -259,8 +238,7 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
         "tested": comparison.tested,
         "notes": comparison.notes,
         "estimates": {
-            name: {class_name: {key: _values(value) for key, value in values.items()} for class_name, values in one}
-            for name, one in zip(comparison.names, (found.items() for found in comparison.estimates), strict=True)
+            name: _plain(estimates) for name, estimates in zip(comparison.names, comparison.estimates, strict=True)
         },
         "differences": _pairs(comparison.differences),
     }
@@ -269,50 +247,43 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
 def _pairs(differences: "Differences") -> list[dict[str, Any]]:
     """Return the differences between two methods each, for JSON."""
     return [
-        {
-            "first": first,
-            "second": second,
-            "classes": {
-                class_name: {key: _values(value) for key, value in values.items()}
-                for class_name, values in found.items()
-            },
-        }
-        for (first, second), found in differences.items()
+        {"first": first, "second": second, "classes": _plain(changes)}
+        for (first, second), changes in differences.items()
     ]
 
 
-def _values(value: "Estimate | Difference") -> dict[str, Any]:
-    """Return the numbers of a value or a difference. Those that do not exist are None."""
-    return {key: None if number is None else _finite(number) for key, number in value._asdict().items()}
+def _plain(classes: "Mapping[str, Mapping[str, Estimate | Difference]]") -> dict[str, Any]:
+    """Return the numbers of values or differences by class and key. Those that do not exist are None."""
+    return {
+        class_name: {
+            key: {part: None if number is None else _finite(number) for part, number in value._asdict().items()}
+            for key, value in values.items()
+        }
+        for class_name, values in classes.items()
+    }
 
 
 def rows_of(comparison: "Comparison", causes: "Differences | None" = None) -> list[dict[str, Any]]:
     """Return a row per method, class and value, then one per difference and cause, for CSV. Each has the protocol."""
     from mapgauge.protocols import full_name
 
-    rows = [*_rows(comparison), *_rows_of_causes(causes or {})]
-    return [{"name": row["name"], "protocol": full_name(comparison.protocol)} | row for row in rows]
+    protocol, differences = full_name(comparison.protocol), comparison.differences.items()
+    named: list[tuple[str, str, Mapping[str, Mapping[str, Estimate | Difference]]]] = [
+        *((name, "", estimates) for name, estimates in zip(comparison.names, comparison.estimates, strict=True)),
+        *((second, first, changes) for (first, second), changes in differences),
+        *((second, first, _of_causes(changes)) for (first, second), changes in (causes or {}).items()),
+    ]
+    return [
+        {"name": name, "protocol": protocol, "minus": minus, "class": class_name, "key": key} | numbers
+        for name, minus, classes in named
+        for class_name, values in _plain(classes).items()
+        for key, numbers in values.items()
+    ]
 
 
-def _rows(comparison: "Comparison") -> Iterator[dict[str, Any]]:
-    """Yield a row per method, class and value, then one per difference."""
-    for name, found in zip(comparison.names, comparison.estimates, strict=True):
-        for class_name, values in found.items():
-            for key, value in values.items():
-                yield {"name": name, "minus": "", "class": class_name, "key": key} | _values(value)
-    yield from _rows_of_pairs(comparison.differences)
-
-
-def _rows_of_pairs(differences: "Differences") -> Iterator[dict[str, Any]]:
-    """Yield a row per difference."""
-    for (first, second), found in differences.items():
-        for class_name, changes in found.items():
-            for key, change in changes.items():
-                yield {"name": second, "minus": first, "class": class_name, "key": key} | _values(change)
-
-
-def _rows_of_causes(causes: "Differences") -> Iterator[dict[str, Any]]:
-    """Yield a row per cause of a difference. The keys are those of the metric ``causes``."""
-    for row in _rows_of_pairs(causes):
-        if row["key"] != "pld":
-            yield row | {"key": f"due_to_{row['key']}"}
+def _of_causes(changes: "Mapping[str, Mapping[str, Difference]]") -> "dict[str, dict[str, Difference]]":
+    """Return differences by the keys of the metric of causes, without PLD itself."""
+    return {
+        class_name: {f"due_to_{cause}": value for cause, value in values.items() if cause != "pld"}
+        for class_name, values in changes.items()
+    }

@@ -36,16 +36,13 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
         refuse("NUMBA_CACHE_DIR", "no folder can be written, so compiled kernels cannot be stored. Set it to a folder")
     begun = time.monotonic()
     count = compiling.compile_missing(works)
-    say(f"{count} kernels compiled in {time.monotonic() - begun:.0f} s, {_size_of(folder)} in {folder}")
+    size = sum(file.stat().st_size for file in folder.glob("*.nb[ci]"))
+    say(f"{count} kernels compiled in {time.monotonic() - begun:.0f} s, {size / 1e6:.1f} MB in {folder}")
     if WATCH.unstored:
         raise typer.Exit(1)
     later = [name for name in wanted if name not in known]
     if later:
         inform(f"compiled on first use: {', '.join(later)}")
-
-
-def _size_of(folder: Path) -> str:
-    return f"{sum(file.stat().st_size for file in folder.glob('*.nb[ci]')) / 1e6:.1f} MB"
 
 
 def compile_for(works: Iterable[str], files: Sequence[Path] = ()) -> None:

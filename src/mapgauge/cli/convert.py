@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import check_unnamed, split_options
-from mapgauge.cli.output import exit_on, inform, progress, say, show_findings, warn, warn_of
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, split_options
+from mapgauge.cli.output import exit_on, inform, progress, say, tell_findings, warn
 from mapgauge.cli.parsing import refuse
-from mapgauge.cli.reading import Reading, check_files
 from mapgauge.cli.targets import check_targets
 from mapgauge.frames.findings import Finding
 
@@ -69,10 +68,8 @@ def convert(
     frames = None if folder else reading.alone(sources[0])
     done = _convert_all(sources, target, reading, workers) if frames is None else [_written(frames)]
     for source, written in zip(sources, done, strict=True):
-        if quiet:
-            warn_of(written.findings)
-        else:
-            show_findings(written.findings)
+        tell_findings(written.findings)
+        if not quiet:
             say(f"{source} ({written.format}): {written.frames} frames, {written.instances} instances")
     if len(done) > 1 and not all(written.scenes for written in done):
         warn(

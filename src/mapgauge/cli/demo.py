@@ -7,15 +7,13 @@ from mapgauge.cli import options as o
 from mapgauge.cli.compare import show_comparison
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.output import progress, say
-from mapgauge.cli.parsing import refuse
+from mapgauge.cli.parsing import at_least
 from mapgauge.cli.show import corners_of
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import own_folder
 from mapgauge.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from mapgauge.evaluation.sweeps import Sweep
     from mapgauge.results.results import Results
 
@@ -33,10 +31,12 @@ MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 
 def demo(
-    output: Annotated[Path, o.output_option("FOLDER", "A folder.  [default: demo]")] = Path("demo"),
+    output: Annotated[Path, o.output_option("FOLDER", "A folder.")] = Path("demo"),
     size: Annotated[
         int,
-        o.option("--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", show_default=True),
+        o.option(
+            "--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", callback=at_least("--size", 1)
+        ),
     ] = 80,
     seed: o.SeedOption = 0,
 ) -> None:
@@ -44,8 +44,6 @@ def demo(
 
     Makes synthetic roads and the output of two detectors, evaluates both, and writes files, figures and a report.
     """
-    if size < 1 or seed < 0:
-        refuse("--size", "size must be at least 1 and seed at least 0")
     own_folder(output, MARK, FILES, "the demo")
 
     from mapgauge import compare, evaluate, read, sweep, write
@@ -83,22 +81,12 @@ def demo(
 def _draw(results: "list[Results]", sweeps: "list[Sweep]", names: list[str], output: Path) -> None:
     """Write the figures, if matplotlib is installed."""
     try:
-        figures = _figures(results, sweeps, names)
+        from mapgauge import plot
     except MissingDependency as error:
         say(f"No figures: {error.for_shell()}")
         return
-    from mapgauge.plot import save as save_figure
-
-    for name, figure in figures.items():
-        save_figure(figure, output / name)
-    say(f"Figures in {output}: {', '.join(figures)}", indent="  ")
-
-
-def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) -> "dict[str, Figure]":
-    from mapgauge import plot
-
     worst = results[0].frames(count=1)[0]["token"]
-    return {
+    figures = {
         "frame.svg": plot.frame(
             [one.assignment(worst) for one in results],
             region=results[0].protocol.region,
@@ -112,3 +100,6 @@ def _figures(results: "list[Results]", sweeps: "list[Sweep]", names: list[str]) 
         "ranges.svg": plot.ranges(results, names=names),
         "histogram.svg": plot.histogram(results, names=names),
     }
+    for name, figure in figures.items():
+        plot.save(figure, output / name)
+    say(f"Figures in {output}: {', '.join(figures)}", indent="  ")

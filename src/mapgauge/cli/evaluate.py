@@ -14,7 +14,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.failures import Attempts
-from mapgauge.cli.inputs import options_of
+from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
@@ -33,7 +33,6 @@ from mapgauge.cli.parsing import (
     valid,
     without_effect,
 )
-from mapgauge.cli.reading import Reading, check_classes, check_files, turned
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
 
@@ -56,8 +55,7 @@ def evaluate(
     changes: o.SetOption = None,
     ranges: o.RangesOption = None,
     output: Annotated[
-        Path | None,
-        o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder."),
+        Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
     ] = None,
     page: Annotated[
         Path | None,
@@ -122,7 +120,7 @@ def evaluate(
     pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
     new_folder = output if len(plan.labels) > 1 else None
     check_targets([*targets, *pages], [*predictions, truth], folders=folders, new_folder=new_folder)
-    check_page("--report", page, frames)
+    check_page("--report", page)
     if with_geometry:
         check_geometry(output)
     plan = replace(plan, targets=targets, folders=folders)

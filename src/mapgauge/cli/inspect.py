@@ -10,20 +10,8 @@ import typer
 from numpy.typing import NDArray
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import check_unnamed, is_results
-from mapgauge.cli.output import (
-    distrust,
-    exit_on,
-    is_quiet,
-    paint,
-    printable,
-    say,
-    show_findings,
-    warn,
-    warn_of,
-    write_json,
-)
-from mapgauge.cli.reading import Reading, check_files
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results
+from mapgauge.cli.output import distrust, exit_on, paint, printable, say, tell_findings, warn, write_json
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.boxes import without_boxes
@@ -53,26 +41,26 @@ def inspect(
     check_unnamed(*files)
     are_results = [format is None and is_results(file) for file in files]
     with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
-        check_files(*(file for file, there in zip(files, are_results, strict=True) if not there))
+        check_files(*(file for file, stored in zip(files, are_results, strict=True) if not stored))
     documents: list[dict[str, Any]] = []
     findings: list[Finding] = []
     read = 0
-    for file, there in zip(files, are_results, strict=True):
+    for file, stored in zip(files, are_results, strict=True):
         try:
-            found = load_results(file) if there else Reading(format).alone(file)
+            content = load_results(file) if stored else Reading(format).alone(file)
         except MapgaugeError as error:
             if len(files) == 1:
                 raise
             warn(error.for_shell())
             continue
         read += 1
-        findings += _findings(found)
+        findings += _findings(content)
         if json:
-            documents.append(_document(found, file))
+            documents.append(_document(content, file))
         else:
             if read > 1:
                 say()
-            _tell(found, file)
+            _tell(content, file)
     if json:
         write_json(documents[0] if len(files) == 1 else documents)
     distrust(findings)
@@ -82,41 +70,39 @@ def inspect(
     exit_on(fail_on, findings)
 
 
-def _document(found: "Results | MapFrames", file: Path) -> dict[str, Any]:
+def _document(content: "Results | MapFrames", file: Path) -> dict[str, Any]:
     """Return what a file holds as plain values for JSON."""
-    from mapgauge.cli.inspect import contents_of
     from mapgauge.results.results import Results
 
-    if isinstance(found, Results):
-        return {"name": file.stem} | found.to_dict()
-    return contents_of(found) | {"findings": [asdict(finding) for finding in _findings(found)]}
+    if isinstance(content, Results):
+        return {"name": file.stem} | content.to_dict()
+    return contents_of(content) | {"findings": [asdict(finding) for finding in _findings(content)]}
 
 
-def _findings(found: "Results | MapFrames") -> "list[Finding]":
+def _findings(content: "Results | MapFrames") -> "list[Finding]":
     """Return the findings of results, or of the reader and of the checks of one side."""
     from mapgauge.checks import findings_of_side
     from mapgauge.results.results import Results
 
-    return list(found.findings) if isinstance(found, Results) else findings_of_side(found)
+    return list(content.findings) if isinstance(content, Results) else findings_of_side(content)
 
 
-def _tell(found: "Results | MapFrames", file: Path) -> None:
+def _tell(content: "Results | MapFrames", file: Path) -> None:
     """Print what a file holds."""
     from mapgauge.io import FORMATS
     from mapgauge.protocols import full_name
     from mapgauge.results.results import Results
 
-    tell_findings = warn_of if is_quiet() else show_findings
-    if not isinstance(found, Results):
-        tell_frames(found.name, f"({found.format}: {FORMATS[found.format].about})", found)
-        tell_findings(_findings(found))
+    if not isinstance(content, Results):
+        tell_frames(content.name, f"({content.format}: {FORMATS[content.format].about})", content)
+        tell_findings(_findings(content))
         return
-    protocol = printable(full_name(found.protocol))
-    say(f"{paint(str(file), 'bold')} (results of mapgauge {found.version}, protocol {protocol})")
-    for side, read in zip(("predictions", "truth"), found.inputs, strict=True):
+    protocol = printable(full_name(content.protocol))
+    say(f"{paint(str(file), 'bold')} (results of mapgauge {content.version}, protocol {protocol})")
+    for side, read in zip(("predictions", "truth"), content.inputs, strict=True):
         say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
-    tell_findings(found.findings)
-    show_results("text", [found], [file.stem])
+    tell_findings(content.findings)
+    show_results("text", [content], [file.stem])
 
 
 _LIKELY = 0.5  # a link of a larger weight counts as predicted
@@ -195,10 +181,10 @@ def tell_inputs(results: "Results") -> None:
 
 def in_words(frames: "MapFrames") -> list[str]:
     """Return what frames hold, in a few short lines."""
-    found = contents_of(frames)
-    counts = printable(", ".join(f"{count} {name}" for name, count in found["classes"].items()))
-    empty = f" ({found['empty_frames']} empty)" if found["empty_frames"] else ""
-    spread, points, extent = found["confidence"], found["points_per_instance"], found["extent"]
+    contents = contents_of(frames)
+    counts = printable(", ".join(f"{count} {name}" for name, count in contents["classes"].items()))
+    empty = f" ({contents['empty_frames']} empty)" if contents["empty_frames"] else ""
+    spread, points, extent = contents["confidence"], contents["points_per_instance"], contents["extent"]
     bounds = [f"{axis} {ends[0]:.1f} to {ends[1]:.1f} m" for axis, ends in extent.items() if ends]
     forward = [] if frames.forward is None else [f"{frames.forward} forward"]
     measured = [", ".join([*bounds, *forward])] if bounds else forward
@@ -208,30 +194,30 @@ def in_words(frames: "MapFrames") -> list[str]:
     confidence = "no confidences"
     if frames.confidence is not None and spread:
         confidence = f"confidence {spread['least']:.3f} to {spread['most']:.3f}"
-    known = [f"{found[key]} {key}" for key in ("scenes", "tracks") if found[key] is not None]
-    known += [name for name, there in (("time stamps", found["timestamps"]), ("poses", found["poses"])) if there]
+    known = [f"{contents[key]} {key}" for key in ("scenes", "tracks") if contents[key] is not None]
+    known += [name for name, key in (("time stamps", "timestamps"), ("poses", "poses")) if contents[key]]
     return [
-        f"{found['frames']} frames{empty}, {found['instances']} instances" + (f": {counts}" if counts else ""),
-        *_boxes_and_links(found),
+        f"{contents['frames']} frames{empty}, {contents['instances']} instances" + (f": {counts}" if counts else ""),
+        *_boxes_and_links(contents),
         "; ".join([confidence, *measured]),
         *([", ".join(known)] if known else []),
     ]
 
 
-def _boxes_and_links(found: dict[str, Any]) -> list[str]:
+def _boxes_and_links(contents: dict[str, Any]) -> list[str]:
     """Return the number of boxes of each class, and of links of each kind."""
     lines = []
-    if found["boxes"]:
-        counts = printable(", ".join(f"{count} {name}" for name, count in found["boxes"].items()))
-        lines.append(f"{sum(found['boxes'].values())} boxes in an image: {counts}")
-    if found["links"] is not None:
-        kinds, lanes = found["links"]["kinds"], found["links"]["lanes"]
+    if contents["boxes"]:
+        counts = printable(", ".join(f"{count} {name}" for name, count in contents["boxes"].items()))
+        lines.append(f"{sum(contents['boxes'].values())} boxes in an image: {counts}")
+    if contents["links"] is not None:
+        kinds, lanes = contents["links"]["kinds"], contents["links"]["lanes"]
         counts = printable(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
         text = f"{sum(kinds.values())} links" + (f": {counts}" if counts else "")
         if lanes:
-            share = 100 * found["links"]["lanes_with_successor"] / lanes
+            share = 100 * contents["links"]["lanes_with_successor"] / lanes
             text += f"; {share:.3g} % of {lanes} lanes have a successor with a weight above 0.5"
         lines.append(text)
-    if found["intersection"] is not None:
-        lines.append(f"{found['intersection']} lanes in intersections")
+    if contents["intersection"] is not None:
+        lines.append(f"{contents['intersection']} lanes in intersections")
     return lines

@@ -41,13 +41,6 @@ class Column(NamedTuple):
     class_name: str
 
 
-class Bounds(NamedTuple):
-    """An interval."""
-
-    low: float
-    high: float
-
-
 def escaped(text: str) -> str:
     r"""Return text on one line, with the special characters of LaTeX escaped.
 
@@ -79,7 +72,9 @@ def number(key: str, value: float | None) -> str:
     return f"{100 * value:.1f}" if _is_percent(key) else f"{value:.3f}"
 
 
-def cells(key: str, values: Sequence[float | None], bounds: Sequence[Bounds | None] | None = None) -> list[str]:
+def cells(
+    key: str, values: Sequence[float | None], bounds: Sequence[tuple[float, float] | None] | None = None
+) -> list[str]:
     r"""Return the cells of a column. All values that are printed like the best one are bold, if there are several.
 
     >>> cells("pld", [0.79, 0.7901, 0.85])
@@ -87,23 +82,21 @@ def cells(key: str, values: Sequence[float | None], bounds: Sequence[Bounds | No
     """
     best = _best(key, values)
     texts = [number(key, value) for value in values]
-    found = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
+    shown = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
     if bounds is None:
-        return found
+        return shown
     return [
-        text if limits is None else rf"{text} {{\scriptsize [{number(key, limits.low)}, {number(key, limits.high)}]}}"
-        for text, limits in zip(found, bounds, strict=True)
+        text if limits is None else rf"{text} {{\scriptsize [{number(key, limits[0])}, {number(key, limits[1])}]}}"
+        for text, limits in zip(shown, bounds, strict=True)
     ]
 
 
 def tabular(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], captions: Sequence[str]) -> str:
     """Return a tabular with the rules of booktabs, in small letters. All cells must be valid LaTeX.
 
-    Args:
-        header: Lines of the header. Equal neighbours in all lines but the last are joined over their columns. Long
-            titles in the last are broken into two lines, so that means over classes fit into a column of a paper.
-        rows: The body.
-        captions: Comments above the table. Each is kept on one line, because a line break would end the comment.
+    Equal neighbours in all lines of the header but the last are joined over their columns. Long titles in the last are
+    broken into two lines, so that means over classes fit into a column of a paper. Captions are comments above the
+    table. Each is kept on one line, because a line break would end the comment.
     """
     width = len(header[-1])
     lines = [
@@ -126,7 +119,7 @@ def _broken(title: str) -> tuple[str, str]:
     >>> _broken(r"Chamfer-AP [\%] $\uparrow$"), _broken(r"PLD $\downarrow$")
     (('Chamfer-', 'AP [\\%] $\\uparrow$'), ('PLD $\\downarrow$', ''))
     """
-    length = {end: _letters(title[:end]) for end in (found.end() for found in _BREAKS.finditer(title))}
+    length = {end: _letters(title[:end]) for end in (match.end() for match in _BREAKS.finditer(title))}
     if _letters(title) <= _SHORT or not length:
         return title, ""
     end = min(length, key=lambda end: max(length[end], _letters(title) - length[end]))
@@ -143,23 +136,17 @@ def methods_table(
     methods: Sequence[Mapping[str, Mapping[str, float | None]]],
     columns: Sequence[Column],
     captions: Sequence[str],
-    bounds: Sequence[Mapping[str, Mapping[str, Bounds | None]]] | None = None,
+    bounds: Sequence[Mapping[str, Mapping[str, tuple[float, float] | None]]] | None = None,
     *,
     protocol: "Protocol | None" = None,
 ) -> str:
-    """Return the table of several methods.
+    """Return the table of several methods, from their values, and intervals beside them, by class and key.
 
-    Args:
-        names: Their names.
-        methods: For each method the values by class and key.
-        columns: The columns. Neighbours with the same key have a common title if there are values of classes.
-        captions: Comments above the table.
-        bounds: For each method the intervals by class and key, which are printed beside the values.
-        protocol: All settings, for the titles.
+    Neighbouring columns with the same key have a common title if there are values of classes.
     """
     from mapgauge.metrics.table import title_of
 
-    found = [
+    body = [
         cells(
             column.key,
             [one[column.class_name].get(column.key) for one in methods],
@@ -170,7 +157,7 @@ def methods_table(
     titles = ["", *(escaped(titled(column.key, protocol)) for column in columns)]
     classes = ["", *(escaped(title_of(column.class_name)) for column in columns)]
     header = [titles] if all(column.class_name == "mean" for column in columns) else [titles, classes]
-    rows = [[escaped(name), *(column[k] for column in found)] for k, name in enumerate(names)]
+    rows = [[escaped(name), *(column[k] for column in body)] for k, name in enumerate(names)]
     return tabular(header, rows, captions)
 
 
@@ -191,16 +178,16 @@ def _is_percent(key: str) -> bool:
     from mapgauge.metrics.metric import HitRows, ValueKey
     from mapgauge.metrics.table import value_named
 
-    found = value_named(ValueKey.parse(key).name)
-    return found is not None and (isinstance(found[0].rows, HitRows) or found[0].percent)
+    row = value_named(ValueKey.parse(key).name)
+    return row is not None and (isinstance(row[0].rows, HitRows) or row[0].percent)
 
 
 def _best(key: str, values: Sequence[float | None]) -> str | None:
     """Return the digits of the best value; None if there are fewer than two values, or if better has no direction."""
     from mapgauge.metrics.table import value_named
 
-    found = value_named(key)
-    there = [value for value in values if value is not None]
-    if found is None or found[1].role != "main" or len(there) < 2:
+    row = value_named(key)
+    known = [value for value in values if value is not None]
+    if row is None or row[1].role != "main" or len(known) < 2:
         return None
-    return number(key, min(there) if found[0].lower_is_better else max(there))
+    return number(key, min(known) if row[0].lower_is_better else max(known))

@@ -6,7 +6,6 @@ from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, say_columns, show_table, write_json
 
 if TYPE_CHECKING:
-    from mapgauge.metrics.metric import Setting
     from mapgauge.protocols import Protocol
 
 
@@ -45,7 +44,7 @@ def metrics(json: JsonOption = False) -> None:
         write_json(
             [
                 {"name": row.name, "title": row.title, "better": row.better}
-                | {"settings": {key: one.metadata["help"] for key, one in settings[row.name].items()}}
+                | {"settings": {key: field.metadata["help"] for key, field in settings[row.name].items()}}
                 for row in METRICS.values()
             ]
         )
@@ -68,11 +67,7 @@ def _settings(protocol: "Protocol") -> str:
             continue
         kind = type(protocol) if metric.at_cutoffs else metric.settings_type
         word = word_of(fields_of(kind)[metric.setting.field])
-        text = f"{_word(metric.setting)} {', '.join(map(str, values))}"
+        unit = f" ({metric.setting.unit})" if metric.setting.unit not in ("m", "") else ""
+        text = f"{metric.setting.word}s{unit} {', '.join(map(str, values))}"
         titles.setdefault((word, text), []).append(metric.title)
     return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())
-
-
-def _word(setting: "Setting") -> str:
-    unit = f" ({setting.unit})" if setting.unit not in ("m", "") else ""
-    return f"{setting.word}s{unit}"

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import typer
 
-from mapgauge.cli.commands import evaluate_first
-from mapgauge.cli.inputs import is_results, named_file, options_of
+from mapgauge.cli.app import evaluate_first
+from mapgauge.cli.inputs import Reading, is_results, named_file, options_of
 from mapgauge.cli.output import distrust, progress, warn, warn_of
 from mapgauge.cli.parsing import file_names, listed, path_or_url, place, refuse, settings_of, without_effect
-from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 from mapgauge.io.files.writing import save
@@ -69,13 +68,10 @@ class Methods:
         metrics: Sequence[str] | None = None,
         choose: Choose | None = None,
     ) -> list["Results"]:
-        """Return the results of all methods. They have one protocol.
+        """Return the results of all methods, with their geometry if ``data``. They have one protocol.
 
-        Args:
-            data: Whether results need their geometry.
-            cutoff: Whether the protocol must have a cutoff.
-            metrics: Names of metrics to evaluate. If None, those of the protocol.
-            choose: Chooses the frames to evaluate. If None, all frames.
+        Predictions are evaluated by all metrics of the protocol, or the given ones, in all frames, or the chosen ones.
+        With ``cutoff``, the protocol must have one.
         """
         if not self.from_results:
             return self._evaluate(metrics, choose, cutoff=cutoff)
@@ -140,12 +136,12 @@ def with_data_if_there(results: "Results", path: Path) -> "Results":
 
 def all_results(paths: Sequence[Path]) -> bool:
     """Whether all paths are results or folders of results. Results together with other files are refused."""
-    there = [is_results(path) or _is_folder_of_results(path) for path in paths]
-    if any(there) and not all(there):
-        results, other = paths[there.index(True)], paths[there.index(False)]
+    are_results = [is_results(path) or _is_folder_of_results(path) for path in paths]
+    if any(are_results) and not all(are_results):
+        results, other = paths[are_results.index(True)], paths[are_results.index(False)]
         check_there(other)
         refuse("RESULTS", f"give results or predictions and truth, not both. {results} is results, {other} is not")
-    return all(there)
+    return all(are_results)
 
 
 def check_there(path: Path) -> None:
@@ -181,31 +177,31 @@ def _order(folder: Path) -> list[str]:
     try:
         if not is_plain_file(file) or file.stat().st_size > _LARGEST:
             return []
-        found = json.loads(file.read_bytes())
+        names = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return []
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _inside(folder: Path) -> list[Path]:
     """Return the files of results and the work folders in a folder, in the order of ``evaluate``, others by name."""
-    found = [file for file in folder.iterdir() if not file.name.startswith(".")]
-    mine = [
-        file for file in found if (file.suffix == SUFFIX and file.is_file()) or (file.is_dir() and is_results(file))
+    visible = [file for file in folder.iterdir() if not file.name.startswith(".")]
+    results = [
+        file for file in visible if (file.suffix == SUFFIX and file.is_file()) or (file.is_dir() and is_results(file))
     ]
-    place = {name: k for k, name in enumerate(_order(folder))}
-    return sorted(mine, key=lambda file: (place.get(file.name, len(place)), file.name))
+    rank = {name: k for k, name in enumerate(_order(folder))}
+    return sorted(results, key=lambda file: (rank.get(file.name, len(rank)), file.name))
 
 
 def each_results(paths: Sequence[Path]) -> list[Path]:
     """Return the files of results. A folder stands for all results in it, in the order of ``evaluate``."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         unable = [key for key in options_of(path) if key not in ("name", "predictions", "truth")]
         if unable:
             refuse(f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only name, predictions and truth")
         if not path.is_dir() or is_results(path):
-            found.append(path)
+            files.append(path)
             continue
         inside = _inside(path)
         if not inside:
@@ -213,8 +209,8 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
                 f"{path}: no results ({SUFFIX}) in this folder",
                 remedy="Give a folder that mapgauge evaluate -o wrote, or files",
             )
-        found += inside
-    return found
+        files += inside
+    return files
 
 
 def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
@@ -222,10 +218,6 @@ def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
 
     For other files, the error says what they are and what to do. The files that results name are inputs of the command,
     also if it does not read them.
-
-    Args:
-        paths: The files.
-        names: Their names in the output.
     """
     from mapgauge import load_results
     from mapgauge.io.files.source import is_plain_file
@@ -239,9 +231,10 @@ def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
     for name, method in zip(names, methods, strict=True):
         for finding in dict.fromkeys(method.findings):
             owners.setdefault(finding, []).append(name)
-    found = sorted(owners, key=lambda finding: finding.level != "error")
-    several = len(methods) > 1
-    warn_of([replace(one, message=f"{', '.join(owners[one])}: {one.message}") if several else one for one in found])
+    findings = sorted(owners, key=lambda finding: finding.level != "error")
+    if len(methods) > 1:
+        findings = [replace(row, message=f"{', '.join(owners[row])}: {row.message}") for row in findings]
+    warn_of(findings)
     distrust(owners)
     return methods
 
@@ -276,8 +269,8 @@ def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> No
     for name, method in zip(names, methods, strict=True):
         by_protocol.setdefault(full_name(method.protocol), []).append(name)
     if len(by_protocol) > 1:
-        listed = "; ".join(f"{protocol}: {', '.join(found)}" for protocol, found in by_protocol.items())
-        one, other = (methods[names.index(found[0])].protocol.to_dict() for found in list(by_protocol.values())[:2])
+        listed = "; ".join(f"{protocol}: {', '.join(group)}" for protocol, group in by_protocol.items())
+        one, other = (methods[names.index(group[0])].protocol.to_dict() for group in list(by_protocol.values())[:2])
         raise InvalidInput(
             f"the results come from {len(by_protocol)} protocols and cannot be compared. {listed}. The first two "
             f"differ in {differing(one | {'name': ''}, other | {'name': ''})}",

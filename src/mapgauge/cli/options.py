@@ -3,6 +3,8 @@
 The panel of an option is its group in ``--help``. Commands list their options by use, the most used first.
 """
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -10,15 +12,14 @@ import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, at_least_one, one_of, refuse, valid
+from mapgauge.cli.parsing import Texts, at_least, bounded, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 
 COMPUTED, READ, DRAWN, WORK, WRITTEN = "What is computed", "Files", "Figure", "Where it runs", "Output"
 
 
 def option(names: str, metavar: str, panel: str, text: str, **settings: Any) -> Any:
-    """Return an option with a value. Its default is in its help only if that is asked for."""
-    settings.setdefault("show_default", False)
+    """Return an option with a value. Its help ends with its default, if it has one."""
     return typer.Option(*names.split(), metavar=metavar, rich_help_panel=panel, help=text, **settings)
 
 
@@ -29,15 +30,14 @@ def flag(name: str, panel: str, text: str, **settings: Any) -> Any:
 
 def choice(name: str, panel: str, text: str, *choices: str, **settings: Any) -> Any:
     """Return an option with a few values."""
-    metavar = settings.pop("metavar", "|".join(choices))
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in choices:
+            refuse(name, f"must be {' or '.join(choices)}, got {value!r}")
+        return value
+
     return option(
-        name,
-        metavar,
-        panel,
-        text,
-        callback=one_of(name, *choices),
-        autocompletion=lambda: list(choices),
-        **settings,
+        name, "|".join(choices), panel, text, callback=check, autocompletion=lambda: list(choices), **settings
     )
 
 
@@ -56,15 +56,15 @@ def classes_option(default: str) -> Any:
     return option("--classes", "NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
 
 
-def worst_option(what: str) -> Any:
+def worst_option(what: str, least: int) -> Any:
     """Return the option that says how many of the worst are listed."""
-    return option("--worst", "N", WRITTEN, f"How many of the worst to list. They are {what}.", show_default=True)
+    text = f"How many of the worst to list. They are {what}."
+    return option("--worst", "N", WRITTEN, text, callback=at_least("--worst", least))
 
 
-def _formats() -> list[str]:
-    from mapgauge.io import FORMATS
-
-    return list(FORMATS)
+def _names(module: str, table: str) -> Callable[[], list[str]]:
+    """Return a function that lists the names in a table, which is imported when they are completed."""
+    return lambda: list(getattr(import_module(f"mapgauge.{module}"), table))
 
 
 def _writable_formats() -> list[str]:
@@ -73,38 +73,23 @@ def _writable_formats() -> list[str]:
     return [row.name for row in FORMATS.values() if row.write]
 
 
-def _protocols() -> list[str]:
-    from mapgauge.protocols import PROTOCOLS
-
-    return list(PROTOCOLS)
-
-
 def _settings() -> list[str]:
     from mapgauge.metrics.describe import settings_names
 
     return [f"{name}=" for name in settings_names()]
 
 
-def _metrics() -> list[str]:
-    from mapgauge.metrics.table import METRICS
+def _known_format(option: str) -> Callable[[str | None], str | None]:
+    """Return a callback that accepts only names of formats, or none."""
 
-    return list(METRICS)
+    def check(name: str | None) -> str | None:
+        if name is not None:
+            from mapgauge.io import format_named
 
+            valid(option, format_named, name)
+        return name
 
-def _format(name: str | None) -> str | None:
-    if name is not None:
-        from mapgauge.io import format_named
-
-        valid("--format", format_named, name)
-    return name
-
-
-def _to(name: str | None) -> str | None:
-    if name is not None:
-        from mapgauge.io import format_named
-
-        valid("--to", format_named, name)
-    return name
+    return check
 
 
 def _engine(name: str | None) -> str | None:
@@ -148,7 +133,7 @@ ProtocolOption: TypeAlias = Annotated[
         COMPUTED,
         "Names of the settings; see `mapgauge protocols`. With several, `evaluate` reads the files once and prints one "
         "table.  [default: paper-60x30]",
-        autocompletion=_protocols,
+        autocompletion=_names("protocols", "PROTOCOLS"),
     ),
 ]
 MetricsOption: TypeAlias = Annotated[
@@ -159,7 +144,7 @@ MetricsOption: TypeAlias = Annotated[
         COMPUTED,
         "Metrics to compute; see `mapgauge metrics`. Default: all that the protocol has settings for, but completeness "
         "and causes.",
-        autocompletion=_metrics,
+        autocompletion=_names("metrics.table", "METRICS"),
     ),
 ]
 CutoffOption: TypeAlias = Annotated[
@@ -194,8 +179,8 @@ FormatOption: TypeAlias = Annotated[
         READ,
         "Format of the input; see `mapgauge formats`. Default: recognised from the content, which the truth "
         "always is unless it says its own: TRUTH,format=NAME.",
-        callback=_format,
-        autocompletion=_formats,
+        callback=_known_format("--format"),
+        autocompletion=_names("io", "FORMATS"),
     ),
 ]
 ToOption: TypeAlias = Annotated[
@@ -205,7 +190,7 @@ ToOption: TypeAlias = Annotated[
         "NAME",
         WRITTEN,
         "Format to write, if the suffix is not .parquet or .geojson.",
-        callback=_to,
+        callback=_known_format("--to"),
         autocompletion=_writable_formats,
     ),
 ]
@@ -229,7 +214,6 @@ RegionOption: TypeAlias = Annotated[
         "LENGTHxWIDTH",
         COMPUTED,
         "Region around the vehicle, in metres. The length is along the driving direction.",
-        show_default=True,
     ),
 ]
 WorkersOption: TypeAlias = Annotated[
@@ -239,7 +223,7 @@ WorkersOption: TypeAlias = Annotated[
         "N",
         WORK,
         "Number of threads or processes. Default: one per processor.",
-        callback=at_least_one("--workers"),
+        callback=at_least("--workers", 1),
     ),
 ]
 EngineOption: TypeAlias = Annotated[
@@ -269,17 +253,23 @@ OnErrorOption: TypeAlias = Annotated[
         "What to do when a part of Parquet cannot be read: stop, or skip it with a warning.",
         "stop",
         "skip",
-        show_default=True,
     ),
 ]
 SamplesOption: TypeAlias = Annotated[
-    int, option("--samples", "N", COMPUTED, "Number of bootstrap samples.", show_default=True)
+    int, option("--samples", "N", COMPUTED, "Number of bootstrap samples.", callback=at_least("--samples", 1))
 ]
 LevelOption: TypeAlias = Annotated[
-    float, option("--level", "SHARE", COMPUTED, "Confidence level of the intervals.", show_default=True)
+    float,
+    option(
+        "--level",
+        "SHARE",
+        COMPUTED,
+        "Confidence level of the intervals.",
+        callback=bounded("--level", "between 0 and 1", lambda level: 0 < level < 1),
+    ),
 ]
 SeedOption: TypeAlias = Annotated[
-    int, option("--seed", "N", COMPUTED, "Seed of the random numbers.", show_default=True)
+    int, option("--seed", "N", COMPUTED, "Seed of the random numbers.", callback=at_least("--seed", 0))
 ]
 SceneOption: TypeAlias = Annotated[
     str | None,
@@ -292,10 +282,11 @@ SceneOption: TypeAlias = Annotated[
 ]
 TitleOption: TypeAlias = Annotated[str | None, option("--title", "TEXT", DRAWN, "Title of the figure or the page.")]
 StyleOption: TypeAlias = Annotated[
-    str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides", show_default=True)
+    str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides")
 ]
 FramesOption: TypeAlias = Annotated[
-    int, option("--frames", "N", WRITTEN, "Number of frames that the report can draw.", show_default=True)
+    int,
+    option("--frames", "N", WRITTEN, "Number of frames that the report can draw.", callback=at_least("--frames", 0)),
 ]
 FailOnOption: TypeAlias = Annotated[
     str | None,

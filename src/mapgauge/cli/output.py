@@ -15,12 +15,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def printable(text: str) -> str:
@@ -43,24 +47,17 @@ _BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
 
 
-@dataclass(slots=True)
-class _Voice:
-    """Whether the running command has the option --quiet. The command line sets it anew for each command."""
-
-    quiet: bool = False
-
-
-_VOICE = _Voice()
+_VOICE = {"quiet": False}  # the command line sets it anew for each command
 
 
 def is_quiet() -> bool:
     """Whether the running command has the option --quiet."""
-    return _VOICE.quiet
+    return _VOICE["quiet"]
 
 
 def set_quiet(quiet: bool) -> bool:
     """Hide progress and messages of success, or show them. This is the callback of --quiet."""
-    _VOICE.quiet = quiet
+    _VOICE["quiet"] = quiet
     return quiet
 
 
@@ -110,8 +107,16 @@ def warn(text: str) -> None:
 
 def inform(text: str) -> None:
     """Print a line on stderr about something that went well. --quiet hides it."""
-    if not _VOICE.quiet:
+    if not is_quiet():
         warn(text)
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure, and say where it is."""
+    from mapgauge import plot
+
+    plot.save(figure, path)
+    inform(f"figure in {path}")
 
 
 def show_table(table: Table, *, gap: bool = True) -> None:
@@ -149,6 +154,11 @@ def warn_of(findings: Sequence[Finding]) -> None:
     show_findings([finding for finding in findings if finding.level != "note"], sys.stderr)
 
 
+def tell_findings(findings: Sequence[Finding]) -> None:
+    """Print findings; with --quiet only errors and warnings, on stderr."""
+    (warn_of if is_quiet() else show_findings)(findings)
+
+
 def distrust(findings: Iterable[Finding]) -> None:
     """Say on stderr how many of the findings above are errors, if any."""
     errors = sum(finding.level == "error" for finding in findings)
@@ -158,15 +168,12 @@ def distrust(findings: Iterable[Finding]) -> None:
 
 
 def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
-    """End the command with exit code 1 if there are findings of a level, or of a more serious one.
-
-    Args:
-        level: The value of --fail-on; None if it was not given.
-        findings: All findings of the command.
-    """
+    """End the command with exit code 1 if there are findings of the level of --fail-on, or of a more serious one."""
     levels = [finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ())]
     if levels:
-        counts = [f"{levels.count(one)} {one}{'s' * (levels.count(one) > 1)}" for one in dict.fromkeys(sorted(levels))]
+        counts = [
+            f"{levels.count(kind)} {kind}{'s' * (levels.count(kind) > 1)}" for kind in dict.fromkeys(sorted(levels))
+        ]
         warn(f"failed: {' and '.join(counts)} among the findings (--fail-on {level})")
         raise typer.Exit(1)
 
@@ -190,15 +197,11 @@ def pace(elapsed: float, done: int, left: int) -> str:
 def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Callable[[int, int], None] | None]:
     """Show a progress bar with the rate and the time left on stderr; without a terminal, a line every half minute.
 
-    Yields None, and shows nothing, with --quiet.
-
-    Args:
-        what: What is done.
-        unit: What is counted.
-        settings: In how many equal parts it is done. With several, the bar says which of them it is.
+    Yields None, and shows nothing, with --quiet. If work is done in several equal parts, one for each of ``settings``,
+    the bar says which of them it is.
     """
     stream = sys.stderr
-    if _VOICE.quiet:
+    if is_quiet():
         yield None
         return
     bar = stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.compare import check_bootstrap, intervals_in_words, latex_of, rows_of
+from mapgauge.cli.compare import intervals_in_words, latex_of, rows_of
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods, named_by
@@ -62,7 +62,6 @@ def paper(
     Writes LaTeX and CSV tables, figures as PDF, and a line that says how the numbers were made. The figures over ranges
     and cutoffs need results of `evaluate --ranges` and of several values of `--cutoff`.
     """
-    check_bootstrap(samples, level, seed)
     check_figure(output / next(iter(FIGURES)))
     sides = Methods.of(context, files)
     names, methods = sides.names, sides.load(data=False)
@@ -105,16 +104,16 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
         key for key in one.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
     ]
     has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
-    found: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     if has_pld and one.protocol.order == 1:
-        found["parts.pdf"] = plot.parts(methods, names=names, style=how)
+        figures["parts.pdf"] = plot.parts(methods, names=names, style=how)
     if hits:
-        found["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
+        figures["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
     if has_pld and all(len(method.summary.ranges) > 1 for method in methods):
-        found["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
+        figures["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
     if has_pld and len(one.protocol.cutoffs) > 1:
-        found["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
-    return found
+        figures["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
+    return figures
 
 
 def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Comparison", line: str) -> dict[str, str]:
@@ -137,7 +136,10 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
     from mapgauge.protocols import full_name
 
     protocol = methods[0].protocol
-    settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about") and _is_set(value)}
+    settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about")}
+    settings = {
+        key: value for key, value in settings.items() if value is not None and value is not False and value != ()
+    }
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
@@ -150,10 +152,6 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
         *(note for note in comparison.notes if note.startswith("error")),
     ]
     return "; ".join(parts)
-
-
-def _is_set(value: object) -> bool:
-    return value is not None and value is not False and value != ()
 
 
 def _text(value: object) -> str:

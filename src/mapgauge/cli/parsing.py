@@ -44,22 +44,10 @@ def refuse(option: str, message: str) -> NoReturn:
     raise typer.BadParameter(message, param_hint=option)
 
 
-def given_options(context: typer.Context, names: Sequence[str]) -> list[str]:
-    """Return those of some options that were given, as they are written."""
-    sources = ((name, context.get_parameter_source(name)) for name in names)
-    given = (name for name, source in sources if source is not None and source.name != "DEFAULT")
-    return [f"--{name.replace('_', '-')}" for name in given]
-
-
 def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
-    """Refuse those of some options that were given.
-
-    Args:
-        context: The options of the command.
-        names: Parameters of the command that have no effect.
-        when: Under which condition, and with what they would have one: ``"without --cause NAME"``.
-    """
-    given = given_options(context, names)
+    """Refuse those of some parameters that were given, and say why: ``"without --cause NAME"``."""
+    sources = ((name, context.get_parameter_source(name)) for name in names)
+    given = [f"--{name.replace('_', '-')}" for name, source in sources if source and source.name != "DEFAULT"]
     if given:
         refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
 
@@ -80,26 +68,20 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
         refuse(option, one_line(error))
 
 
-def one_of(option: str, *choices: str) -> Callable[[str | None], str | None]:
-    """Return a callback that accepts only some values of an option, or none at all."""
+def bounded(option: str, expected: str, holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    """Return a callback that accepts only some numbers, or none at all."""
 
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in choices:
-            refuse(option, f"must be {' or '.join(choices)}, got {value!r}")
+    def check(value: float | None) -> float | None:
+        if value is not None and not holds(value):
+            refuse(option, f"must be {expected}, got {value}")
         return value
 
     return check
 
 
-def at_least_one(option: str) -> Callable[[int | None], int | None]:
-    """Return a callback that accepts only positive values of an option."""
-
-    def check(value: int | None) -> int | None:
-        if value is not None and value < 1:
-            refuse(option, f"must be at least 1, got {value}")
-        return value
-
-    return check
+def at_least(option: str, least: int) -> Callable[[Any], Any]:
+    """Return a callback that accepts only numbers from a least one."""
+    return bounded(option, f"at least {least}", lambda value: value >= least)
 
 
 def listed(values: Sequence[str] | None) -> list[str]:
@@ -135,14 +117,7 @@ def parse_region(text: str, option: str = "--region") -> tuple[float, float]:
 
 
 def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, changes: Texts = None) -> "Protocol":
-    """Return the protocol with the changes that the options ask for.
-
-    Args:
-        protocol: The name of the protocol.
-        cutoff: Cutoffs of PLD.
-        classes: Names of classes.
-        changes: Values of ``--set``.
-    """
+    """Return the named protocol with the changes that options ask for, --cutoff, --classes and --set."""
     from mapgauge.protocols import protocol as protocol_of
     from mapgauge.protocols import with_settings
 
@@ -185,8 +160,8 @@ def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tup
     def able(protocol: "Protocol") -> Texts:
         wanted = listed(metrics)
         known = all(name in METRICS for name in wanted)
-        there = [name for name in wanted if known and METRICS[name].settings(protocol)]
-        return there if there and len(protocols) > 1 else metrics  # an error names what is missing
+        names = [name for name in wanted if known and METRICS[name].settings(protocol)]
+        return names if names and len(protocols) > 1 else metrics  # an error names what is missing
 
     return [metrics_of(protocol, able(protocol)) for protocol in protocols]
 
@@ -213,14 +188,10 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     ['a/submission', 'b/submission']
     """
     own = [getattr(path, "options", {}).get("name") for path in paths]
-    parts = [(*path.absolute().parent.parts[1:], _stem(path)) for path in paths]
+    bare = [path.with_suffix("") if path.suffix in (".gz", ".zst") else path for path in paths]
+    parts = [(*path.absolute().parent.parts[1:], path.stem) for path in bare]
     for depth in range(1, max(map(len, parts)) + 1):
         names = [name or "/".join(part[-depth:]) for name, part in zip(own, parts, strict=True)]
         if len(set(names)) == len(names):
             return names
     raise typer.BadParameter("two files have the same name, or the same file is given twice. Give names: FILE,name=A")
-
-
-def _stem(path: Path) -> str:
-    bare = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
-    return bare.stem

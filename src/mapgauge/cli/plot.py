@@ -1,4 +1,4 @@
-"""``mapgauge plot``: draws results as a figure for a paper or for slides."""
+"""``mapgauge plot`` draws results as a figure for a paper or for slides; ``mapgauge report`` writes them as a page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.methods import Methods, with_data
-from mapgauge.cli.output import inform
+from mapgauge.cli.methods import Methods, with_data, with_data_if_there
+from mapgauge.cli.output import inform, progress, save_figure
 from mapgauge.cli.parsing import Texts, listed, refuse
-from mapgauge.cli.targets import check_figure, check_targets
+from mapgauge.cli.targets import check_figure, check_page, check_targets
 
 # For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
 FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -104,5 +104,44 @@ def plot(
 
     from mapgauge import plot as figures
 
-    figures.save(getattr(figures, function)(methods, names=sides.names, title=title, style=style, **chosen), output)
-    inform(f"figure in {output}")
+    save_figure(getattr(figures, function)(methods, names=sides.names, title=title, style=style, **chosen), output)
+
+
+def report(
+    context: typer.Context,
+    files: o.MethodsArgument,
+    output: Annotated[Path, o.output_option("FILE", "A page (.html).")],
+    frames: o.FramesOption = 200,
+    title: o.TitleOption = None,
+    causes: Annotated[
+        bool | None,
+        o.flag(
+            "--causes/--no-causes",
+            o.COMPUTED,
+            "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
+            "there are at most 1,200,000 instances.",
+            show_default=False,
+        ),
+    ] = None,
+    protocol: o.ProtocolOption = None,
+    workers: o.WorkersOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Write results as an HTML page.
+
+    The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
+    exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
+    """
+    check_targets([output], files)
+    check_page("--output", output)
+    sides = Methods.of(context, files)
+    check_targets([output], sides.files)
+
+    from mapgauge.report import write_report
+
+    methods = sides.load(data=False)
+    if sides.from_results:
+        methods = [with_data_if_there(one, path) for one, path in zip(methods, sides.files, strict=True)]
+    with progress("writing the report") as advance:
+        write_report(methods, output, names=sides.names, frames=frames, title=title, causes=causes, progress=advance)
+    inform(f"report in {output}")

@@ -9,14 +9,12 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.methods import Choose, Methods
-from mapgauge.cli.output import exit_on, inform, printable, say
-from mapgauge.cli.parsing import refuse, without_effect
+from mapgauge.cli.output import exit_on, printable, save_figure, say
+from mapgauge.cli.parsing import at_least, bounded, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
 
@@ -37,7 +35,6 @@ def show(
             o.DRAWN,
             "Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the first "
             "file, usually PLD.",
-            show_default=True,
         ),
     ] = "worst",
     scene: o.SceneOption = None,
@@ -48,6 +45,7 @@ def show(
             "N",
             o.DRAWN,
             f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}.",
+            callback=at_least("--panels", 1),
         ),
     ] = None,
     side_by_side: Annotated[bool, o.flag("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False,
@@ -68,7 +66,7 @@ def show(
             "SHARE",
             o.DRAWN,
             "Do not draw predictions with a lower confidence. Matches and values do not change.",
-            show_default=True,
+            callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
     ] = 0.0,
     title: o.TitleOption = None,
@@ -83,60 +81,43 @@ def show(
     From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
     """
     sides = Methods.of(context, files)
-    if not 0 <= confidence <= 1:
-        refuse("--confidence", f"must be from 0 to 1, got {confidence}")
-    _check_scene(context, scene, panels)
+    if scene is None:
+        without_effect(context, ["panels"], "without --scene NAME")
+    else:
+        without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
     check_targets([output], sides.files)
     check_figure(output)
     methods, names = sides.load(cutoff=True, choose=_choose(frame, scene)), sides.names
 
     from mapgauge import plot
-    from mapgauge.metrics.table import setting_of
+    from mapgauge.metrics.table import setting_of, title_of
+    from mapgauge.results.scene_order import scene_frames
 
     shared: dict[str, Any] = {"names": names, "forward": forward, "confidence": confidence, "style": style}
     shared |= {"region": methods[0].protocol.region}
     if scene is None:
         drawn = _chosen(methods, frame)
         values = corners_of(methods, drawn)
-        figure = _frame(methods, drawn, values, title=title, side_by_side=side_by_side, **shared)
+        shared["title"] = drawn if title is None else title
+        shared["values"] = [
+            {title_of(key, protocol=method.protocol): value for key, value in of_method.items()}
+            for method, of_method in zip(methods, values, strict=True)
+        ]
+        figure = plot.frame([method.assignment(drawn) for method in methods], side_by_side=side_by_side, **shared)
     else:
-        from mapgauge.results.scene_order import scene_frames
-
         drawn = scene
-        values = [_main_values(method.of_frames(scene_frames(method, scene))) for method in methods]
+        means = [method.of_frames(scene_frames(method, scene)).mean for method in methods]
+        values = [
+            {key: value for key in method.metrics if (value := mean.get(key)) is not None}
+            for method, mean in zip(methods, means, strict=True)
+        ]
         shared["title"] = scene if title is None else title
         figure = plot.scene(methods, scene, count=PANELS if panels is None else panels, **shared)
-    for called, found, method in zip(names, values, methods, strict=True):
-        texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in found.items()]
+    for called, of_method, method in zip(names, values, methods, strict=True):
+        texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in of_method.items()]
         say(f"{printable(drawn)}, {called}: {', '.join(texts)}", indent="  ")
-    plot.save(figure, output)
-    inform(f"figure in {output}")
+    save_figure(figure, output)
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
-
-
-def _frame(
-    methods: Sequence["Results"], token: str, values: Sequence[dict[str, float]], *, title: str | None, **shared: Any
-) -> "Figure":
-    """Draw a frame of all methods, with its values in the corners."""
-    from mapgauge import plot
-    from mapgauge.metrics.table import title_of
-
-    titled = [
-        {title_of(key, protocol=method.protocol): value for key, value in found.items()}
-        for method, found in zip(methods, values, strict=True)
-    ]
-    assignments = [method.assignment(token) for method in methods]
-    return plot.frame(assignments, values=titled, title=token if title is None else title, **shared)
-
-
-def _check_scene(context: typer.Context, scene: str | None, panels: int | None) -> None:
-    """Refuse options of a frame with a scene, and the other way round."""
-    if scene is None:
-        without_effect(context, ["panels"], "without --scene NAME")
-        return
-    without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
-    if panels is not None and panels < 1:
-        refuse("--panels", f"must be at least 1, got {panels}")
 
 
 def _choose(frame: str, scene: str | None) -> Choose | None:
@@ -155,7 +136,7 @@ def _choose(frame: str, scene: str | None) -> Choose | None:
 
     def of_frame(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
         token = _token(y.name, frame, y.tokens)
-        return _only(x, token), _only(y, token)
+        return x.at([x.index[token]] if token in x.index else []), y.at([y.index[token]])
 
     return of_frame
 
@@ -170,28 +151,18 @@ def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float
     return corners
 
 
-def _main_values(results: "Results") -> dict[str, float]:
-    """Return the main values of results that are there, as means over classes."""
-    return {key: value for key in results.metrics if (value := results.mean.get(key)) is not None}
-
-
-def _only(frames: "MapFrames", token: str) -> "MapFrames":
-    """Return only one frame, so that no other is evaluated."""
-    return frames.at([frames.index[token]] if token in frames.index else [])
-
-
 def _token(name: str, text: str, tokens: Sequence[str]) -> str:
     """Return the token that a text means: the token itself, its beginning, or its ends as findings print them."""
     if text in tokens:
         return text
     head, _, tail = text.replace("...", "…").partition("…")
-    found = [token for token in tokens if head and token.startswith(head) and token.endswith(tail)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    fitting = [token for token in tokens if head and token.startswith(head) and token.endswith(tail)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        more = f" and {len(fitting) - _LISTED} more" if len(fitting) > _LISTED else ""
         raise InvalidInput(
-            f"{name}: {text!r} fits {len(found)} frames: {', '.join(found[:_LISTED])}{more}",
+            f"{name}: {text!r} fits {len(fitting)} frames: {', '.join(fitting[:_LISTED])}{more}",
             remedy="Give more letters of the token",
         )
     raise _no_frame(name, text, tokens)

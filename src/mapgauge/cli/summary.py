@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli import latex
-from mapgauge.cli.latex import Column, methods_table
+from mapgauge.cli.latex import Column
 from mapgauge.cli.output import Table, is_quiet, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import Form
 from mapgauge.markup import number
@@ -24,30 +24,31 @@ LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
 
 def show_results(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
     """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class."""
+    from mapgauge.protocols import full_name
+
     if form == "json":
         documents = [{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)]
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
-        write_csv(csv_rows(results, names))
+        write_csv(
+            [
+                {"name": name, "protocol": full_name(one.protocol), "class": class_name} | values
+                for name, one in zip(names, results, strict=True)
+                for class_name, values in rows_of(one)
+            ]
+        )
     elif form == "latex":
-        write_latex(results, names, by_class=by_class)
+        from mapgauge.metrics.table import METRICS
+
+        protocol, values = results[0].protocol, [dict(rows_of(one)) for one in results]
+        settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
+        columns = latex_columns(results[0], by_class)
+        sys.stdout.write(latex.methods_table(names, values, columns, settings, protocol=protocol))
     else:
         for k, metric in enumerate(results[0].metrics):
             show_table(_table(metric, results, names), gap=k > 0 or not is_quiet())
         say()
-        for name, one in zip(names, results, strict=True):
-            say((f"{name}: " if len(names) > 1 else "") + frames_in_words(one), indent="  ")
-
-
-def csv_rows(results: Sequence["Results"], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a row per method, protocol and class, and one for the mean."""
-    from mapgauge.protocols import full_name
-
-    return [
-        {"name": name, "protocol": full_name(one.protocol), "class": class_name} | values
-        for name, one in zip(names, results, strict=True)
-        for class_name, values in rows_of(one)
-    ]
+        tell_each(names, [[frames_in_words(one)] for one in results])
 
 
 def rows_of(results: "Results") -> list[tuple[str, dict[str, Any]]]:
@@ -65,7 +66,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
         [
             *([name] if several else []),
             class_name,
-            *(_count(values.get(key)) for key in ("predictions", "truth")),
+            *("" if (count := values.get(key)) is None else f"{count:.0f}" for key in ("predictions", "truth")),
             *(number(values[key]) for key in keys),
         ]
         for name, one in zip(names, results, strict=True)
@@ -89,10 +90,6 @@ def _title(metric: "Metric", protocol: "Protocol") -> str:
     return f"{metric.title}, {metric.better} ({full_name(protocol)}; {settings})"
 
 
-def _count(value: float | None) -> str:
-    return "" if value is None else f"{value:.0f}"
-
-
 def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
     frames = results.summary.frames
@@ -100,16 +97,6 @@ def frames_in_words(results: "Results") -> str:
         f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
         f"{frames['without_truth']} without truth, {frames['ignored']} predicted frames ignored"
     )
-
-
-def write_latex(results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
-    """Write one LaTeX table with a row per method: means over classes, or a column per class and the mean."""
-    from mapgauge.metrics.table import METRICS
-
-    one = results[0]
-    settings = [_title(METRICS[metric], one.protocol) for metric in one.metrics]
-    values = [dict(rows_of(one)) for one in results]
-    sys.stdout.write(methods_table(names, values, latex_columns(one, by_class), settings, protocol=one.protocol))
 
 
 def latex_columns(results: "Results", by_class: bool) -> list[Column]:
@@ -125,18 +112,14 @@ def latex_columns(results: "Results", by_class: bool) -> list[Column]:
 def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
     """Return lines that say what the values mean. There are none without PLD.
 
-    Args:
-        results: The results.
-        workers: Number of threads. If None, the number of processors.
-        streamed: Whether the geometry is not in memory. Then, and if the lines would take many seconds, one line names
-            the commands that print them.
+    If the geometry is not in memory or the lines would take many seconds, one line names the commands that print them.
     """
     protocol = results.protocol
     if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
         return []
     if streamed or len(results.scores.confidence) > MOST:
         return [LATER]
-    from mapgauge.cli.commands import addition
+    from mapgauge.cli.app import addition
 
     added = [addition(name)(results, workers) for name in ("causes in words", "confidence in words")]
     return [line for line in added if line]
@@ -158,17 +141,11 @@ _TITLE = "Means over classes"
 def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
-    Args:
-        form: The form of the output.
-        results: Those of the first method with each protocol, then those of the second, and so on.
-        names: The name of the method of each result.
-        by_class: Not for several protocols.
+    The results are those of the first method with each protocol, then those of the second, and so on. Each has the name
+    of its method. No table of several protocols has columns of classes.
     """
-    if form == "json":
-        write_json([{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)])
-        return
-    if form == "csv":
-        write_csv(csv_rows(results, names))
+    if form in ("json", "csv"):
+        show_results(form, results, names)
         return
 
     from mapgauge.metrics.table import heading
@@ -202,22 +179,22 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     ]
     show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
     say()
-    for name, one in zip(dict.fromkeys(names), results[:: len(order)], strict=True):
-        say((f"{name}: " if several else "") + frames_in_words(one), indent="  ")
+    tell_each(list(dict.fromkeys(names)), [[frames_in_words(one)] for one in results[:: len(order)]])
 
 
 def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":
     """Return a protocol whose cutoff the title of a column names; None if protocols differ in it."""
     from mapgauge.metrics.table import setting_of
 
-    found = {setting_of(key, one.protocol): one.protocol for one in results if key in one.mean}
-    return next(iter(found.values())) if len(found) == 1 else None
+    protocols = {setting_of(key, one.protocol): one.protocol for one in results if key in one.mean}
+    return next(iter(protocols.values())) if len(protocols) == 1 else None
 
 
 def _keys(results: Sequence["Results"]) -> list[str]:
     """Return the main and headline values of all metrics, in the order of the table of metrics."""
     from mapgauge.metrics.table import METRICS
 
-    there = {metric for one in results for metric in one.metrics}
-    found = [value.key for name, row in METRICS.items() if name in there for value in row.with_role("main", "headline")]
-    return [key for key in found if any(key in one.mean for one in results)]
+    metrics = {metric for one in results for metric in one.metrics}
+    rows = [row for name, row in METRICS.items() if name in metrics]
+    keys = [value.key for row in rows for value in row.with_role("main", "headline")]
+    return [key for key in keys if any(key in one.mean for one in results)]

@@ -8,7 +8,18 @@ import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli.output import Table, distrust, exit_on, inform, progress, show_table, warn_of, write_csv, write_json
+from mapgauge.cli.inputs import Reading
+from mapgauge.cli.output import (
+    Table,
+    distrust,
+    exit_on,
+    progress,
+    save_figure,
+    show_table,
+    warn_of,
+    write_csv,
+    write_json,
+)
 from mapgauge.cli.parsing import (
     Form,
     Texts,
@@ -24,7 +35,6 @@ from mapgauge.cli.parsing import (
     settings_of,
     valid,
 )
-from mapgauge.cli.reading import Reading
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.markup import number
 
@@ -96,8 +106,7 @@ def sweep(
     if figure is not None:
         from mapgauge import plot
 
-        plot.save(plot.cutoffs(sweeps, names=names), figure)
-        inform(f"figure in {figure}")
+        save_figure(plot.cutoffs(sweeps, names=names), figure)
     exit_on(fail_on, findings)
 
 
@@ -109,12 +118,12 @@ def _varied(settings: "Protocol", vary: Texts) -> dict[str, Any]:
         if name not in _SETTINGS[:3] or not equals or not listed([values]):
             refuse("--vary", f"must be NAME=VALUE,... with {', '.join(_SETTINGS[:3])}, got {text!r}. Cutoffs: --cutoff")
         if name == "region":
-            found: list[Any] = [parse_region(value, "--vary") for value in listed([values])]
+            tried: list[Any] = [parse_region(value, "--vary") for value in listed([values])]
         else:
-            found = numbers("--vary", [values], int if name == "count" else float)
-        for value in found:
+            tried = numbers("--vary", [values], int if name == "count" else float)
+        for value in tried:
             valid("--vary", settings.replace, **{name: value})
-        varied.setdefault(f"{name}s", []).extend(found)
+        varied.setdefault(f"{name}s", []).extend(tried)
     return varied
 
 

@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mapgauge.cli.inputs import files_of
@@ -32,13 +33,8 @@ def check_targets(
     """Refuse outputs that overwrite an input or each other, or that cannot be written.
 
     A file that the command reads afterwards, and that is none of the given inputs, is compared with the outputs too.
-    Files are the same if they are one file on the disk. Links and other spellings of a path are therefore found.
-
-    Args:
-        outputs: The files that the command writes.
-        inputs: All files and folders that it reads.
-        folders: Folders of its own: a work folder, or the finished parts of an interrupted run.
-        new_folder: A folder for the outputs, which is created after the checks.
+    Files are the same if they are one file on the disk. Links and other spellings of a path are therefore found. Own
+    folders are a work folder, or the finished parts of an interrupted run. A new folder is created after the checks.
     """
     written = [path for path in outputs if path is not None]
     own = [path for path in folders if path is not None]
@@ -107,10 +103,8 @@ def check_geometry(output: Path | None) -> None:
     pyarrow_modules()
 
 
-def check_page(option: str, path: Path | None, frames: int) -> None:
-    """Refuse a report that is no HTML page, and a number of frames that cannot be drawn."""
-    if frames < 0:
-        refuse("--frames", f"must be at least 0, got {frames}")
+def check_page(option: str, path: Path | None) -> None:
+    """Refuse a report that is no HTML page."""
     if path is not None and path.suffix.lower() not in PAGES:
         advice = (
             "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot"
@@ -131,27 +125,21 @@ def make_folder(path: Path) -> None:
 def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> None:
     """Create a folder for the files of a command, or take one that the command made before.
 
-    A folder with other files is refused, so that nothing is overwritten by accident.
-
-    Args:
-        folder: The folder.
-        mark: The name of a file that lists the files of the command in its folder.
-        files: All files that the command may write.
-        writer: The command in words, for messages.
+    A folder with other files is refused, so that nothing is overwritten by accident. The file ``mark`` lists the files
+    of the command, which messages call ``writer``.
     """
     make_folder(folder)
     try:
-        there = {file.name for file in folder.iterdir()}
-        own = set(Content(folder / mark, _MOST_OF_MARK).data.decode().split()) if mark in there else set[str]()
+        names = {file.name for file in folder.iterdir()}
+        own = set(Content(folder / mark, _MOST_OF_MARK).data.decode().split()) if mark in names else set[str]()
     except UnreadableFile as error:
         raise UnreadableFile(error.message, remedy=_ELSEWHERE) from error
     except (OSError, UnicodeDecodeError) as error:
         raise MapgaugeError(f"{folder}: cannot be read: {error}", remedy=_ELSEWHERE) from error
-    foreign = sorted(there - {mark} if not own else (there - own) & set(files))
+    foreign = sorted(names - {mark} if not own else (names - own) & set(files))
     if foreign:
         raise MapgaugeError(
-            f"{folder}: this folder has files that {writer} did not write ({', '.join(foreign[:3])})",
-            remedy=_ELSEWHERE,
+            f"{folder}: this folder has files that {writer} did not write ({', '.join(foreign[:3])})", remedy=_ELSEWHERE
         )
     save(folder / mark, "\n".join(files).encode())
 
@@ -206,11 +194,9 @@ def _local(path: Path | None) -> Path | None:
 
 def _same(one: Path, other: Path) -> bool:
     """Whether two paths are the same file, or will be."""
-    try:
+    with suppress(OSError, ValueError):  # one of them does not exist
         if one.samefile(other):
             return True
-    except (OSError, ValueError):
-        pass  # one of them does not exist
     real, against = (os.path.normcase(os.path.realpath(path)) for path in (one, other))
     return real == against
 
@@ -223,13 +209,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _check_input(path: Path, source: Path, *, folder: bool) -> None:
-    """Refuse an output that is an input, or belongs to a folder that is an input.
-
-    Args:
-        path: The output.
-        source: The input.
-        folder: Whether the output is a folder. It must not contain the input.
-    """
+    """Refuse an output that is an input, belongs to a folder that is an input, or is a folder that contains one."""
     if _same(path, source):
         raise overwrites(path)
     real, against = Path(os.path.realpath(path)), Path(os.path.realpath(source))
@@ -260,13 +240,13 @@ def _is_part(path: Path, real: Path, folder: Path) -> bool:
 
 def _check_name(path: Path) -> None:
     """Refuse a name that is too long for the file system. The folder may not exist yet."""
-    there, names = path.absolute(), list[str]()
-    while not os.path.lexists(there) and there != there.parent:
-        names.append(there.name)
-        there = there.parent
+    folder, names = path.absolute(), list[str]()
+    while not os.path.lexists(folder) and folder != folder.parent:
+        names.append(folder.name)
+        folder = folder.parent
     try:
         for name in names:
-            (there / name).stat()
+            (folder / name).stat()
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise MapgaugeError(

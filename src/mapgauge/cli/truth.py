@@ -8,8 +8,8 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.inspect import in_words
-from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_findings, show_table, warn, warn_of
-from mapgauge.cli.parsing import Texts, at_least_one, listed, parse_region, refuse, valid, without_effect
+from mapgauge.cli.output import Table, exit_on, inform, is_quiet, progress, say, show_table, tell_findings, warn
+from mapgauge.cli.parsing import Texts, at_least, listed, parse_region, refuse, valid, without_effect
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -34,14 +34,7 @@ OutputOption: TypeAlias = Annotated[
     Path, o.output_option("FILE", "A file; those that end in .gz and .zst are compressed.")
 ]
 RulesOption: TypeAlias = Annotated[
-    str,
-    o.option(
-        "--rules",
-        "NAME",
-        o.COMPUTED,
-        "How to make truth from a map; see `mapgauge truth rules`.",
-        show_default=True,
-    ),
+    str, o.option("--rules", "NAME", o.COMPUTED, "How to make truth from a map; see `mapgauge truth rules`.")
 ]
 SplitOption: TypeAlias = Annotated[str | None, o.option("--split", "NAME", o.READ, "Split to cut; val by default.")]
 ScenesOption: TypeAlias = Annotated[
@@ -51,44 +44,24 @@ TokensOption: TypeAlias = Annotated[
     Path | None, o.option("--tokens", "FILE", o.READ, "File with one frame token per line, instead of a split.")
 ]
 EveryOption: TypeAlias = Annotated[
-    int,
-    o.option(
-        "--every",
-        "N",
-        o.READ,
-        "Take every N-th frame of a scene.",
-        callback=at_least_one("--every"),
-        show_default=True,
-    ),
+    int, o.option("--every", "N", o.READ, "Take every N-th frame of a scene.", callback=at_least("--every", 1))
 ]
 CenterlinesOption: TypeAlias = Annotated[
     bool, o.flag("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
 ]
-EveryCountsOption: TypeAlias = Annotated[
-    bool,
-    o.flag(
-        "--every-through-all",
-        o.READ,
-        "Count --every through the frames of all scenes, as the public repositories do.",
-    ),
-]
-HeightOption: TypeAlias = Annotated[
-    bool,
-    o.flag("--height", o.COMPUTED, "Write points with their height, for the rules of public converters."),
-]
 RestartOption: TypeAlias = Annotated[
-    bool,
-    o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again."),
+    bool, o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
 
 
 @truth.command("nuscenes")
 def nuscenes(
+    context: typer.Context,
     dataroot: DataArgument,
     output: OutputOption,
     split: SplitOption = None,
     tables: Annotated[
-        str, o.option("--tables", "NAME", o.READ, "Folder of the tables, with the version.", show_default=True)
+        str, o.option("--tables", "NAME", o.READ, "Folder of the tables, with the version.")
     ] = "v1.0-trainval",
     region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
@@ -107,25 +80,11 @@ def nuscenes(
     Splits: train, val, mini-train, mini-val, and StreamMapNet's new-train and new-val.
     """
     from mapgauge.truth import nuscenes as cut
+    from mapgauge.truth.selection import split_named
 
     if split is not None:
-        from mapgauge.truth.selection import split_named
-
         valid("--split", split_named, "nuscenes", split)
-    settings = _settings("nuscenes", split, region, rules, every, scenes, tokens)
-    _make(
-        cut,
-        dataroot,
-        output,
-        to,
-        fail_on,
-        quiet,
-        version=tables,
-        centerlines=centerlines,
-        workers=workers,
-        restart=restart,
-        **settings,
-    )
+    _make(context, cut, _settings(context, "nuscenes") | {"version": tables})
 
 
 @truth.command("av2")
@@ -137,8 +96,17 @@ def av2(
     region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
-    every_through_all: EveryCountsOption = False,
-    height: HeightOption = False,
+    every_through_all: Annotated[
+        bool,
+        o.flag(
+            "--every-through-all",
+            o.READ,
+            "Count --every through the frames of all scenes, as the public repositories do.",
+        ),
+    ] = False,
+    height: Annotated[
+        bool, o.flag("--height", o.COMPUTED, "Write points with their height, for the rules of public converters.")
+    ] = False,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
     centerlines: CenterlinesOption = False,
@@ -153,18 +121,14 @@ def av2(
     Splits: train, val, test, and StreamMapNet's new-train and new-val.
     """
     from mapgauge.truth import argoverse2 as cut
+    from mapgauge.truth.rules import rules_named, with_height
 
     if every == 1:
         without_effect(context, ["every_through_all"], "without --every N")
-    settings = _settings("argoverse2", split, region, rules, every, scenes, tokens)
+    settings = _settings(context, "argoverse2")
     if height:
-        from mapgauge.truth.rules import rules_named, with_height
-
         valid("--height", with_height, rules_named("argoverse2", rules))
-    settings |= {"height": height, "every_counts": "all" if every_through_all else "scene"}
-    _make(
-        cut, dataroot, output, to, fail_on, quiet, centerlines=centerlines, workers=workers, restart=restart, **settings
-    )
+    _make(context, cut, settings | {"height": height, "every_counts": "all" if every_through_all else "scene"})
 
 
 @truth.command("rules")
@@ -177,38 +141,27 @@ def list_rules() -> None:
         show_table(Table(dataset, ["rules", "description"], rows, 2), gap=dataset != "nuscenes")
 
 
-def _settings(
-    dataset: str, split: str | None, region: str, rules: str, every: int, scenes: Texts, tokens: Path | None
-) -> dict[str, Any]:
+def _settings(context: typer.Context, dataset: str) -> dict[str, Any]:
     """Return the options as keyword arguments. Invalid values are usage errors, before any file is opened."""
     from mapgauge.truth import check_size
     from mapgauge.truth.rules import rules_named
 
-    valid("--rules", rules_named, dataset, rules)
-    given = [name for name, value in (("--split", split), ("--scenes", scenes), ("--tokens", tokens)) if value]
+    options = context.params
+    valid("--rules", rules_named, dataset, options["rules"])
+    given = [f"--{name}" for name in ("split", "scenes", "tokens") if options[name]]
     if len(given) > 1:
         refuse(given[1], f"give {' or '.join(given)}, not both")
-    size = valid("--region", check_size, parse_region(region))
-    return {
-        "split": split or "val",
-        "region": size,
-        "rules": rules,
-        "every": every,
-        "scenes": listed(scenes) or None,
-        "tokens": tokens,
+    kept = ("rules", "every", "tokens", "centerlines", "workers", "restart")
+    return {name: options[name] for name in kept} | {
+        "split": options["split"] or "val",
+        "region": valid("--region", check_size, parse_region(options["region"])),
+        "scenes": listed(options["scenes"]) or None,
     }
 
 
-def _make(
-    cut: "Callable[..., MapFrames]",
-    dataroot: Path,
-    output: Path,
-    to: str | None,
-    fail_on: str | None,
-    quiet: bool,
-    **settings: Any,
-) -> None:
+def _make(context: typer.Context, cut: "Callable[..., MapFrames]", settings: dict[str, Any]) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
+    dataroot, output, to = (context.params[name] for name in ("dataroot", "output", "to"))
     parts = output.parent / f"{output.name}.parts"
     check_targets([output], [dataroot, settings["tokens"]], folders=[parts])
     _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
@@ -220,10 +173,8 @@ def _make(
     except KeyboardInterrupt:
         _tell_kept(parts)
         raise
-    if quiet:
-        warn_of(frames.findings)
-    else:
-        show_findings(frames.findings)
+    tell_findings(frames.findings)
+    if not is_quiet():
         say(f"{frames.name}: {in_words(frames)[0]}")
     try:
         write(frames, output, to)
@@ -232,7 +183,7 @@ def _make(
         raise
     shutil.rmtree(parts, ignore_errors=True)
     inform(f"written to {output}")
-    exit_on(fail_on, frames.findings)
+    exit_on(context.params["fail_on"], frames.findings)
 
 
 def _tell_kept(parts: Path) -> None:

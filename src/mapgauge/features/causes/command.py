@@ -22,13 +22,12 @@ def why(
     context: typer.Context,
     files: o.MethodsArgument,
     fixes: Annotated[
-        bool,
-        o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
+        bool, o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times.")
     ] = False,
     cause: Annotated[
         str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
-    worst: Annotated[int, o.worst_option("the frames of --cause")] = 10,
+    worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
     protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
@@ -42,35 +41,39 @@ def why(
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
     form = form_of(json=json, csv=csv)
-    cause = _check(context, cause, worst, csv=csv)
+    cause = _check(context, cause, csv=csv)
     sides = Methods.of(context, files)
     names, methods = sides.names, _load(sides, fixes=fixes)
 
     from mapgauge import causes, compare_causes
+    from mapgauge.protocols import full_name
 
-    by_method = []
+    splits: dict[str, Causes] = {}
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
-            by_method.append(causes(method, fixes=fixes, workers=workers, progress=advance))
+            splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
     if form == "json":
-        documents = [
-            {"name": called} | of_method.to_dict() | _frames(of_method, cause, worst)
-            for called, of_method in zip(names, by_method, strict=True)
-        ]
-        for document, method in zip(documents[1:], methods[1:], strict=True):
-            document["difference"] = {"to": names[0], "classes": _difference(methods[0], method)}
+        documents = _documents(splits, methods, cause, worst)
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
-        write_csv(_rows(names, by_method))
+        write_csv(
+            [
+                {"name": called, "protocol": full_name(split.protocol), "class": class_name}
+                | {"pld": split.pld[class_name]}
+                | costs
+                for called, split in splits.items()
+                for class_name, costs in [*split.classes.items(), ("mean", split.mean)]
+            ]
+        )
     else:
-        for k, (called, of_method) in enumerate(zip(names, by_method, strict=True)):
-            _show(called if len(names) > 1 else "", of_method, cause, worst, gap=k > 0)
+        for k, (called, split) in enumerate(splits.items()):
+            _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
         for called, method in zip(names[1:], methods[1:], strict=True):
             show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
-def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) -> str | None:
+def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
     """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
     from mapgauge.features.causes.metric import CAUSES
 
@@ -82,8 +85,6 @@ def _check(context: typer.Context, cause: str | None, worst: int, *, csv: bool) 
     if csv:
         without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
         without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
-    if worst < 1:
-        refuse("--worst", f"must be at least 1, got {worst}")
     return cause
 
 
@@ -106,72 +107,60 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     return methods if fixes else [with_metrics(method, [CAUSES_OF_PLD.name], sides.workers) for method in methods]
 
 
-def _frames(causes: "Causes", cause: str | None, worst: int) -> dict[str, Any]:
-    """Return the frames with most of a cause, for JSON."""
-    if cause is None:
-        return {}
-    return {"frames": {cause: [{"token": token, "cost": cost} for token, cost in causes.frames(cause, count=worst)]}}
-
-
-def _difference(first: "Results", second: "Results") -> dict[str, Any]:
-    """Return the difference between two methods by class and cause, for JSON."""
+def _documents(
+    splits: "Mapping[str, Causes]", methods: Sequence["Results"], cause: str | None, worst: int
+) -> list[dict[str, Any]]:
+    """Return the causes of each method, its difference to the first, and the frames with most of a cause, for JSON."""
     from mapgauge import compare_causes
 
-    return {
-        name: {cause: apart._asdict() for cause, apart in causes.items()}
-        for name, causes in compare_causes(first, second).items()
-    }
+    documents = []
+    for k, (called, split) in enumerate(splits.items()):
+        document = {"name": called} | split.to_dict()
+        if cause is not None:
+            frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
+            document["frames"] = {cause: frames}
+        if k > 0:
+            classes = {
+                class_name: {key: change._asdict() for key, change in changes.items()}
+                for class_name, changes in compare_causes(methods[0], methods[k]).items()
+            }
+            document["difference"] = {"to": next(iter(splits)), "classes": classes}
+        documents.append(document)
+    return documents
 
 
-def _rows(names: Sequence[str], by_method: Sequence["Causes"]) -> list[dict[str, Any]]:
-    """Return a row per method and class."""
-    from mapgauge.protocols import full_name
-
-    return [
-        {
-            "name": called,
-            "protocol": full_name(of_method.protocol),
-            "class": class_name,
-            "pld": of_method.pld[class_name],
-        }
-        | causes
-        for called, of_method in zip(names, by_method, strict=True)
-        for class_name, causes in [*of_method.classes.items(), ("mean", of_method.mean)]
-    ]
-
-
-def _show(called: str, causes: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
+def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
     from mapgauge.features.causes.metric import CAUSES
     from mapgauge.protocols import full_name
 
     of = f" of {called}" if called else ""
-    names, total = [*causes.classes, "mean"], causes.pld["mean"]
-    columns = [*causes.classes.values(), causes.mean]
+    names, total = [*split.classes, "mean"], split.pld["mean"]
+    columns = [*split.classes.values(), split.mean]
     rows = [
-        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(causes.mean[name], total)]
+        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(split.mean[name], total)]
         for name, about in CAUSES.items()
     ]
-    rows.append([causes.title, "", *(number(causes.pld[name]) for name in names), _share(total, total)])
+    rows.append([split.title, "", *(number(split.pld[name]) for name in names), _share(total, total)])
     show_table(
         Table(
-            f"{causes.title}{of} by cause ({full_name(causes.protocol)})",
+            f"{split.title}{of} by cause ({full_name(split.protocol)})",
             ["cause", "what it is", *names, "share"],
             rows,
             2,
         ),
         gap=gap,
     )
-    say(causes.sentence())
-    if causes.fixes:
+    say(split.sentence())
+    if split.fixes:
         from mapgauge.metrics.table import title_of
 
-        keys = list(causes.fixes[0].gain)
-        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in causes.fixes]
+        keys = list(split.fixes[0].gain)
+        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in split.fixes]
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, ["fix", *(title_of(key, protocol=causes.protocol) for key in keys)], body))
+        show_table(Table(title, ["fix", *(title_of(key, protocol=split.protocol) for key in keys)], body))
     if cause is not None:
-        body = [[token, f"{cost:.3f}"] for token, cost in causes.frames(cause, count=worst)]
+        body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]
         show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))
 
 
@@ -180,9 +169,15 @@ def _share(part: float, total: float) -> str:
 
 
 def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
-    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison."""
-    from mapgauge import compare_causes
+    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison.
 
+    There are none if the causes were not evaluated.
+    """
+    from mapgauge import compare_causes
+    from mapgauge.features.causes.metric import CAUSES_OF_PLD
+
+    if CAUSES_OF_PLD.name not in methods[0].metrics:
+        return {}
     of = dict(zip(comparison.names, methods, strict=True))
     settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
     return {
@@ -194,30 +189,24 @@ def in_words(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import causes
     from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.features.causes.metric import CAUSES_OF_PLD
     from mapgauge.metrics.completeness import COMPLETENESS
     from mapgauge.metrics.completeness import in_words as completeness_in_words
 
     if results.protocol.order != 1:
         return ""
-    more = with_metrics(results, (COMPLETENESS.name, "causes"), workers)
+    more = with_metrics(results, (COMPLETENESS.name, CAUSES_OF_PLD.name), workers)
     sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
     return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
 
 
-def show_difference(first: str, second: str, by_cause: "Mapping[str, Difference]", class_name: str) -> None:
-    """Print the difference in PLD between two methods by cause, the largest first.
-
-    Args:
-        first: Name of a method.
-        second: Name of the method from which the first is subtracted.
-        by_cause: Differences by cause, and for ``"pld"``.
-        class_name: Their class, or ``"mean"``.
-    """
-    causes = sorted((key for key in by_cause if key != "pld"), key=lambda key: -abs(by_cause[key].value))
+def show_difference(first: str, second: str, changes: "Mapping[str, Difference]", class_name: str) -> None:
+    """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
+    causes = sorted((key for key in changes if key != "pld"), key=lambda key: -abs(changes[key].value))
     rows = [
-        ["PLD" if key == "pld" else key.replace("_", " "), by_cause[key].numbers, by_cause[key].verdict]
+        ["PLD" if key == "pld" else key.replace("_", " "), changes[key].numbers, changes[key].verdict]
         for key in [*causes, "pld"]
-        if abs(by_cause[key].value) > 0 or key == "pld"
+        if abs(changes[key].value) > 0 or key == "pld"
     ]
     title = f"{printable(second)} minus {printable(first)}, {printable(class_name)}: causes of the difference in PLD"
     show_table(Table(title, ["cause", "difference", ""], rows))

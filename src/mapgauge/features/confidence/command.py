@@ -8,8 +8,19 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, warn_of, write_csv, write_json
-from mapgauge.cli.parsing import Form, form_of, refuse, without_effect
+from mapgauge.cli.output import (
+    Table,
+    exit_on,
+    inform,
+    progress,
+    save_figure,
+    say,
+    show_table,
+    warn_of,
+    write_csv,
+    write_json,
+)
+from mapgauge.cli.parsing import Form, at_least, bounded, form_of, refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -27,10 +38,12 @@ def confidence(
             "SHARE",
             o.COMPUTED,
             "Largest normalised SOSPA of a prediction that hits its truth.",
-            show_default=True,
+            callback=bounded("--hit", "at least 0 and less than 1", lambda hit: 0 <= hit < 1),
         ),
     ] = 0.5,
-    bins: Annotated[int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", show_default=True)] = 10,
+    bins: Annotated[
+        int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", callback=at_least("--bins", 1))
+    ] = 10,
     protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
@@ -59,7 +72,6 @@ def confidence(
     calibration. From results, the geometry in the file or the evaluated files are used.
     """
     form = form_of(json=json, csv=csv)
-    _check(hit, bins, samples, level, seed)
     if form == "csv":
         without_effect(context, ["level", "seed"], "with --csv, which has no intervals")
         if figure is None:
@@ -74,72 +86,57 @@ def confidence(
 
     from mapgauge.features.confidence.confidence import confidence as measure
 
-    found: dict[str, Confidence] = {}
+    measured: dict[str, Confidence] = {}
     how: dict[str, Any] = {"hit": hit, "bins": bins, "samples": samples, "level": level, "seed": seed}
     for called, method in zip(names, methods, strict=True):
         with progress(f"assigning {called}", "blocks") as advance:
-            found[called] = measure(method, **how, workers=workers, progress=advance)
-        warn_of(found[called].findings)
+            measured[called] = measure(method, **how, workers=workers, progress=advance)
+        warn_of(measured[called].findings)
     outputs = Attempts()
     with outputs.attempt():
-        _print(form, found)
+        _print(form, measured)
     if thresholds is not None:
         with outputs.attempt():
-            found[names[0]].save_thresholds(thresholds)
+            measured[names[0]].save_thresholds(thresholds)
             inform(f"thresholds in {thresholds}")
     if figure is not None:
         from mapgauge import plot
 
         with outputs.attempt():
-            plot.save(plot.confidence(list(found.values()), names=names), figure)
-            inform(f"figure in {figure}")
+            save_figure(plot.confidence(list(measured.values()), names=names), figure)
     outputs.end()
     of_results = [finding for method in methods for finding in method.findings]
-    exit_on(fail_on, [*of_results, *(finding for one in found.values() for finding in one.findings)])
+    exit_on(fail_on, [*of_results, *(finding for one in measured.values() for finding in one.findings)])
 
 
 def in_words(results: "Results", workers: int | None) -> str:
     """Return what rounding the confidences would bring."""
     from mapgauge.features.confidence.confidence import best_rounding
 
-    found = None if results.geometry is None else best_rounding(results, workers=workers)
-    return "" if found is None else found.in_words()
+    best = None if results.geometry is None else best_rounding(results, workers=workers)
+    return "" if best is None else best.in_words()
 
 
-def _check(hit: float, bins: int, samples: int, level: float, seed: int) -> None:
-    if not 0 <= hit < 1:
-        refuse("--hit", f"must be at least 0 and less than 1, got {hit}")
-    if not 0 < level < 1:
-        refuse("--level", f"must be between 0 and 1, got {level}")
-    for option, value, least in (("--bins", bins, 1), ("--samples", samples, 1), ("--seed", seed, 0)):
-        if value < least:
-            refuse(option, f"must be at least {least}, got {value}")
-
-
-def _print(form: Form, found: "dict[str, Confidence]") -> None:
+def _print(form: Form, methods: "dict[str, Confidence]") -> None:
     """Print all methods in the form that was asked for."""
     if form == "json":
-        documents = [one.to_dict() | {"name": called} for called, one in found.items()]
+        documents = [one.to_dict() | {"name": called} for called, one in methods.items()]
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
             [
                 {"name": called, "class": class_name} | row
-                for called, one in found.items()
+                for called, one in methods.items()
                 for class_name in one.classes
                 for row in one.rows(class_name)
             ]
         )
     else:
-        for k, (called, one) in enumerate(found.items()):
-            _show(called if len(found) > 1 else "", one, gap=k > 0)
-
-
-def _show(called: str, found: "Confidence", *, gap: bool) -> None:
-    """Print the tables of one method, and the best common threshold."""
-    for k, (title, header, rows) in enumerate(found.tables()):
-        if rows:
-            show_table(Table(f"{title}, {called}" if called else title, header, rows), gap=gap or k > 0)
-    if found.common is not None:
-        say()
-        say(found.common.in_words())
+        for k, (called, one) in enumerate(methods.items()):
+            of = f", {called}" if len(methods) > 1 else ""
+            for j, (title, header, rows) in enumerate(one.tables()):
+                if rows:
+                    show_table(Table(title + of, header, rows), gap=k > 0 or j > 0)
+            if one.common is not None:
+                say()
+                say(one.common.in_words())
