@@ -299,10 +299,10 @@ class Protocol:
 
     def flat(self) -> dict[str, Any]:
         """Return all settings by name; settings of a metric are named ``metric.setting``."""
-        return flat(self.to_dict())
+        return flat_settings(self.to_dict())
 
 
-def flat(plain: Mapping[str, Any]) -> dict[str, Any]:
+def flat_settings(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of ``Protocol.to_dict`` by name; settings of a metric are named ``metric.setting``."""
     shared = {key: value for key, value in plain.items() if key != "settings"}
     settings: Mapping[str, Mapping[str, Any]] = plain.get("settings", {})

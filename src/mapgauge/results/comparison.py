@@ -13,7 +13,7 @@ from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, setting_of, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.protocols.protocol import flat
+from mapgauge.protocols.protocol import flat_settings
 from mapgauge.results.bootstrap import (
     LEVEL,
     SAMPLES,
@@ -71,7 +71,7 @@ def differing(settings: Mapping[str, Any], others: Mapping[str, Any], **more: tu
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
     'cutoffs: 1.5 and (0.5, 1.0)'
     """
-    settings, others = flat(settings), flat(others)
+    settings, others = flat_settings(settings), flat_settings(others)
     pairs = {
         key: (settings.get(key), others.get(key)) for key in dict.fromkeys((*settings, *others)) if key != "about"
     } | more

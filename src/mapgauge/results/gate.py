@@ -1,6 +1,6 @@
 """The gate of ``mapgauge compare --fail-if``: conditions under which a pipeline stops.
 
-A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are as in ``mapgauge.flat``: ``pld/divider``,
+A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are as in ``results.flat``: ``pld/divider``,
 ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
 difference from the first file; a limit without a sign is a value. ``and told apart`` requires that the two methods are
 told apart: with five scenes or more, and a confidence interval of the difference that does not contain 0.
@@ -30,7 +30,7 @@ class Condition:
     """One condition: its text and its meaning."""
 
     text: str
-    key: str  # of mapgauge.flat
+    key: str  # as in ``results.flat``
     above: bool  # whether a value above the limit fails
     limit: float
     relative: bool  # whether the limit is a difference from the first file
