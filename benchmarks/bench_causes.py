@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import mapgauge as mg
 from mapgauge.cli.summary import in_words
-from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.causes.metric import CAUSES, THRESHOLDS
 
 EVALUATION = "`mg.evaluate`: PLD, Chamfer-AP, Fréchet-AP"

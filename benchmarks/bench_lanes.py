@@ -16,8 +16,8 @@ from benchmarks.tables import at_least, heading, machine, race, row
 import mapgauge as mg
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import prepare
+from mapgauge.evaluation.scores import Totals
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.evaluation.totals import Totals
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import chosen_metrics

@@ -17,11 +17,11 @@ from benchmarks.tables import heading, machine, race, row
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.causes.report_section import cause_columns
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.results.bootstrap import drawn_values
+from mapgauge.results.intervals import drawn_values
 from mapgauge.results.tables import MemoryRows
 from mapgauge.typing import Floats
 from mapgauge.views.report.drawings import drawings

@@ -18,10 +18,9 @@ from tests.metrics.stability_twin import slow_sums
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.solver.problem import Problem, Sparse
-from mapgauge.features.solver.solver import solve
+from mapgauge.features.solver.programme import Problem, Sparse, solve
 from mapgauge.features.tracks import track_scene as over_time
-from mapgauge.features.tracks.stability import MAS
+from mapgauge.features.tracks.consistent_ap import MAS
 from mapgauge.features.tracks.track_pld import SWITCH_COST
 from mapgauge.features.tracks.track_scene import solve_scene
 from mapgauge.frames.alignment import join_frames

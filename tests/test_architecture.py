@@ -38,7 +38,6 @@ ROOMS = [
     "checks",
     "evaluation",  # scores of frames, and their sums
     "results",
-    "evaluation.more_metrics",
     "evaluation.streaming",
     "evaluation.evaluate",  # returns results
     "evaluation.sweeps",

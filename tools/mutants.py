@@ -43,9 +43,8 @@ TRACKS = (
 # The tests of each module. Its doctests are added.
 TESTS = {
     "../../tests/kernels/reference.py": ("tests/kernels/test_reference.py",),
-    "features/tracks/consistent_ap.py": ("tests/metrics/test_consistent_ap.py",),
     "metrics/metric.py": TABLE,
-    "features/tracks/stability.py": STABILITY,
+    "features/tracks/consistent_ap.py": ("tests/metrics/test_consistent_ap.py", *STABILITY),
     "metrics/average_precision.py": (
         "tests/metrics/test_average_precision.py",
         "tests/metrics/test_matching.py",
@@ -56,10 +55,9 @@ TESTS = {
     "metrics/table.py": TABLE,
     "features/tracks/track_pld.py": TRACKS,
     "features/tracks/track_scene.py": TRACKS,
-    "results/bootstrap.py": ("tests/results/test_bootstrap.py",),
-    "results/intervals.py": ("tests/results/test_intervals.py",),
+    "results/intervals.py": ("tests/results/test_bootstrap.py", "tests/results/test_intervals.py"),
     "evaluation/precision.py": SCORING,
-    "evaluation/totals.py": SCORING,
+    "evaluation/scores.py": SCORING,
 }
 SWAPPED: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)),

@@ -19,7 +19,7 @@ from mapgauge.errors import (
 from mapgauge.evaluation.evaluate import evaluate as evaluate
 from mapgauge.evaluation.sweeps import Sweep as Sweep, sweep as sweep
 from mapgauge.features.causes.causes import Causes as Causes, causes as causes, compare_causes as compare_causes
-from mapgauge.features.causes.fixes import Fix as Fix
+from mapgauge.features.causes.instance_costs import Fix as Fix
 from mapgauge.features.causes.metric import Thresholds as Thresholds
 from mapgauge.features.confidence.confidence import (
     CommonThreshold as CommonThreshold,

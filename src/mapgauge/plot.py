@@ -19,10 +19,9 @@ require("matplotlib", "drawing figures", "plot")  # before the modules below imp
 from mapgauge.features.confidence.figure import calibration, confidence
 from mapgauge.features.tracks.consistency_figure import lags
 from mapgauge.features.tracks.strip_figure import strip
-from mapgauge.views.figures.birdseye import frame
+from mapgauge.views.figures.birdseye import frame, scene
 from mapgauge.views.figures.curves import cutoffs, histogram, parts, ranges
 from mapgauge.views.figures.hits import precision_recall
-from mapgauge.views.figures.scenes import scene
 from mapgauge.views.figures.style import save
 
 __all__ = [

@@ -12,7 +12,7 @@ from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.causes.metric import CAUSES, Thresholds
 from mapgauge.metrics.assigned import Matches
 from mapgauge.metrics.completeness import in_words

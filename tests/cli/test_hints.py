@@ -34,7 +34,7 @@ PRINTED_BY = {
     "protocols/": EVALUATING,
     "plugins.py": EVALUATING,
     "results/": ("evaluate",),
-    "results/replay.py": ("report",),
+    "results/saving.py": ("report",),
     "truth/": ("truth nuscenes", "truth av2"),
     "truth/from_argoverse2/": ("truth av2",),
     "truth/from_nuscenes/": ("truth nuscenes",),

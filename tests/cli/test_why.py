@@ -127,7 +127,7 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
         computed.extend(metrics)
         return score_frames(data, metrics, **settings)
 
-    monkeypatch.setattr("mapgauge.evaluation.more_metrics.score_frames", counted)
+    monkeypatch.setattr("mapgauge.evaluation.evaluate.score_frames", counted)
     page = tmp_path / "page.html"
     files = ("good.json", "poor.json", "truth.geojson")
     done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")

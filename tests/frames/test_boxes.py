@@ -7,7 +7,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.frames.alignment import add_instances, align, join_frames
-from mapgauge.frames.boxes import is_box, without_boxes
+from mapgauge.frames.instances import is_box, without_boxes
 from mapgauge.frames.links import CONTROLLED_BY, Links
 from mapgauge.metrics.groups import group
 from mapgauge.protocols import Protocol

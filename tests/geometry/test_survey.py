@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.geometry import measuring as module
-from mapgauge.geometry.measuring import survey
+from mapgauge.geometry import polylines as module
+from mapgauge.geometry.polylines import survey
 
 
 def lines(dimension: int, count: int = 200) -> mg.Polylines:

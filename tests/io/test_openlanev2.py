@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.boxes import without_boxes
+from mapgauge.frames.instances import without_boxes
 
 LINE = np.array([[0, 0, 0.5], [10, 0, 0.5], [20, 1, 0.75]], np.float32)
 KEYS = (("val", "00492", "315970000"), ("val", "00492", "315970500"))

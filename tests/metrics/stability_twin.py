@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.tracks.stability import APPEARED, BETA, OMEGA, PLACES, _tracks, assigned
+from mapgauge.features.tracks.consistent_ap import APPEARED, BETA, OMEGA, PLACES, _tracks, assigned
 from mapgauge.geometry.cropping import check_region
 from mapgauge.metrics.groups import Groups
 from mapgauge.protocols import Protocol

@@ -11,8 +11,8 @@ from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.tracks import stability as line_profiles
-from mapgauge.features.tracks.stability import MAS
+from mapgauge.features.tracks import consistent_ap as line_profiles
+from mapgauge.features.tracks.consistent_ap import MAS
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.report import write_report

@@ -8,7 +8,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.report import write_report
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from tests.tracked import EVIL, many_tracks, tracked_results, tracked_world
 
 import mapgauge as mg
 from mapgauge.errors import MissingDependency
-from mapgauge.features.tracks.strip_report import SCENES
-from mapgauge.features.tracks.strips import strips_of
+from mapgauge.features.tracks.strips import SCENES, strips_of
 from mapgauge.report import write_report
 from mapgauge.views.report.frames import WHOLE
 
@@ -73,7 +72,7 @@ def test_without_the_solver_the_page_says_so(
     def missing(*_: object) -> None:
         raise MissingDependency("a metric of tracks needs highspy", remedy="Install it")
 
-    monkeypatch.setattr("mapgauge.features.tracks.strip_report.strips_of", missing)
+    monkeypatch.setattr("mapgauge.features.tracks.strips.strips_of", missing)
     write_report(tracked, tmp_path / "report.html")
     text = Elements((tmp_path / "report.html").read_text(encoding="utf-8")).text
     assert "Tracks are not shown over time: a metric of tracks needs highspy. Install it." in text

@@ -13,8 +13,7 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.results.bootstrap import drawn_values, mean_over_classes, units_with_class
-from mapgauge.results.intervals import Estimate
+from mapgauge.results.intervals import Estimate, drawn_values, mean_over_classes, units_with_class
 
 PROTOCOL = mg.protocol(
     "paper-60x30",

@@ -5,8 +5,7 @@ import pytest
 from tests.metrics.toy_metrics import LENGTH_ERROR
 
 import mapgauge as mg
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.totals import Sums, Totals, flags_of, per_frame
+from mapgauge.evaluation.scores import Scores, Sums, Totals, flags_of, per_frame
 from mapgauge.metrics.table import METRICS
 
 PROTOCOL = mg.protocol("paper-60x30").replace(

@@ -11,7 +11,7 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.features.tracks.tracking import Method, Raster
 from mapgauge.frames.alignment import add_instances
-from mapgauge.frames.boxes import is_box, without_boxes
+from mapgauge.frames.instances import is_box, without_boxes
 
 METHODS: tuple[Method, ...] = ("pld", "maptracker")
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mapgauge.checks import classes as class_names
-from mapgauge.checks import confidence, coordinates, counts, links, shapes, tokens, tracks
+from mapgauge.checks import coordinates, counts, links, shapes, tokens, tracks
+from mapgauge.checks import counts as confidence
 from mapgauge.checks import region as regions
 from mapgauge.checks.context import Context
 from mapgauge.checks.extent import degrees_of_side
-from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mapgauge.arguments import check_class_names
 from mapgauge.checks.extent import Extent, extent_of, is_geographic
 from mapgauge.checks.neighbours import Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
-from mapgauge.frames.boxes import without_boxes
+from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import turns_between

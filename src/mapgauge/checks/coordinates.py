@@ -12,7 +12,7 @@ from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.measuring import survey
+from mapgauge.geometry.polylines import survey
 from mapgauge.typing import Indices, Points
 
 _ONE = 1.05  # normalised coordinates are at most this large

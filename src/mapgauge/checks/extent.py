@@ -10,7 +10,7 @@ from mapgauge.checks.neighbours import Motion
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.measuring import survey
+from mapgauge.geometry.polylines import survey
 from mapgauge.typing import Floats, Indices, Points
 
 FAR = 200.0  # metres from the origin; no frame around the ego reaches this far

@@ -10,7 +10,7 @@ from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import check_region
-from mapgauge.geometry.measuring import survey
+from mapgauge.geometry.polylines import survey
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.typing import Bounds, Flags, Indices, Points
 

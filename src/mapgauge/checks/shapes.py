@@ -8,7 +8,7 @@ from mapgauge.checks.context import Context, examples, percent
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.measuring import survey
+from mapgauge.geometry.polylines import survey
 from mapgauge.typing import Flags, Indices
 
 _OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less

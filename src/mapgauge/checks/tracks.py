@@ -19,7 +19,7 @@ from mapgauge.frames.tracks import (
     in_time,
     track_findings,
 )
-from mapgauge.geometry.measuring import boxes_of
+from mapgauge.geometry.polylines import boxes_of
 from mapgauge.typing import Floats, Indices
 
 _JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap

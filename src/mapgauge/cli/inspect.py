@@ -14,10 +14,10 @@ from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results
 from mapgauge.cli.output import distrust, exit_on, paint, printable, say, tell_findings, warn, write_json
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
-from mapgauge.frames.boxes import without_boxes
+from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.measuring import survey
+from mapgauge.geometry.polylines import survey
 from mapgauge.protocols import LANE
 
 if TYPE_CHECKING:

@@ -241,7 +241,7 @@ def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
 
 def named_by(methods: Sequence["Results"]) -> list[Path]:
     """Return the files that results name."""
-    from mapgauge.results.replay import named_files
+    from mapgauge.results.saving import named_files
 
     return [path_or_url(name) for method in methods for name in named_files(method.inputs, method.origin)]
 

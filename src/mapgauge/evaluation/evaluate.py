@@ -1,7 +1,8 @@
-"""``evaluate``: compares predictions with truth, from files or from ``MapFrames``."""
+"""``evaluate``: compares predictions with truth, from files or from ``MapFrames``. ``with_metrics`` adds metrics."""
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -26,7 +27,7 @@ from mapgauge.evaluation.threads import Background, Progress
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.places import opened, streams
-from mapgauge.metrics.table import chosen_metrics
+from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
@@ -199,3 +200,26 @@ def evaluate_frames(
         source=scores,
     )
     return Results(summary, MemoryRows(y.tokens, y.scenes, scores), data)
+
+
+def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
+    """Return results with further metrics, computed from the data once. They use the matches of PLD again.
+
+    Args:
+        results: Results with data, or with all of the metrics.
+        metrics: Names of metrics.
+        workers: Number of threads. If None, the number of processors.
+    """
+    lacking = tuple(name for name in metrics if name not in results.metrics)
+    if not lacking:
+        return results
+    data, scores, names = results.need_data(), results.scores, results.metrics
+    computed = {name for group in data.added for name in group}
+    if new := tuple(name for name in lacking if name not in computed):
+        data.added[new] = score_frames(data, new, known=results.scores, workers=workers)
+    for group, added in data.added.items():
+        if wanted := {*group} & {*lacking}:
+            names = tuple(name for name in METRICS if name in {*names, *wanted})
+            scores = scores.and_metrics(added, names)
+    rows = MemoryRows(results.tokens, results.rows.scenes, scores)
+    return replace(results, summary=replace(results.summary, metrics=names, source=scores), rows=rows)

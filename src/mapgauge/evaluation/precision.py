@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.totals import bits_of, by_metric, exact_sums, flags_of, interpolations, precisions_of, rounded
+from mapgauge.evaluation.scores import bits_of, by_metric, exact_sums, flags_of, interpolations, precisions_of, rounded
 from mapgauge.metrics.average_precision import Interpolation, eleven_points, recall_and_precision
 from mapgauge.metrics.metric import Bits
 from mapgauge.protocols import Protocol

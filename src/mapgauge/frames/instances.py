@@ -1,16 +1,75 @@
-"""Instances one by one: as objects, from nested lists, and by index."""
+"""Instances one by one: as objects, from nested lists, by index, and as boxes in an image."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.findings import place_of
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Confidences, Indices, Points
+from mapgauge.geometry.resampling import resample_polylines
+from mapgauge.typing import Confidences, Flags, Indices, Points
+
+if TYPE_CHECKING:
+    from mapgauge.frames.map_frames import MapFrames
+
+
+def check_boxes(frames: "MapFrames") -> None:
+    """Refuse boxes that are not two corners, the smallest first."""
+    if not frames.boxes:
+        return
+    boxes = np.flatnonzero(is_box(frames))
+    start, stop = frames.polylines.offsets[boxes], frames.polylines.offsets[boxes + 1]
+    wrong = np.flatnonzero(stop - start != 2)
+    expected = "expected a box: the two corners with the smallest and the largest coordinates, in pixels"
+    if len(wrong):
+        i = int(boxes[wrong[0]])
+        raise InvalidInput(f"{place_of(frames, i)} has {stop[wrong[0]] - start[wrong[0]]} points, {expected}")
+    low, high = frames.polylines.coords[start, :2], frames.polylines.coords[start + 1, :2]
+    wrong = np.flatnonzero(~(low <= high).all(axis=1))
+    if len(wrong):
+        k = int(wrong[0])
+        corners = f"the corners {low[k].tolist()} and {high[k].tolist()}"
+        raise InvalidInput(f"{place_of(frames, int(boxes[k]))} has {corners}, {expected}")
+
+
+def is_box(frames: "MapFrames") -> Flags:
+    """Return which instances are boxes."""
+    flags: Flags = np.array([name in frames.boxes for name in frames.classes] + [False])[frames.label]
+    return flags
+
+
+def without_boxes(frames: "MapFrames") -> "MapFrames":
+    """Return the frames without boxes and their classes."""
+    if not set(frames.boxes) & set(frames.classes):
+        return frames
+    return frames.as_classes([name for name in frames.classes if name not in frames.boxes])
+
+
+def with_old_boxes(frames: "MapFrames", moved: Polylines) -> Polylines:
+    """Return moved polylines, with the boxes where they were. All polylines have as many points as before."""
+    if not frames.boxes:
+        return moved
+    points = np.repeat(is_box(frames), np.diff(moved.offsets))
+    return Polylines(np.where(points[:, None], frames.polylines.coords, moved.coords), moved.offsets)
+
+
+def resampled(frames: "MapFrames", spacing: float | None, count: int | None) -> Polylines:
+    """Return the polylines, resampled, and the boxes as they are."""
+    return resample_polylines(
+        frames.polylines,
+        spacing=spacing,
+        count=count,
+        locate=partial(place_of, frames),
+        frames=frames.offsets,
+        kept=is_box(frames) if frames.boxes else None,
+    )
+
 
 T = TypeVar("T")
 

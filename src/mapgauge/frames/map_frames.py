@@ -14,10 +14,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.arguments import check_class_names, check_confidence, check_forward
 from mapgauge.errors import InvalidInput
-from mapgauge.frames.boxes import check_boxes, is_box, resampled, with_old_boxes
 from mapgauge.frames.findings import Finding, check_known
 from mapgauge.frames.history import History, recorded
-from mapgauge.frames.instances import Instance, changed, check_indices, check_sizes, columns_from_nested, pick_rows
+from mapgauge.frames.instances import (
+    Instance,
+    changed,
+    check_boxes,
+    check_indices,
+    check_sizes,
+    columns_from_nested,
+    is_box,
+    pick_rows,
+    resampled,
+    with_old_boxes,
+)
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges

@@ -12,7 +12,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.links import SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
-from mapgauge.io._crs import refuse_unless_metres
+from mapgauge.io._format import refuse_unless_metres
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.typing import Flags, Forward

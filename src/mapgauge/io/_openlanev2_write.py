@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.frames.boxes import is_box
 from mapgauge.frames.findings import place_of
+from mapgauge.frames.instances import is_box
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import check_tokens_differ, confidences_of

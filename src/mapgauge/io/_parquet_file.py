@@ -9,7 +9,7 @@ from mapgauge.decoding import decode_json
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.io._crs import refuse_geoparquet
+from mapgauge.io._format import refuse_geoparquet
 from mapgauge.io.files.json_documents import MakeError, refuse_doubled_keys
 from mapgauge.io.files.source import RAISE, most_bytes
 from mapgauge.typing import Forward

@@ -27,8 +27,14 @@ from mapgauge.errors import UnreadableFile
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
-from mapgauge.io._crs import refuse_unless_metres
-from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, points_by_frame, refuse_ids
+from mapgauge.io._format import (
+    Format,
+    ReadOptions,
+    check_tokens_differ,
+    points_by_frame,
+    refuse_ids,
+    refuse_unless_metres,
+)
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
     FeatureLinks,

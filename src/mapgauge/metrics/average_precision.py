@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_length, check_whole
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.geometry.measuring import buffers_meet
+from mapgauge.geometry.polylines import buffers_meet
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
 from mapgauge.metrics.settings import HitSettings, setting, thresholds_of

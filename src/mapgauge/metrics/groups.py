@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.frames.boxes import is_box
 from mapgauge.frames.content import by_content
 from mapgauge.frames.findings import place_of
+from mapgauge.frames.instances import is_box
 from mapgauge.frames.links import Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, ranges

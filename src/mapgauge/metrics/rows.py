@@ -23,7 +23,7 @@ _ROWS = {
     "ap_frechet": "metrics.average_precision:AP_FRECHET",
     "ap_sospa": "metrics.average_precision:AP_SOSPA",
     "c_map": "features.tracks.consistent_ap:C_MAP",
-    "mas": "features.tracks.stability:MAS",
+    "mas": "features.tracks.consistent_ap:MAS",
     "det_l": "features.lanes.openlane:DET_L",
     "det_l_ch": "features.lanes.openlane:DET_L_CH",
     "det_ls": "features.lanes.openlane:DET_LS",

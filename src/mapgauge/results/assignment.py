@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mapgauge.frames.boxes import is_box
-from mapgauge.frames.instances import Instance
+from mapgauge.frames.instances import Instance, is_box
 from mapgauge.frames.links import FrameLink
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned

@@ -14,17 +14,23 @@ from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, setting_of, value_named
 from mapgauge.protocols import Protocol
 from mapgauge.protocols.protocol import flat_settings
-from mapgauge.results.bootstrap import (
+from mapgauge.results.intervals import (
+    FEWEST,
     LEVEL,
     SAMPLES,
+    Difference,
+    Estimate,
     Samples,
     check_draws,
+    difference,
     draw,
     drawn_values,
     draws_of,
+    estimate,
+    holm,
+    too_few,
     units_with_class,
 )
-from mapgauge.results.intervals import FEWEST, Difference, Estimate, difference, estimate, holm, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
 from mapgauge.results.values import Values

@@ -17,8 +17,7 @@ import numpy as np
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.evaluation.precision import Records
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.totals import Sums
+from mapgauge.evaluation.scores import Scores, Sums
 from mapgauge.frames.content import hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.io.files.source import Content

@@ -1,13 +1,24 @@
-"""Intervals and tests over scenes, with Student's distribution."""
+"""Bootstrap over scenes, and intervals with Student's distribution."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mapgauge.typing import Floats
+from mapgauge import kernels
+from mapgauge.arguments import check_whole
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.scores import bits_of, flags_of
+from mapgauge.evaluation.threads import in_threads
+from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
+from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
+from mapgauge.protocols import Protocol
+from mapgauge.results.results import Results
+from mapgauge.typing import Flags, Floats, Indices
 
 
 def share_within(t: float, freedom: int) -> float:
@@ -214,3 +225,258 @@ def holm(p: Sequence[float]) -> list[float]:
         largest = max(largest, min((len(order) - rank) * p[k], 1.0))
         corrected[k] = largest
     return corrected
+
+
+class _Curve(NamedTuple):
+    """The predictions of a class from high confidence to low, and counts of each unit."""
+
+    owner: Indices  # (predictions,): the unit of each prediction
+    flags: Flags  # (predictions, settings): whether it is a true positive
+    some: Flags  # whether a prediction of each confidence is a true positive at some setting
+    starts: Indices  # the first prediction of each confidence, and the number of predictions
+    counts: Floats  # (units, 2 + settings): numbers of true instances, predictions and true positives
+
+
+def precisions(
+    results: Results, classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
+) -> dict[tuple[str, int], dict[str, Floats]]:
+    """Return average precisions of all samples at each setting, and the means over the settings.
+
+    Args:
+        results: The rows.
+        classes: Indices and names of the classes.
+        unit_of_frame: The unit (scene or frame) that each frame belongs to.
+        weights: ``(samples, units)``: how often each unit was drawn, a whole number.
+
+    Returns:
+        By metric and class, the values by key. A sample without predictions and truth has NaN.
+    """
+    protocol, metrics = results.protocol, [metric for metric, _ in hit_metrics(results.metrics)]
+    covered = [
+        (c, how, [row for row in metrics if row.covers(name, protocol) and _interpolation(row, protocol) == how])
+        for c, name in classes
+        for how in ("area", "11-point")
+    ]
+    wanted = [(c, of_class) for c, _, of_class in covered if of_class]
+    if not wanted:
+        return {}
+    blocks = _blocks(weights)
+    curves = in_threads(lambda task: _curve(results, *task, unit_of_frame, weights.shape[1]), wanted, None)
+    eleven = [how == "11-point" for _, how, of_class in covered if of_class]
+    tasks = [(curve, block, flag) for curve, flag in zip(curves, eleven, strict=True) for block in blocks]
+    done = in_threads(lambda task: _of_block(*task), tasks, None)
+    values = {}
+    for k, (c, of_class) in enumerate(wanted):
+        columns = iter(np.concatenate(done[k * len(blocks) : (k + 1) * len(blocks)], axis=1)[:, : len(weights)])
+        for metric in of_class:
+            each = {str(ValueKey(metric.main.key, setting)): next(columns) for setting in metric.settings(protocol)}
+            values[metric.name, c] = {metric.main.key: np.mean(list(each.values()), axis=0)} | each
+    return values
+
+
+def _interpolation(metric: Metric, protocol: Protocol) -> str:
+    return str(protocol.settings[metric.name].interpolation)
+
+
+def _blocks(weights: Floats) -> NDArray[np.float32]:
+    """Return the weights as ``(blocks, units, LANES)``. Samples that fill the last block have no units."""
+    lanes, (samples, units) = kernels.average_precision.LANES, weights.shape
+    padded = np.zeros((-(-samples // lanes) * lanes, units), np.float32)
+    padded[:samples] = weights
+    return np.ascontiguousarray(padded.reshape(-1, lanes, units).swapaxes(1, 2))
+
+
+def _curve(results: Results, c: int, metrics: Sequence[Metric], unit_of_frame: Indices, units: int) -> _Curve:
+    scores, protocol = results.scores, results.protocol
+    rows = np.flatnonzero(scores.counted(c, protocol))
+    rows = rows[np.argsort(-scores.confidence[rows], kind="stable")]
+    confidence = scores.confidence[rows]
+    starts = np.flatnonzero(np.append(True, confidence[1:] != confidence[:-1])[: len(confidence)])
+    owner = unit_of_frame[scores.frame[rows]]
+    names = [metric.name for metric in metrics]
+    flags = flags_of([scores.hits[name][rows] for name in names], bits_of(protocol, names))
+    counts = [
+        np.bincount(unit_of_frame, scores.true[:, c], units),
+        np.bincount(owner, minlength=units).astype(np.float64),
+        *(np.bincount(owner, column, units) for column in flags.T),
+    ]
+    some = np.logical_or.reduceat(flags.any(axis=1), starts) if len(starts) else np.empty(0, np.bool_)
+    return _Curve(owner, flags, some, np.append(starts, len(owner)), np.stack(counts, axis=1))
+
+
+def _of_block(curve: _Curve, weights: NDArray[np.float32], eleven: bool) -> Floats:
+    """Return the average precisions of one block of samples, ``(settings, samples)``."""
+    # The terms are whole numbers, so the sums are exact and do not depend on the order.
+    drawn = np.ascontiguousarray((weights.T.astype(np.float64) @ curve.counts).T)
+    total, number, hits = drawn[0], drawn[1], drawn[2:]
+    empty = np.where(number > 0, 0.0, np.nan)  # predictions without truth have the value 0
+    state = np.zeros((len(hits), 3, len(total)))
+    state[:, 0] = hits
+    level = np.full(hits.shape, kernels.average_precision.LEVELS)
+    kernels.average_precision.weighted_precisions(
+        curve.owner,
+        curve.flags,
+        curve.some,
+        curve.starts,
+        weights,
+        total,
+        number,
+        state.ravel(),
+        level,
+        np.empty(len(total)),
+        eleven,
+    )
+    value = state[:, 2] if eleven else state[:, 2] / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, value, empty)
+
+
+SAMPLES = 1000
+LEVEL = 0.95
+Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples by class (or "mean") and key
+Kind: TypeAlias = Literal["scene", "frame"]
+
+
+def check_draws(samples: int, level: float, seed: int) -> None:
+    """Refuse settings of a bootstrap that are out of range."""
+    if not isinstance(samples, int) or samples < 1:
+        raise InvalidInput(f"samples must be at least 1, a whole number, got {samples!r}")
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
+    check_whole("seed", seed, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Bootstrap samples of scenes, or of frames if the scenes are not known."""
+
+    kind: Kind
+    unit_of_frame: Indices  # (frames,): the scene or frame that each frame belongs to
+    weights: Floats  # (samples, units): how often each unit was drawn
+
+    @property
+    def count(self) -> int:
+        """Number of scenes or frames."""
+        return int(self.weights.shape[1])
+
+
+def draw_units(keys: Sequence[str], samples: int, rng: np.random.Generator) -> tuple[Indices, Floats]:
+    """Return the unit of each key and how often each unit was drawn, ``(samples, units)``.
+
+    Units are numbered in the order of their names, so that the order of the keys does not matter.
+    """
+    units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
+    weights = np.zeros((samples, 0))
+    if units:
+        weights = rng.multinomial(len(units), np.full(len(units), 1 / len(units)), samples).astype(np.float64)
+    return np.array([units[key] for key in keys], np.int64), weights
+
+
+def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
+    """Draw scenes, or frames if the scenes are not known. The methods must have the same tokens in the same order."""
+    known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
+    scenes = next(known, None) or methods[0].scenes  # those in the data before those in the tokens
+    keys = methods[0].tokens if scenes is None else scenes
+    return Drawn("frame" if scenes is None else "scene", *draw_units(keys, samples, np.random.default_rng(seed)))
+
+
+def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
+    """Return the values of all samples by class name (or ``"mean"``) and key. NaN where a sample has no value.
+
+    Args:
+        results: The rows.
+        unit_of_frame: The unit (scene or frame) that each frame belongs to.
+        weights: ``(samples, units)``: how often each unit was drawn.
+    """
+    classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
+    of_sums = _sum_values(results, classes, unit_of_frame, weights)
+    of_hits = precisions(results, classes, unit_of_frame, weights)
+    by_class = {
+        name: {
+            key: column
+            for metric in results.metrics
+            for key, column in (of_sums.get((metric, c)) or of_hits.get((metric, c)) or {}).items()
+        }
+        for c, name in classes
+    }
+    return by_class | {"mean": _means(results, by_class)}
+
+
+def _means(results: Results, by_class: dict[str, dict[str, Floats]]) -> dict[str, Floats]:
+    """Return the means over classes, in the order of the metrics, and the values of combined metrics."""
+    mean: dict[str, Floats] = {}
+    for metric in map(METRICS.__getitem__, results.metrics):
+        covered = [name for name in results.class_names if metric.covers(name, results.protocol)]
+        present = [by_class[name] for name in covered if name in by_class]
+        for key in next(iter(present), {}):
+            of = value_named(ValueKey.parse(key).name)
+            if of is None or of[0] is not metric:
+                continue
+            columns = [values[key] for values in present]
+            if metric.absent is not None:
+                columns = [np.where(np.isnan(column), metric.absent, column) for column in columns]
+                columns += [np.full_like(columns[0], metric.absent)] * (len(covered) - len(present))
+            mean[key] = mean_over_classes(columns)
+        if isinstance(metric.rows, CombinedRows):
+            mean[metric.main.key] = metric.rows.of_means(mean)
+    return mean
+
+
+def units_with_class(results: Results, unit_of_frame: Indices) -> dict[str, NDArray[np.bool_]]:
+    """Return for each class which units have predictions or truth of it. Only these have a part in its values."""
+    occurs = np.zeros((int(unit_of_frame.max()) + 1, len(results.class_names)), np.bool_)
+    np.logical_or.at(occurs, unit_of_frame, results.scores.predicted + results.scores.true > 0)
+    return dict(zip(results.class_names, occurs.T, strict=True))
+
+
+def mean_over_classes(columns: Sequence[Floats]) -> Floats:
+    """Return the mean over classes. Each sample averages over the classes that have a value in it."""
+    stacked = np.stack(columns)
+    finite = np.isfinite(stacked)
+    total, number = np.where(finite, stacked, 0.0).sum(axis=0), finite.sum(axis=0)
+    mean: Floats = np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
+    return mean
+
+
+def draws_of(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
+    """Return the draws of one value, and for a mean the draws of all classes."""
+    classes = [other for other in samples if other != "mean"] if name == "mean" else []
+    parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
+    return Draws(samples[name][key], count[name], parts)
+
+
+def added_by_unit(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:
+    """Return the sums of the rows of each unit, ``(units, ...)``."""
+    sums = np.zeros((units, *rows.shape[1:]))
+    np.add.at(sums, unit_of_frame, rows)
+    return sums
+
+
+def drawn_sums(weights: Floats, sums: Floats) -> Floats:
+    """Return the sums of each sample. Unlike ``@``, the order of additions does not depend on the number of threads."""
+    drawn: Floats = np.einsum("su,uc->sc", weights, sums)
+    return drawn
+
+
+def _sum_values(
+    results: Results, classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
+) -> dict[tuple[str, int], dict[str, Floats]]:
+    """Return the main and headline values from weighted sums at the first setting, by metric and class."""
+    scores, protocol, units = results.scores, results.protocol, weights.shape[1]
+    instances = added_by_unit((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
+    occurs = weights @ instances > 0  # the terms are whole numbers, so their sums are exact in any order
+    tasks = [
+        (metric, rows, c)
+        for metric, rows in sum_metrics(results.metrics)
+        for c, name in classes
+        if metric.covers(name, protocol)
+    ]
+
+    def work(task: tuple[Metric, SumRows, int]) -> dict[str, Floats]:
+        metric, rows, c = task
+        of_unit = added_by_unit(scores.sums[metric.name][0][:, c], unit_of_frame, units)
+        values = rows.values(drawn_sums(weights, of_unit), protocol)
+        shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
+        return {key: np.where(occurs[:, c], values[key], np.nan) for key in shown}
+
+    of_tasks = in_threads(work, tasks, None)
+    return {(metric.name, c): values for (metric, _, c), values in zip(tasks, of_tasks, strict=True)}

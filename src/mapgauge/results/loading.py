@@ -10,8 +10,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.precision import LIMIT, Records, precisions
 from mapgauge.evaluation.prepare import Frames, prepare
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.totals import Sums, Totals
+from mapgauge.evaluation.scores import Scores, Sums, Totals
 from mapgauge.frames.content import added_hashes, has_content, hash_text
 from mapgauge.frames.findings import Finding, summed
 from mapgauge.frames.history import read_history

@@ -12,15 +12,13 @@ from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.prepare import Frames, prepare
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.totals import Totals
+from mapgauge.evaluation.scores import Scores, Totals
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.notebook import summary_html
-from mapgauge.results.replay import read_again
-from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, save_results
+from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import (
     Level,

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.totals import Totals
+from mapgauge.evaluation.scores import Scores, Totals
 from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mapgauge.evaluation.totals import Totals
+from mapgauge.evaluation.scores import Totals
 from mapgauge.metrics.metric import HitRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, combined_metrics, sum_metrics
 from mapgauge.protocols import Protocol

@@ -14,8 +14,7 @@ from mapgauge.frames.findings import Finding, findings_about, summed
 from mapgauge.frames.links import LEFT, RIGHT, SUCCESSOR, Links, cut_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import crop_polylines
-from mapgauge.geometry.measuring import boxes_of
-from mapgauge.geometry.polylines import Polylines, ranges
+from mapgauge.geometry.polylines import Polylines, boxes_of, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import Fragment, Tracker, by_frame
 from mapgauge.typing import Flags, Forward, Indices, Points

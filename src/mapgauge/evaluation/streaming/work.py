@@ -17,9 +17,9 @@ from mapgauge.errors import MapgaugeError
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.evaluation.scene_frames import uses_tracks
+from mapgauge.evaluation.scores import Sums
 from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.plan import Chunk
-from mapgauge.evaluation.totals import Sums
 from mapgauge.frames.alignment import align, tokens_without
 from mapgauge.frames.content import content_hash
 from mapgauge.frames.findings import Finding

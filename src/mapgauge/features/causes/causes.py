@@ -9,15 +9,23 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
-from mapgauge.features.causes.fixes import Fix, fixes_of
-from mapgauge.features.causes.instance_costs import Instances, check_settings, instances_of
+from mapgauge.features.causes.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
 from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, THRESHOLDS, WORDS, Thresholds, normalised_costs
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.results.bootstrap import LEVEL, SAMPLES, added_by_unit, check_draws, draw, draws_of, mean_over_classes
 from mapgauge.results.comparison import check_comparable, sorted_by_token, units_by_class
-from mapgauge.results.intervals import Difference, difference
+from mapgauge.results.intervals import (
+    LEVEL,
+    SAMPLES,
+    Difference,
+    added_by_unit,
+    check_draws,
+    difference,
+    draw,
+    draws_of,
+    mean_over_classes,
+)
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
 

@@ -90,7 +90,7 @@ def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | Non
 
 def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     """Return results with the causes of PLD, or for fixes with the geometry."""
-    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.evaluation.evaluate import with_metrics
     from mapgauge.features.causes.instance_costs import check_settings
     from mapgauge.features.causes.metric import CAUSES_OF_PLD
 
@@ -188,7 +188,7 @@ def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"],
 def in_words(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import causes
-    from mapgauge.evaluation.more_metrics import with_metrics
+    from mapgauge.evaluation.evaluate import with_metrics
     from mapgauge.features.causes.metric import CAUSES_OF_PLD
     from mapgauge.metrics.completeness import COMPLETENESS
     from mapgauge.metrics.completeness import in_words as completeness_in_words

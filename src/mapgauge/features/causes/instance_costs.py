@@ -1,18 +1,29 @@
-"""The causes of the costs of every instance, as columns. All views of causes are sums of these columns."""
+"""The causes of every instance, and fixes: what removing one cause alone would bring."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.scores import Totals
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.metric import CAUSES, THRESHOLDS, Thresholds, costs_of
+from mapgauge.frames.instances import resampled
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block
-from mapgauge.metrics.pld import sospa_of_matches
+from mapgauge.metrics.pld import PLD, sospa_of_matches
+from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results
-from mapgauge.typing import Flags, Floats, Indices
+from mapgauge.results.values import mean_of, values_of_classes
+from mapgauge.typing import Flags, Floats, Indices, Points
 
 
 class Instances(NamedTuple):
@@ -104,3 +115,210 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thres
         about=block.for_all(of_lines[costs.about], -1)[predictions],
         distance=block.for_all(distance, 1.0)[predictions],
     )
+
+
+_GOOD = 0.5  # a match with a smaller distance costs less, the more confident it is
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """The change of the mean PLD and of mean average precisions if one cause is fixed."""
+
+    name: str
+    about: str
+    gain: dict[str, float]  # by key: "pld", "ap_chamfer"; a negative PLD and a positive AP are better
+
+
+def fixes_of(results: Results, instances: Instances, workers: int | None) -> tuple[Fix, ...]:
+    """Return all fixes. Each evaluates the corrected predictions by PLD and the average precisions of the results."""
+    predictions, truth = results.need_data().sorted_sides
+    precisions = [metric.name for metric, _ in hit_metrics(results.metrics) if metric.level == "frame"]
+    metrics = tuple(name for name in METRICS if name in (PLD.name, *precisions))
+
+    def values(fixed: MapFrames) -> dict[str, float | None]:
+        scores = score_frames(Data.of(fixed, truth, results.protocol), metrics, workers=workers)
+        totals = Totals.of(scores, results.protocol)
+        mean = mean_of(values_of_classes(totals, results.class_names, metrics, results.protocol, ()).values())
+        return {name: mean[METRICS[name].main.key] for name in metrics}
+
+    before = values(predictions)
+    fixes = []
+    for name, (about, fix) in FIXES.items():
+        after = values(fix(predictions, truth, instances, results.protocol))
+        fixes.append(Fix(name, about, {key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics}))
+    return tuple(fixes)
+
+
+def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: Indices, sure: Floats) -> MapFrames:
+    """Return predictions with other rows, sorted by frame and class. ``sure`` are their confidences."""
+    order = np.lexsort((label, frame))
+    return replace(
+        predictions,
+        polylines=polylines.pick(order),
+        frame=frame[order],
+        label=label[order],
+        confidence=sure[order],
+        track=None,
+        links=None,
+        intersection=None,
+        history=None,
+    )
+
+
+def _confidence(frames: MapFrames) -> Floats:
+    return np.ones(len(frames.polylines)) if frames.confidence is None else frames.confidence
+
+
+def _relabel(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
+    """Give predictions the class of the truth that they fit."""
+    wrong, target = _free(x, y, instances, "wrong_class")
+    label = np.where(target >= 0, y.label[target] if len(y.label) else x.label, x.label)
+    kept = np.flatnonzero(~wrong | (target >= 0))
+    return _rows(x, x.polylines.pick(kept), x.frame[kept], label[kept], _confidence(x)[kept])
+
+
+def _free(x: MapFrames, y: MapFrames, instances: Instances, cause: str) -> tuple[Flags, Indices]:
+    """Return which predictions have a cause, and the true instance for each of them to be matched with.
+
+    It is -1 if the instance has a match already, or if a more confident one of these predictions is about it.
+    """
+    caused = instances.cause == list(CAUSES).index(cause)
+    taken = np.zeros(len(y.polylines) + 1, np.bool_)
+    taken[instances.truth_of[instances.matched]] = True
+    target = np.full(len(x.polylines), -1)
+    rows = np.flatnonzero(caused)
+    for i in rows[np.lexsort((rows, -_confidence(x)[rows]))].tolist():
+        if not taken[instances.about[i]]:
+            taken[instances.about[i]] = True
+            target[i] = instances.about[i]
+    return caused, target
+
+
+def _without(cause: str) -> Callable[..., MapFrames]:
+    def fix(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
+        names = ("background", "over_confident") if cause == "background" else (cause,)
+        return x.keep(~np.logical_or.reduce([instances.caused_by(name) for name in names]))
+
+    return fix
+
+
+def _ideal(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
+    """Give confidence 1 to matches that fit, and 0 to all other predictions."""
+    return replace(x, confidence=(instances.distance < _GOOD).astype(np.float64))
+
+
+def _snap(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
+    """Replace matched predictions by the truth."""
+    return _placed(x, y, np.where(instances.matched, instances.truth_of, -1))
+
+
+def _place(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
+    """Replace displaced predictions by the truth."""
+    displaced, target = _free(x, y, instances, "displaced")
+    return _placed(x, y, target).keep(~displaced | (target >= 0))
+
+
+def _placed(x: MapFrames, y: MapFrames, target: Indices) -> MapFrames:
+    """Return predictions with the geometry of true instances, where a target is not -1."""
+    pool = x.polylines.and_then(y.polylines)
+    rows = np.where(target >= 0, len(x.polylines) + target, np.arange(len(x.polylines)))
+    return replace(x, polylines=pool.pick(rows))
+
+
+def _add(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
+    """Add true instances that no prediction is matched with, with the confidence of the truth."""
+    lost = np.ones(len(y.polylines), np.bool_)
+    lost[instances.truth_of[instances.matched]] = False
+    rows = np.flatnonzero(lost)
+    return _rows(
+        x,
+        x.polylines.and_then(y.polylines.pick(rows)),
+        np.append(x.frame, y.frame[rows]),
+        np.append(x.label, y.label[rows]),
+        np.append(_confidence(x), _confidence(y)[rows]),
+    )
+
+
+def _replaced(x: MapFrames, gone: Indices, lines: list[Points], owners: list[int]) -> MapFrames:
+    """Return predictions without some, and with new lines that have the columns of their owners."""
+    kept = np.setdiff1d(np.arange(len(x.polylines)), gone)
+    rows = np.append(kept, np.array(owners, np.int64))
+    new = Polylines.pack(lines, [""] * len(lines), x.dimension)
+    return _rows(x, x.polylines.pick(kept).and_then(new), x.frame[rows], x.label[rows], _confidence(x)[rows])
+
+
+def _sampled(frames: MapFrames, protocol: Protocol) -> Polylines:
+    if protocol.spacing is None and protocol.count is None:
+        return frames.polylines
+    return resampled(frames, protocol.spacing, protocol.count)
+
+
+def _stitch(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
+    """Join a match and the fragments of the same truth to one line, in the order of the truth."""
+    pieces = np.flatnonzero(instances.caused_by("fragment"))
+    owner_of = {
+        int(t): int(i)
+        for i, t in zip(np.flatnonzero(instances.matched), instances.truth_of[instances.matched], strict=True)
+    }
+    parts: dict[int, list[int]] = {}
+    for i in pieces.tolist():
+        if (t := int(instances.about[i])) in owner_of:
+            parts.setdefault(t, [owner_of[t]]).append(i)
+    sampled, true = _sampled(x, protocol), _sampled(y, protocol)
+    lines = []
+    for t, members in parts.items():
+        points = np.concatenate([sampled[i] for i in members])
+        lines.append(points[np.argsort(_nearest(points, true[t])[0], kind="stable")])
+    gone = np.array([i for members in parts.values() for i in members], np.int64)
+    return _replaced(x, gone, lines, [members[0] for members in parts.values()])
+
+
+def _nearest(points: Points, line: Points) -> tuple[Indices, Floats]:
+    """Return the nearest point of a line to each point, and its distance."""
+    distance = np.sqrt(np.square(points[:, None] - line[None]).sum(axis=2))
+    return distance.argmin(axis=1), distance.min(axis=1)
+
+
+def _cut(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
+    """Cut predictions over several true lines where the nearest true line changes."""
+    merged = np.flatnonzero(instances.predicted[:, list(CAUSES).index("merge")] > 0)
+    sampled, true = _sampled(x, protocol), _sampled(y, protocol)
+    lines, owners, gone = [], [], []
+    for i in merged.tolist():
+        lines_of = [true[t] for t in _candidates(x, y, i)]
+        along = [line for line in lines_of if (_nearest(line, sampled[i])[1] < protocol.cutoffs[0]).mean() >= 0.5]
+        pieces = list(_pieces(sampled[i], along)) if len(along) > 1 else []
+        if len(pieces) > 1:
+            lines += pieces
+            owners += [i] * len(pieces)
+            gone.append(i)
+    return _replaced(x, np.array(gone, np.int64), lines, owners)
+
+
+def _candidates(x: MapFrames, y: MapFrames, i: int) -> list[int]:
+    """Return the true instances of the frame and class of a prediction."""
+    start, stop = y.offsets[x.frame[i] : x.frame[i] + 2].tolist()
+    return [t for t in range(start, stop) if y.label[t] == x.label[i]]
+
+
+def _pieces(points: Points, lines: list[Points]) -> Iterator[Points]:
+    """Yield the pieces of a line that have the same nearest true line, if they have at least two points."""
+    nearest = np.stack([_nearest(points, line)[1] for line in lines]).argmin(axis=0)
+    ends = [0, *(np.flatnonzero(np.diff(nearest)) + 1).tolist(), len(points)]
+    for begin, end in pairwise(ends):
+        if end - begin > 1:
+            yield points[begin:end]
+
+
+# By name: what the fix does, and its function.
+FIXES: dict[str, tuple[str, Callable[[MapFrames, MapFrames, Instances, Protocol], MapFrames]]] = {
+    "snap_geometry": ("matched predictions get the geometry of the truth", _snap),
+    "stitch_fragments": ("a match and the fragments of its truth become one line", _stitch),
+    "cut_merges": ("predictions over several true lines are cut", _cut),
+    "remove_duplicates": ("duplicates are removed", _without("duplicate")),
+    "relabel": ("predictions that fit another class get this class", _relabel),
+    "place_displaced": ("displaced predictions get the geometry of the truth", _place),
+    "remove_background": ("false alarms without truth nearby are removed", _without("background")),
+    "add_missed": ("true lines without a match are added", _add),
+    "ideal_confidences": ("matches that fit get confidence 1, all other predictions 0", _ideal),
+}

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.evaluation.more_metrics import with_metrics
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.causes.causes import causes
 from mapgauge.features.causes.instance_costs import instances_of
 from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD
-from mapgauge.frames.boxes import is_box
 from mapgauge.frames.content import by_row
+from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric

@@ -29,8 +29,7 @@ from mapgauge.io.files.writing import save
 from mapgauge.markup import block, interval, line, note, number, table, text_table
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
-from mapgauge.results.bootstrap import LEVEL, SAMPLES, check_draws
-from mapgauge.results.intervals import FEWEST, Draws, Estimate, estimate, too_few
+from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Draws, Estimate, check_draws, estimate, too_few
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
 from mapgauge.version import __version__

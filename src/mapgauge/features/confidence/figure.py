@@ -20,9 +20,20 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
-from mapgauge.views.figures.canvas import GivenAxes, canvas
 from mapgauge.views.figures.hits import labels_of, panel_title, predictions_of, thresholds_of
-from mapgauge.views.figures.style import INK, MARKERS, PALE, Style, dress, look, several, styled, word_of
+from mapgauge.views.figures.style import (
+    INK,
+    MARKERS,
+    PALE,
+    GivenAxes,
+    Style,
+    canvas,
+    dress,
+    look,
+    several,
+    styled,
+    word_of,
+)
 
 HEIGHT = 2.4  # inches, of a figure
 BINS = 10  # of confidence

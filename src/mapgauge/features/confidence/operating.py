@@ -11,8 +11,7 @@ from mapgauge.features.confidence.solved import Solved
 from mapgauge.metrics.average_precision import ELEVEN, ROUNDING, recall_and_precision
 from mapgauge.metrics.metric import HitRows, ValueKey
 from mapgauge.metrics.table import METRICS
-from mapgauge.results.bootstrap import Drawn, draw_units
-from mapgauge.results.intervals import Draws, Estimate, estimate
+from mapgauge.results.intervals import Drawn, Draws, Estimate, draw_units, estimate
 from mapgauge.results.results import Results
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 

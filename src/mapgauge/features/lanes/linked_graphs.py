@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mapgauge.features.solver.problem import Problem, Sparse
-from mapgauge.features.solver.solver import Solution, solve_with_prices
+from mapgauge.features.solver.programme import Problem, Solution, Sparse, solve_with_prices
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices
 

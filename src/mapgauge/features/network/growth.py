@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
-from mapgauge.features.solver.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs, rounded
+from mapgauge.features.solver.programme import BINARY, LINEAR, OPTIONS, PRECISE, load_highs, rounded
 from mapgauge.typing import Flags, Floats, Indices
 
 _DUAL, _PRIMAL = 1, 4  # simplex_strategy

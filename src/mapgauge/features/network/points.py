@@ -16,8 +16,8 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.features.network.growth import Component, PointsSolver, grow, priced_columns, single_cells
-from mapgauge.features.solver.problem import components_of
-from mapgauge.geometry.measuring import boxes_of
+from mapgauge.features.solver.programme import components_of
+from mapgauge.geometry.polylines import boxes_of
 from mapgauge.typing import Flags, Floats, Indices
 
 SMALL = 1500  # pairs of points of a component, up to which all of them are added if the total is not proven

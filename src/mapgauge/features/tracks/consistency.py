@@ -11,8 +11,8 @@ from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check
 from mapgauge.checks.extent import extent_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames
+from mapgauge.evaluation.scores import exact_sums, rounded
 from mapgauge.evaluation.threads import Progress, in_threads
-from mapgauge.evaluation.totals import exact_sums, rounded
 from mapgauge.features.tracks.drives import Drives, common_areas, common_parts, drives_of, motions_between, oriented
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -22,17 +22,20 @@ from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
-from mapgauge.results.bootstrap import (
+from mapgauge.results.intervals import (
+    FEWEST,
     LEVEL,
     SAMPLES,
+    Estimate,
     added_by_unit,
     check_draws,
     draw_units,
     drawn_sums,
     draws_of,
+    estimate,
     mean_over_classes,
+    too_few,
 )
-from mapgauge.results.intervals import FEWEST, Estimate, estimate, too_few
 from mapgauge.typing import Bounds, Floats, Indices
 
 FLICKER = "flicker"  # the key of the value

@@ -14,8 +14,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.features.tracks.consistency import FLICKER, MEAN, Consistency
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, colours_of, part_colours
-from mapgauge.views.figures.canvas import GivenAxes, canvas
-from mapgauge.views.figures.style import INK, MARKERS, Style, dress, look, styled, word_of
+from mapgauge.views.figures.style import INK, MARKERS, GivenAxes, Style, canvas, dress, look, styled, word_of
 
 HEIGHT = 2.4  # inches, of a figure
 _APART = 0.06  # between lines, as a share of the distance between two lags

@@ -1,27 +1,24 @@
-"""C-mAP: MapTracker's average precision, in which true positives must keep their ids over a scene.
+"""Scores of maps over time from the field: MapTracker's C-mAP, and mAS."""
 
-Predictions are matched to truth in each frame, as for Chamfer-AP. The first prediction that is matched to a true track
-of a scene owns this track. Later true positives of the track must have the id of the owner, otherwise they count as
-false positives. Two rules of the public code matter if an id occurs twice in a frame and class:
-
-- The match of an id in a frame is that of its last occurrence, also if that is no true positive.
-- "No match" has an owner as well: the first id of the scene and class without a match, in frames with truth of the
-  class. A true positive whose id has "no match" stays one only if its id is that owner.
-
-``docs/explanation/time.md`` describes what the score cannot see.
-"""
-
+import math
+from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from mapgauge import kernels
+from mapgauge.arguments import check_confidence, check_whole
 from mapgauge.frames.tracks import codes_of
+from mapgauge.geometry.cropping import check_region
+from mapgauge.geometry.polylines import Polylines, boxes_of, ranges
+from mapgauge.geometry.poses import check_poses
 from mapgauge.metrics.average_precision import ChamferSettings, chamfer_distances, matches_by
 from mapgauge.metrics.groups import Groups
-from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
-from mapgauge.metrics.settings import thresholds_of
+from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, SumRows, Value
+from mapgauge.metrics.settings import Settings, setting, thresholds_of
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Flags, Indices
+from mapgauge.typing import Bounds, Flags, Floats, Indices, Points
 
 
 def _score(groups: Groups, protocol: Protocol) -> Bits:
@@ -95,5 +92,251 @@ C_MAP = Metric(
     level="scene",
     needs=frozenset({"confidences", "tracks"}),
     stated=lambda _: "MapTracker's rules, mean over thresholds in metres",
+    limits=(0.0, 1.0),
+)
+
+
+PLACES = 20  # places at which two lines are compared
+_BLOCK = 256  # pairs that are compared together; they take some megabytes
+
+
+class _Lines(NamedTuple):
+    """One line of each pair."""
+
+    points: Points  # (points, 2), line by line
+    start: Indices  # (lines,): the first point of each line
+    sizes: Indices  # (lines,): the number of points of each line
+
+
+def compare_lines(
+    polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None
+) -> tuple[Floats, Floats, Flags]:
+    """Return how far the lines of each pair are apart, and how much their mean turning angles differ.
+
+    ``pairs`` has the earlier and the later line, ``motions`` the motion between their frames. Only places inside the
+    region of both frames are compared. The numbers are the mean distance in metres, the difference of the mean turning
+    angles in radians, and whether the lines have a common place; without one, the numbers are 0.
+    """
+    numbers, common = np.empty((2, len(pairs))), np.empty(len(pairs), np.bool_)
+    for first in range(0, len(pairs), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region)
+    return numbers[0], numbers[1], common
+
+
+def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None) -> tuple[Floats, Flags]:
+    earlier, later = _lines(polylines, pairs[:, 0]), _lines(polylines, pairs[:, 1])
+    earlier = earlier._replace(points=_moved(earlier, motions))
+    low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
+    axis = np.argmax(high[1] - low[1], axis=1)
+    along = np.arange(len(pairs)), axis
+    begin, end = np.maximum(low[0], low[1])[along], np.minimum(high[0], high[1])[along]
+    at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
+    heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
+    # Nowhere if ``begin >= end``: a place that both lines have lies between them.
+    common: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
+    numbers, count = np.zeros((2, len(pairs))), common.sum(axis=1)
+    for places in np.unique(count[count > 0]).tolist():
+        rows = np.flatnonzero(count == places)
+        some = common[rows]
+        x, (y0, y1) = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
+        numbers[0, rows] = np.abs(y1 - y0).mean(axis=1)
+        if places > 2:
+            numbers[1, rows] = np.abs(_turning(x, y1) - _turning(x, y0))
+    return numbers, count > 0
+
+
+def _lines(polylines: Polylines, rows: Indices) -> _Lines:
+    sizes = np.diff(polylines.offsets)[rows]
+    points = polylines.coords[ranges(polylines.offsets[rows], sizes), :2]
+    return _Lines(points, sizes.cumsum() - sizes, sizes)
+
+
+def _moved(lines: _Lines, motions: Floats) -> Points:
+    """Return the points of earlier lines in the later frame."""
+    x, y = lines.points.T
+    turn = np.repeat(motions, lines.sizes, axis=0)
+    return np.stack([x * row[:, 0] + y * row[:, 1] + row[:, 3] for row in (turn[:, 0], turn[:, 1])], axis=1)
+
+
+def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: Bounds | None) -> Floats:
+    """Return the mean value of each line at each place, over its points there inside both regions; NaN without any."""
+    line = np.repeat(np.arange(len(axis)), lines.sizes - 1)
+    first = ranges(lines.start, lines.sizes - 1)
+    u, v = lines.points[first, axis[line]], lines.points[first + 1, axis[line]]
+    low, high, places = np.minimum(u, v)[:, None], np.maximum(u, v)[:, None], at[line]
+    segment, place = np.nonzero((low <= places) & (places < high))
+    # Few places lie on a segment, so everything else is computed for these only.
+    line, first, along = line[segment], first[segment], places[segment, place]
+    across = 1 - axis[line]
+    share = (along - u[segment]) / (v - u)[segment]
+    start, end = lines.points[first, across], lines.points[first + 1, across]
+    value = start + share * (end - start)
+    if region is not None:
+        x, y = np.where(across == 1, along, value), np.where(across == 1, value, along)
+        inside = _is_inside(x, y, region)
+        turn = motions[line]
+        x, y = x - turn[:, 0, 3], y - turn[:, 1, 3]  # back into the earlier frame
+        inside &= _is_inside(x * turn[:, 0, 0] + y * turn[:, 1, 0], x * turn[:, 0, 1] + y * turn[:, 1, 1], region)
+        line, place, value = line[inside], place[inside], value[inside]
+    key = line * PLACES + place
+    number = np.bincount(key, minlength=at.size)
+    total = np.bincount(key, value, minlength=at.size)
+    return (total / np.where(number, number, np.nan)).reshape(at.shape)
+
+
+def _is_inside(x: Floats, y: Floats, region: Bounds) -> Flags:
+    return (x >= region[0]) & (x <= region[2]) & (y >= region[1]) & (y <= region[3])
+
+
+def _turning(at: Floats, height: Floats) -> Floats:
+    """Return the mean turning angle of functions ``(lines, places)``, in radians."""
+    angle = np.arctan(np.diff(height) / np.diff(at))
+    mean: Floats = np.abs(np.diff(angle)).mean(axis=1)
+    return mean
+
+
+BETA = 15.0  # metres of mean difference at which localisation is 0
+OMEGA = 0.7  # weight of localisation; shape has the rest
+APPEARED = 0.5  # presence of a line that appears or disappears
+
+_COLUMNS = ("stability", "presence", "localisation", "shape", "pairs", "compared")
+
+
+def _stability_of_scenes(groups: Groups, protocol: Protocol, interval: int) -> Floats:
+    """Return the sums over the pairs of each anchor frame and class of a scene."""
+    sums = np.zeros((len(groups.bounds), len(_COLUMNS)))
+    if groups.poses is None or groups.track is None:
+        return sums
+    poses = check_poses(groups.poses[groups.frame], len(groups.frame))
+    region = None if protocol.region is None else check_region(protocol.region, groups.forward)
+    anchor, pairs, motions = _pairs(groups, poses, interval)
+    rows = _rows(groups, pairs, motions, region, protocol.settings["mas"].presence)
+    begin = np.flatnonzero(np.diff(anchor, prepend=-1))
+    for a, block in zip(anchor[begin].tolist(), np.split(rows, begin[1:]), strict=False):
+        # Each sum is rounded once, so the order of instances has no effect.
+        sums[a] = [math.fsum(column) for column in block.T.tolist()]
+    return sums
+
+
+def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indices, Floats]:
+    """Return all pairs of predictions of a scene that are assigned to the same true track, by anchor.
+
+    Returns:
+        The anchor group ``(pairs,)``; the earlier and the later prediction ``(pairs, 2)``, -1 for a missing one; the
+        motion from the earlier frame to the later one ``(pairs, 4, 4)``.
+    """
+    prediction = assigned(groups)
+    names = [_tracks(groups, g) for g in range(len(groups.bounds))]
+    anchor, pairs, motions = [], [], []
+    for label in np.unique(groups.label).tolist():
+        places = np.flatnonzero(groups.label == label).tolist()
+        for t, a in enumerate(places[: max(len(places) - interval, 0)]):
+            for b in places[t + 1 : t + 1 + interval]:
+                shared = [(row, names[b][name]) for name, row in names[a].items() if name in names[b]]
+                if shared:
+                    anchor += [a] * len(shared)
+                    pairs += shared
+                    motions += [np.linalg.inv(poses[b]) @ poses[a]] * len(shared)
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return np.array(anchor, np.int64), prediction[rows], np.array(motions).reshape(-1, 4, 4)
+
+
+def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None, threshold: float) -> Floats:
+    """Return the numbers of ``_COLUMNS`` for each pair of an earlier and a later prediction."""
+    present = pairs >= 0
+    sure = present & (np.append(groups.confidence, 0.0)[pairs] >= threshold)
+    presence = np.where(sure[:, 0] == sure[:, 1], 1.0, APPEARED)
+    rows = np.zeros((len(pairs), len(_COLUMNS)))
+    single = present.sum(axis=1) == 1
+    rows[single, 0] = rows[single, 1] = presence[single]
+    rows[single, 4] = 1.0
+    both = np.flatnonzero(present.all(axis=1))
+    distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region)
+    both, distance, turning = both[common], distance[common], turning[common]
+    localisation = np.maximum(0.0, 1 - distance / BETA)
+    shape = 1 - turning / math.pi
+    stability = presence[both] * (OMEGA * localisation + (1 - OMEGA) * shape)
+    ones = np.ones(len(both))
+    rows[both] = np.stack([stability, presence[both], localisation, shape, ones, ones], axis=1)
+    return rows
+
+
+def _tracks(groups: Groups, group: int) -> dict[tuple[str, int], int]:
+    """Return the true instances of a group by track. Several of one track are numbered in the order of the groups."""
+    seen: Counter[str] = Counter()
+    tracks = {}
+    for row in range(*groups.bounds[group, 1:].tolist()):
+        name = "" if groups.track is None else str(groups.track[row])
+        if name:
+            tracks[name, seen[name]] = row
+            seen[name] += 1
+    return tracks
+
+
+def assigned(groups: Groups) -> Indices:
+    """Return the prediction that is assigned to each true instance by Chamfer distance; -1 for none."""
+    distance = np.empty(groups.pairs)
+    ones = np.ones(len(groups.confidence))
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, ones, np.inf, False, distance)
+    partner = np.full(len(groups.confidence), -1)
+    at = 0
+    for first, true, end in groups.bounds.tolist():
+        shape = true - first, end - true
+        cost = distance[at : at + shape[0] * shape[1]].reshape(shape)
+        at += cost.size
+        if cost.size:
+            rows, columns = kernels.assignment.cheapest_pairs(cost)
+            partner[true + columns] = first + rows
+    return partner
+
+
+def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """Return the means over pairs; NaN without pairs."""
+    keys = ("mas", "mas_presence", "mas_localisation", "mas_shape")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = sums[..., :4] / sums[..., [4, 4, 5, 5]]
+    return dict(zip(keys, np.moveaxis(means, -1, 0), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MasSettings(Settings):
+    """Settings of mAS."""
+
+    intervals: tuple[int, ...] = setting(
+        (2,),
+        unit="frames",
+        check=lambda name, value: check_whole(name, value, 1),
+        help="Largest intervals between two frames. The summary shows the first.",
+    )
+    presence: float = setting(
+        0.3,
+        check=lambda name, value: float(check_confidence(name, [value], 1, "protocol")[0]),
+        help="Confidence from which a line is present.",
+    )
+
+
+def _stated(protocol: Protocol) -> str:
+    own = protocol.settings["mas"]
+    return f"pairs up to {own.intervals[0]} frames apart, presence from {own.presence:g}"
+
+
+MAS = Metric(
+    name="mas",
+    title="mAS (paper)",
+    symbol="AS",
+    lower_is_better=False,
+    values=(
+        Value("mas", "", "mAS", "main"),
+        Value("mas_presence", "presence", "presence", "headline"),
+        Value("mas_localisation", "localisation", "localisation", "headline"),
+        Value("mas_shape", "shape", "shape", "headline"),
+    ),
+    rows=SumRows(_COLUMNS, _stability_of_scenes, _values),
+    setting=Setting("intervals", "interval", "frames"),
+    level="scene",
+    needs=frozenset({"confidences", "truth tracks", "poses"}),
+    settings_type=MasSettings,
+    stated=_stated,
     limits=(0.0, 1.0),
 )

@@ -11,8 +11,8 @@ from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames, loaded, with_scenes
 from mapgauge.frames.alignment import align
-from mapgauge.frames.boxes import without_boxes
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import findings_of_times, frames_by_scene, in_time, scenes_from_tokens
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges

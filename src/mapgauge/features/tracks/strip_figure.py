@@ -19,12 +19,13 @@ from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.metrics.table import COLOURS
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import scene_frames
-from mapgauge.views.figures.canvas import GivenAxes, canvas
 from mapgauge.views.figures.style import (
     GREY,
     INK,
     PALE,
+    GivenAxes,
     Style,
+    canvas,
     look,
     need,
     plain,

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.features.solver.problem import Problem, Sparse, components_of
-from mapgauge.features.solver.solver import solve
+from mapgauge.features.solver.programme import Problem, Sparse, components_of, solve
 from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Parts, score_groups

@@ -15,8 +15,8 @@ from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.features.tracks.drives import Drives, drives_of, motions_between
-from mapgauge.frames.boxes import is_box
 from mapgauge.frames.findings import Finding, place_of
+from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines

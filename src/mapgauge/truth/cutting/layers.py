@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.geometry.measuring import boxes_of
-from mapgauge.geometry.polylines import ranges
+from mapgauge.geometry.polylines import boxes_of, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, rings_in, shapely_module
 from mapgauge.typing import Bounds, Flags, Indices, Points

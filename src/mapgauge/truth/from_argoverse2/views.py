@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.geometry.measuring import boxes_of
-from mapgauge.geometry.polylines import Polylines, ranges
+from mapgauge.geometry.polylines import Polylines, boxes_of, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.shapes import Geometries, frame_slices, shapely_module
 from mapgauge.truth.rules import CutIn

@@ -19,12 +19,13 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, colours_of, part_colours
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
-from mapgauge.views.figures.canvas import GivenAxes, canvas
 from mapgauge.views.figures.style import (
     INK,
     MARKERS,
     STYLES,
+    GivenAxes,
     Style,
+    canvas,
     dress,
     grid,
     legend_names,

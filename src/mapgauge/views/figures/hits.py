@@ -16,8 +16,20 @@ from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, colours_of, hit_metrics
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
-from mapgauge.views.figures.canvas import GivenAxes, canvas, list_below
-from mapgauge.views.figures.style import INK, STYLES, Style, dress, look, need, several, styled, word_of
+from mapgauge.views.figures.style import (
+    INK,
+    STYLES,
+    GivenAxes,
+    Style,
+    canvas,
+    dress,
+    list_below,
+    look,
+    need,
+    several,
+    styled,
+    word_of,
+)
 
 HEIGHT, LINE = 2.4, 0.13  # inches, of a figure and of a line of a legend
 
