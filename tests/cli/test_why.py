@@ -133,7 +133,8 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
     done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")
     assert (done.returncode, "PLD by cause" in done.stdout) == (0, False), done.stderr
     assert "Parts of PLD by cause" in page.read_text(encoding="utf-8")
-    assert sorted(computed) == ["causes", "causes", "completeness", "completeness"]  # once for each method
+    # Once for each method, and once for the evaluation.
+    assert sorted(computed) == ["causes", "causes", "completeness", "completeness", "pld", "pld"]
 
 
 @pytest.mark.parametrize(
