@@ -123,9 +123,9 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
 ) -> None:
     computed: list[str] = []
 
-    def counted(data: Data, metrics: tuple[str, ...], **settings: Any) -> Scores:
+    def counted(data: Data, metrics: tuple[str, ...], *rings: Any, **settings: Any) -> Scores:
         computed.extend(metrics)
-        return score_frames(data, metrics, **settings)
+        return score_frames(data, metrics, *rings, **settings)
 
     monkeypatch.setattr("mapgauge.evaluation.evaluate.score_frames", counted)
     page = tmp_path / "page.html"
@@ -133,7 +133,7 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
     done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")
     assert (done.returncode, "PLD by cause" in done.stdout) == (0, False), done.stderr
     assert "Parts of PLD by cause" in page.read_text(encoding="utf-8")
-    # Once for each method, and once for the evaluation.
+    # Each metric once for each method.
     assert sorted(computed) == ["causes", "causes", "completeness", "completeness", "pld", "pld"]
 
 
