@@ -99,19 +99,19 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
     from mapgauge.metrics.pld import PLD
     from mapgauge.metrics.table import METRICS, hit_metrics
 
-    one, how = methods[0], cast("Style", style)
+    first, how = methods[0], cast("Style", style)
     shared = [
-        key for key in one.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
+        key for key in first.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
     ]
     has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
     figures: dict[str, Figure] = {}
-    if has_pld and one.protocol.order == 1:
+    if has_pld and first.protocol.order == 1:
         figures["parts.pdf"] = plot.parts(methods, names=names, style=how)
     if hits:
         figures["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
     if has_pld and all(len(method.summary.ranges) > 1 for method in methods):
         figures["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
-    if has_pld and len(one.protocol.cutoffs) > 1:
+    if has_pld and len(first.protocol.cutoffs) > 1:
         figures["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
     return figures
 

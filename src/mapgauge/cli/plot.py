@@ -100,7 +100,7 @@ def plot(
     drawn = figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld")
     lacking = [method for method in methods if figure == "strip" and "track_pld" not in method.metrics]
     if sides.from_results and drawn and not lacking:  # a figure refuses what it cannot draw
-        methods = [with_data(one, path) for one, path in zip(methods, sides.files, strict=True)]
+        methods = [with_data(method, path) for method, path in zip(methods, sides.files, strict=True)]
 
     from mapgauge import plot as figures
 
@@ -141,7 +141,7 @@ def report(
 
     methods = sides.load(data=False)
     if sides.from_results:
-        methods = [with_data_if_there(one, path) for one, path in zip(methods, sides.files, strict=True)]
+        methods = [with_data_if_there(method, path) for method, path in zip(methods, sides.files, strict=True)]
     with progress("writing the report") as advance:
         write_report(methods, output, names=sides.names, frames=frames, title=title, causes=causes, progress=advance)
     inform(f"report in {output}")

@@ -27,20 +27,20 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str],
     from mapgauge.protocols import full_name
 
     if form == "json":
-        documents = [{"name": name} | one.to_dict() for name, one in zip(names, results, strict=True)]
+        documents = [{"name": name} | method.to_dict() for name, method in zip(names, results, strict=True)]
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
             [
-                {"name": name, "protocol": full_name(one.protocol), "class": class_name} | values
-                for name, one in zip(names, results, strict=True)
-                for class_name, values in rows_of(one)
+                {"name": name, "protocol": full_name(method.protocol), "class": class_name} | values
+                for name, method in zip(names, results, strict=True)
+                for class_name, values in rows_of(method)
             ]
         )
     elif form == "latex":
         from mapgauge.metrics.table import METRICS
 
-        protocol, values = results[0].protocol, [dict(rows_of(one)) for one in results]
+        protocol, values = results[0].protocol, [dict(rows_of(method)) for method in results]
         settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
         columns = latex_columns(results[0], by_class)
         sys.stdout.write(latex.methods_table(names, values, columns, settings, protocol=protocol))
@@ -48,7 +48,7 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str],
         for k, metric in enumerate(results[0].metrics):
             show_table(_table(metric, results, names), gap=k > 0 or not is_quiet())
         say()
-        tell_each(names, [[frames_in_words(one)] for one in results])
+        tell_each(names, [[frames_in_words(method)] for method in results])
 
 
 def rows_of(results: "Results") -> list[tuple[str, dict[str, Any]]]:
@@ -69,8 +69,8 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
             *("" if (count := values.get(key)) is None else f"{count:.0f}" for key in ("predictions", "truth")),
             *(number(values[key]) for key in keys),
         ]
-        for name, one in zip(names, results, strict=True)
-        for class_name, values in one.summary.rows_of(metric)
+        for name, method in zip(names, results, strict=True)
+        for class_name, values in method.summary.rows_of(metric)
     ]
     header = [
         *(["name"] if several else []),
@@ -152,18 +152,18 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     from mapgauge.protocols import full_name
 
     keys = _keys(results)
-    order = {name: k for k, name in enumerate(dict.fromkeys(full_name(one.protocol) for one in results))}
+    order = {name: k for k, name in enumerate(dict.fromkeys(full_name(method.protocol) for method in results))}
     pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
     several = len(set(names)) > 1
     header = ["protocol", *(["name"] if several else []), *(heading(key, _named(key, results)) for key in keys)]
     if form == "latex":
         rows = [
-            [latex.escaped(text) for text in (full_name(one.protocol), *([name] if several else []))]
-            for name, one in pairs
+            [latex.escaped(text) for text in (full_name(method.protocol), *([name] if several else []))]
+            for name, method in pairs
         ]
         for key in keys:
             for protocol in order:  # values of different protocols are not compared
-                same = [k for k, (_, one) in enumerate(pairs) if full_name(one.protocol) == protocol]
+                same = [k for k, (_, method) in enumerate(pairs) if full_name(method.protocol) == protocol]
                 for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
                     rows[k].append(cell)
         titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
@@ -171,22 +171,22 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
         return
     rows = [
         [
-            full_name(one.protocol),
+            full_name(method.protocol),
             *([name] if several else []),
-            *("-" if (value := one.mean.get(key)) is None else number(value) for key in keys),
+            *("-" if (value := method.mean.get(key)) is None else number(value) for key in keys),
         ]
-        for name, one in pairs
+        for name, method in pairs
     ]
     show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
     say()
-    tell_each(list(dict.fromkeys(names)), [[frames_in_words(one)] for one in results[:: len(order)]])
+    tell_each(list(dict.fromkeys(names)), [[frames_in_words(method)] for method in results[:: len(order)]])
 
 
 def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":
     """Return a protocol whose cutoff the title of a column names; None if protocols differ in it."""
     from mapgauge.metrics.table import setting_of
 
-    protocols = {setting_of(key, one.protocol): one.protocol for one in results if key in one.mean}
+    protocols = {setting_of(key, method.protocol): method.protocol for method in results if key in method.mean}
     return next(iter(protocols.values())) if len(protocols) == 1 else None
 
 
@@ -194,7 +194,7 @@ def _keys(results: Sequence["Results"]) -> list[str]:
     """Return the main and headline values of all metrics, in the order of the table of metrics."""
     from mapgauge.metrics.table import METRICS
 
-    metrics = {metric for one in results for metric in one.metrics}
+    metrics = {metric for method in results for metric in method.metrics}
     rows = [row for name, row in METRICS.items() if name in metrics]
     keys = [value.key for row in rows for value in row.with_role("main", "headline")]
-    return [key for key in keys if any(key in one.mean for one in results)]
+    return [key for key in keys if any(key in method.mean for method in results)]

@@ -106,7 +106,7 @@ def confidence(
             save_figure(plot.confidence(list(measured.values()), names=names), figure)
     outputs.end()
     of_results = [finding for method in methods for finding in method.findings]
-    exit_on(fail_on, [*of_results, *(finding for one in measured.values() for finding in one.findings)])
+    exit_on(fail_on, [*of_results, *(finding for method in measured.values() for finding in method.findings)])
 
 
 def in_words(results: "Results", workers: int | None) -> str:
@@ -120,23 +120,23 @@ def in_words(results: "Results", workers: int | None) -> str:
 def _print(form: Form, methods: "dict[str, Confidence]") -> None:
     """Print all methods in the form that was asked for."""
     if form == "json":
-        documents = [one.to_dict() | {"name": called} for called, one in methods.items()]
+        documents = [method.to_dict() | {"name": called} for called, method in methods.items()]
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
             [
                 {"name": called, "class": class_name} | row
-                for called, one in methods.items()
-                for class_name in one.classes
-                for row in one.rows(class_name)
+                for called, method in methods.items()
+                for class_name in method.classes
+                for row in method.rows(class_name)
             ]
         )
     else:
-        for k, (called, one) in enumerate(methods.items()):
+        for k, (called, method) in enumerate(methods.items()):
             of = f", {called}" if len(methods) > 1 else ""
-            for j, (title, header, rows) in enumerate(one.tables()):
+            for j, (title, header, rows) in enumerate(method.tables()):
                 if rows:
                     show_table(Table(title + of, header, rows), gap=k > 0 or j > 0)
-            if one.common is not None:
+            if method.common is not None:
                 say()
-                say(one.common.in_words())
+                say(method.common.in_words())
