@@ -38,8 +38,8 @@ class Data:
     whole_scenes: bool = False  # whether a block ends where a scene ends
     keep: bool = False  # whether the groups of up to ``KEPT`` predictions are kept
     _blocks: dict[tuple[int, int, bool], Block] = field(default_factory=dict, repr=False)
-    # Scores of metrics that were added after the evaluation, so that no view computes them again.
-    added: dict[tuple[str, ...], Scores] = field(default_factory=dict, repr=False)
+    # Scores of metrics that were added after the evaluation, by metric, so that no view computes them again.
+    added: dict[str, Scores] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(

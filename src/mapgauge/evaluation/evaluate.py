@@ -213,13 +213,11 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     lacking = tuple(name for name in metrics if name not in results.metrics)
     if not lacking:
         return results
-    data, scores, names = results.need_data(), results.scores, results.metrics
-    computed = {name for group in data.added for name in group}
-    if new := tuple(name for name in lacking if name not in computed):
-        data.added[new] = score_frames(data, new, known=results.scores, workers=workers)
-    for group, added in data.added.items():
-        if wanted := {*group} & {*lacking}:
-            names = tuple(name for name in METRICS if name in {*names, *wanted})
-            scores = scores.and_metrics(added, names)
+    data, scores = results.need_data(), results.scores
+    if new := tuple(name for name in lacking if name not in data.added):
+        data.added.update(dict.fromkeys(new, score_frames(data, new, known=scores, workers=workers)))
+    names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
+    for name in lacking:
+        scores = scores.and_metrics(data.added[name], names)
     rows = MemoryRows(results.tokens, results.rows.scenes, scores)
     return replace(results, summary=replace(results.summary, metrics=names, source=scores), rows=rows)
