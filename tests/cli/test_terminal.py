@@ -119,3 +119,23 @@ def test_ctrl_c_ends_the_work_without_a_trace(world: Path, tmp_path: Path) -> No
     assert terminal.process.returncode == 130
     assert "Traceback" not in text
     assert not (tmp_path / "results.mg").exists()
+
+
+def test_an_interrupt_inside_a_constructor_leaves_no_trace() -> None:
+    program = """
+import os, signal
+import mapgauge.cli as cli
+
+class HalfMade:
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        self.made = True
+
+    def __del__(self):
+        self.made
+
+cli._run = HalfMade
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -103,27 +103,36 @@ def _forget_outputs() -> None:
 def _signals() -> Iterator[list[int]]:
     """Let SIGTERM and SIGHUP interrupt the command like Ctrl-C, so that temporary files are deleted.
 
-    A second signal ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay ignored. The list
-    has the signal that was received, if any.
+    A second SIGTERM or SIGHUP ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay
+    ignored. The list has the signals that were received. An interrupt can leave a half-made object, whose ``__del__``
+    then fails: Python's report of this is not shown.
     """
     received: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
+        if number != signal.SIGINT:
+            signal.signal(number, signal.SIG_DFL)
         received.append(number)
         raise KeyboardInterrupt
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    def report(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not received:
+            sys.__unraisablehook__(unraisable)
+
+    usual = {signal.SIGINT: signal.default_int_handler}
+    usual |= {getattr(signal, name): signal.SIG_DFL for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
     if threading.current_thread() is not threading.main_thread():
-        numbers = []  # only the main thread can set handlers
-    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in numbers:
+        usual = {}  # only the main thread can set handlers
+    handlers = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+    for number in handlers:
         signal.signal(number, interrupt)
+    previous, sys.unraisablehook = sys.unraisablehook, report
     try:
         yield received
     finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = previous
 
 
 def _open_streams() -> None:
