@@ -35,9 +35,8 @@ def protocols(json: JsonOption = False) -> None:
 
 def metrics(json: JsonOption = False) -> None:
     """List the metrics, and their settings for --set."""
-    from mapgauge.metrics.describe import as_text, settings_rows
-    from mapgauge.metrics.settings import fields_of
-    from mapgauge.metrics.table import METRICS
+    from mapgauge.metrics.settings import as_text, fields_of
+    from mapgauge.metrics.table import METRICS, settings_rows
 
     settings = {row.name: {} if row.settings_type is None else fields_of(row.settings_type) for row in METRICS.values()}
     if json:

@@ -137,7 +137,7 @@ def resample_sides(
 def _step_and_count(spacing: float | None, count: int | None) -> tuple[float, int]:
     """Return the arguments of the kernel: the spacing, or 0 and the number of points."""
     if count is not None:
-        return 0.0, check_count(count)
+        return 0.0, check_count("count", count)
     return 0.0 if spacing is None else check_length("spacing", spacing), 0
 
 
