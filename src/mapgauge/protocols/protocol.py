@@ -21,6 +21,7 @@ from mapgauge.arguments import (
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.resampling import check_sampling
 from mapgauge.markup import facts
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import Settings, checked, hints_of, no_such, setting
@@ -158,6 +159,11 @@ class Protocol:
         check=lambda name, value: check_whole(name, value, 2),
         help="Points per polyline after resampling. Without spacing and count, points stay as they are.",
     )
+    sampling: Literal["paper", "even"] = setting(
+        "paper",
+        help="Where points lie with spacing s: at 0, s, 2s, ... and at the end (paper), or at the ends of round(length "
+        "/ s) equal pieces (even).",
+    )
     truth_count: int | None = setting(
         None,
         check=lambda name, value: check_whole(name, value, 2),
@@ -197,7 +203,7 @@ class Protocol:
             if member.name in ("spacing", "count", "truth_count", "cutoffs", "crop", "directed", "skip_without_truth"):
                 value = getattr(self, member.name)
                 store(member.name, checked(member.name, hints[member.name], value, member.metadata.get("check")))
-            elif member.name in ("part", "ties"):
+            elif member.name in ("part", "ties", "sampling"):
                 checked(member.name, hints[member.name], getattr(self, member.name))
         if self.classes is not None:
             store("classes", _check_names("classes", self.classes))
@@ -207,6 +213,7 @@ class Protocol:
         store("boxes", tuple(check_class_names(self.boxes)))
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
+        check_sampling(self.sampling, self.spacing)
         if self.region is not None:
             check_region(self.region)
             store("region", tuple(float(value) for value in self.region))
@@ -220,14 +227,17 @@ class Protocol:
             values.check(self)
 
     @property
-    def sampling(self) -> str:
+    def sampling_in_words(self) -> str:
         """How polylines are sampled, in words.
 
-        >>> [Protocol("", **how).sampling for how in ({"spacing": 0.5}, {"count": 200}, {})]
+        >>> [Protocol("", **how).sampling_in_words for how in ({"spacing": 0.5}, {"count": 200}, {})]
         ['a point every 0.5 m', '200 points per polyline', 'points as in the file']
+        >>> Protocol("", spacing=0.5, sampling="even").sampling_in_words
+        'equal pieces of about 0.5 m'
         """
-        how = "points as in the file" if self.count is None else f"{self.count} points per polyline"
-        return how if self.spacing is None else f"a point every {self.spacing:g} m"
+        if self.spacing is not None:
+            return f"{'equal pieces of about' if self.sampling == 'even' else 'a point every'} {self.spacing:g} m"
+        return "points as in the file" if self.count is None else f"{self.count} points per polyline"
 
     @property
     def sampling_short(self) -> str:
@@ -263,7 +273,7 @@ class Protocol:
         if changes.get("spacing") is not None:
             changes.setdefault("count", None)
         if changes.get("count") is not None:
-            changes.setdefault("spacing", None)
+            changes |= {"spacing": None, "sampling": "paper"} | changes
         if "settings" in changes:
             changes["settings"] = self._merged(changes["settings"])
         changed = replace(self, **changes)

@@ -20,14 +20,23 @@ def _built_in() -> Mapping[str, Protocol]:
 
 
 def _of_lines() -> Iterable[Protocol]:
-    for size, (region, thresholds) in _REGIONS.items():
-        yield Protocol(
+    papers = [
+        Protocol(
             f"paper-{size}",
             f"the paper's evaluation at {size.replace('x', ' x ')} m",
             region=region,
             spacing=0.5,
             cutoffs=(1.5,),
             settings={"ap_chamfer": {"thresholds": thresholds}, "ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
+        )
+        for size, (region, thresholds) in _REGIONS.items()
+    ]
+    yield from papers
+    for paper in papers:
+        yield paper.replace(
+            name=paper.name.replace("paper", "even"),
+            about=f"{paper.about}, with equal pieces: a line and its reversal are equal",
+            sampling="even",
         )
     for size, (region, thresholds) in _REGIONS.items():
         yield Protocol(
