@@ -29,7 +29,7 @@ def protocols(json: JsonOption = False) -> None:
     say_columns([[protocol.name, protocol.about] for protocol in PROTOCOLS.values()])
     parts = " ".join(f"-{part}" for part in PARTS)
     say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
-    rows = [[protocol.name, protocol.sampling, _settings(protocol)] for protocol in PROTOCOLS.values()]
+    rows = [[protocol.name, protocol.sampling_in_words, _settings(protocol)] for protocol in PROTOCOLS.values()]
     show_table(Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3))
 
 

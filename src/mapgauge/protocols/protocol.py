@@ -21,6 +21,7 @@ from mapgauge.arguments import (
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.resampling import check_sampling
 from mapgauge.markup import facts
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import Settings, checked, fields_of, hints_of, no_such, setting
@@ -48,7 +49,7 @@ LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on 
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
 
 # Fields that are checked by their types, and by the checks that they name.
-_BY_TYPE = ("spacing", "count", "truth_count", "cutoffs", "crop", "directed", "skip_without_truth", "part", "ties")
+_CHECKED = ("spacing", "count", "truth_count", "sampling", "cutoffs", "crop", "directed", "skip_without_truth")
 PLUG_IN = Remedy(
     "If it belongs to a plug-in, install it or call mapgauge.plugins.use", "If it belongs to a plug-in, pass --plugin"
 )
@@ -146,6 +147,11 @@ class Protocol:
         check=check_count,
         help="Points per polyline after resampling. Without spacing and count, points stay as they are.",
     )
+    sampling: Literal["paper", "even"] = setting(
+        "paper",
+        help="Where points lie with spacing s: at 0, s, 2s, ... and at the end (paper), or at the ends of round(length "
+        "/ s) equal pieces (even).",
+    )
     truth_count: int | None = setting(
         None, check=check_count, help="Points to which true polylines are resampled before that (MapTracker)."
     )
@@ -179,7 +185,7 @@ class Protocol:
             object.__setattr__(self, name, value)
 
         known, hints = fields_of(self), hints_of(Protocol)
-        for name in _BY_TYPE:
+        for name in (*_CHECKED, "part", "ties"):
             store(name, checked(name, hints[name], getattr(self, name), known[name].metadata["check"]))
         if self.classes is not None:
             if not isinstance(self.classes, tuple | list) or not all(isinstance(name, str) for name in self.classes):
@@ -191,6 +197,7 @@ class Protocol:
         store("boxes", tuple(check_class_names(self.boxes)))
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
+        check_sampling(self.sampling, self.spacing)
         if self.region is not None:
             check_region(self.region)
             store("region", tuple(float(value) for value in self.region))
@@ -204,14 +211,17 @@ class Protocol:
             values.check(self)
 
     @property
-    def sampling(self) -> str:
+    def sampling_in_words(self) -> str:
         """How polylines are sampled, in words.
 
-        >>> [Protocol("", **how).sampling for how in ({"spacing": 0.5}, {"count": 200}, {})]
+        >>> [Protocol("", **how).sampling_in_words for how in ({"spacing": 0.5}, {"count": 200}, {})]
         ['a point every 0.5 m', '200 points per polyline', 'points as in the file']
+        >>> Protocol("", spacing=0.5, sampling="even").sampling_in_words
+        'equal pieces of about 0.5 m'
         """
-        how = "points as in the file" if self.count is None else f"{self.count} points per polyline"
-        return how if self.spacing is None else f"a point every {self.spacing:g} m"
+        if self.spacing is not None:
+            return f"{'equal pieces of about' if self.sampling == 'even' else 'a point every'} {self.spacing:g} m"
+        return "points as in the file" if self.count is None else f"{self.count} points per polyline"
 
     def _repr_html_(self) -> str:
         given = {key: value for key, value in self.flat().items() if key not in ("name", "about")}
@@ -233,9 +243,10 @@ class Protocol:
         for name in changes:
             if name not in fields_of(self):
                 raise _no_field(name)
-        for name, other in (("spacing", "count"), ("count", "spacing")):
-            if changes.get(name) is not None:
-                changes.setdefault(other, None)
+        if changes.get("spacing") is not None:
+            changes.setdefault("count", None)
+        if changes.get("count") is not None:
+            changes |= {"spacing": None, "sampling": "paper"} | changes
         if "settings" in changes:
             changes["settings"] = self._merged(changes["settings"])
         changed = replace(self, **changes)

@@ -35,13 +35,18 @@ def _sized(
 
 
 def _of_lines() -> Iterable[Protocol]:
-    yield from _sized(
-        "paper",
-        "the paper's evaluation at {} m",
-        spacing=0.5,
-        cutoffs=(1.5,),
-        settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
-    )
+    for name, sampling, more in (
+        ("paper", "paper", ""),
+        ("even", "even", ", with equal pieces: a line and its reversal are equal"),
+    ):
+        yield from _sized(
+            name,
+            f"the paper's evaluation at {{}} m{more}",
+            spacing=0.5,
+            sampling=sampling,
+            cutoffs=(1.5,),
+            settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
+        )
     yield from _sized("streammapnet", "StreamMapNet's and MapTracker's Chamfer-AP at {} m", count=200)
     yield Protocol(
         "maptr",
