@@ -125,8 +125,12 @@ def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, ev
         i = order[k]
         size = x_offsets[i + 1] - x_offsets[i] if i < first else y_offsets[i - first + 1] - y_offsets[i - first]
         if size > 0 and not kept[i]:
-            pieces = even_pieces(lengths[i], spacing) if even else samples_before_end(lengths[i], spacing)
-            size = count if count > 0 else 1 + np.int64(pieces)
+            if count > 0:
+                size = count
+            elif even:
+                size = 1 + np.int64(even_pieces(lengths[i], spacing))
+            else:
+                size = 1 + np.int64(samples_before_end(lengths[i], spacing))
         offsets[k + 1] = offsets[k] + size
     out = np.empty((x.shape[1] if len(x) > 0 or len(y) == 0 else y.shape[1], offsets[-1]))
     for k in range(len(order)):
