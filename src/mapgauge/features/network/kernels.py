@@ -36,7 +36,11 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
     its points after a far one cannot be near.
     """
     dimension = len(x)
-    longest, low, high = np.zeros(len(x_lines)), np.empty((len(x_lines), dimension)), np.empty((len(x_lines), dimension))
+    longest, low, high = (
+        np.zeros(len(x_lines)),
+        np.empty((len(x_lines), dimension)),
+        np.empty((len(x_lines), dimension)),
+    )
     for a in range(len(x_lines)):
         first, stop = x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
         for d in range(dimension):
@@ -121,7 +125,12 @@ def keep_useful(chosen, x_lines, y_lines, near, price, y_price, half, floor):
         for k in range(start[q], start[q + 1]):
             gain[k] -= price[pairs[k, 0]] + y_price[q]
     base = _bases(x_lines, y_lines[chosen, 1].max())
-    last, kept, kept_start, count = np.empty(base[-1], np.int64), np.zeros(len(pairs), np.bool_), np.zeros_like(start), 0
+    last, kept, kept_start, count = (
+        np.empty(base[-1], np.int64),
+        np.zeros(len(pairs), np.bool_),
+        np.zeros_like(start),
+        0,
+    )
     for b in chosen:
         first, m, _ = y_lines[b]
         for back in range(2):
@@ -188,18 +197,14 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
 
     Positions count from the cut. A ring gets a second lap. There, runs across the cut are compared with what the first
     lap has at the points that they take: ``value`` never falls along a line, so the best runs of a ring with one
-    across the cut save no more than this run, less the difference of the values at its ends.
+    across the cut save no more than this run, less the difference of the values at its ends. Returns this bound, and
+    where the run starts.
 
-    Args:
-        value: ``(points + 1,)``, written: what the best runs before each position save.
-        came: ``(points + 1, 3)``, written: a near pair of the run that ends before a position, the position of this
-            pair, and where the run starts. The pair is -1 if no run ends there.
-        room: Memory. ``last`` and ``tail`` are the last near pair and the last entry of each diagonal, ``node`` the near
-            pair and position of each pair visited and ``sums`` what its diagonal saves up to it. ``entry`` is where a
-            run may start, and the entry before that is worth more, with ``worth``: what comes before it.
-
-    Returns:
-        The most that runs with one across the cut can save, and the position where this one starts.
+    ``value`` is written: what the best runs before each position save. ``came`` is written: a near pair of the run that
+    ends before a position, the position of this pair, and where the run starts; the pair is -1 if no run ends there.
+    ``room`` is memory: the last near pair visited and the last entry of each diagonal; of each pair visited, its number
+    and position, and what its diagonal saves up to it; of each entry, where a run may start and the entry before, and
+    what it is worth. Entries before are worth more, but a run from them may become too long.
     """
     start, pairs, saving = near
     last, tail, node, sums, entry, worth = room
@@ -211,7 +216,9 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
         q = first + (cut + t) % m
         for k in range(start[q], start[q + 1]):
             p, a, step = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-            if len(barred) and _is_barred(barred, x_lines[a], p - x_lines[a, 0] - step, step, y_line, q - first - 1, 1, 1):
+            if len(barred) and _is_barred(
+                barred, x_lines[a], p - x_lines[a, 0] - step, step, y_line, q - first - 1, 1, 1
+            ):
                 continue
             line = x_lines[a]
             n, ring = line[1], line[2]
@@ -222,23 +229,21 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
             sums[nodes], chain = gain, tail[at]
             if before >= 0:
                 gap, i_before = t - node[before, 1] - 1, pairs[node[before, 0], 0] - line[0]
-                if len(barred) and _is_barred(
-                    barred, line, i_before, step, y_line, cut + node[before, 1], 1, gap
-                ):
+                if len(barred) and _is_barred(barred, line, i_before, step, y_line, cut + node[before, 1], 1, gap):
                     before, chain = -1, -1
                 else:
                     sums[nodes] += sums[before] - _passed(totals, line, i_before, step, gap)
             node[nodes, 0], node[nodes, 1], last[at] = k, t, nodes
             steps_x, steps_y = NEVER if ring else (i if step > 0 else n - 1 - i), NEVER if y_ring else t
             back = min(steps_x, steps_y)
-            if before < 0 and 0 < back <= t and t - back < m:  # from the start of the diagonal
-                if not len(barred) or not _is_barred(barred, line, i, -step, y_line, cut + t, -1, back):
-                    ends = (half if steps_x > back else 0.0) + (half if steps_y > back else 0.0)
-                    skipped = _passed(totals, line, i, -step, back)
-                    entry[entries, 0], entry[entries, 1] = t - back, -1
-                    worth[entries] = value[t - back] - ends - skipped - (sums[nodes] - gain)
-                    chain = entries
-                    entries += 1
+            from_start = before < 0 and 0 < back <= t and t - back < m  # of the diagonal
+            if from_start and not (len(barred) and _is_barred(barred, line, i, -step, y_line, cut + t, -1, back)):
+                ends = (half if steps_x > back else 0.0) + (half if steps_y > back else 0.0)
+                skipped = _passed(totals, line, i, -step, back)
+                entry[entries, 0], entry[entries, 1] = t - back, -1
+                worth[entries] = value[t - back] - ends - skipped - (sums[nodes] - gain)
+                chain = entries
+                entries += 1
             if t < m:  # from here
                 ends = (half if steps_x > 0 else 0.0) + (half if steps_y > 0 else 0.0)
                 own = value[t] - ends - (sums[nodes] - gain)
@@ -301,8 +306,8 @@ def _closed_run(y_line, b, x_lines, near, totals, barred, sums, run):
 def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y_price):
     """Return the best runs along some lines of ``y``, and two bounds of what any runs save, less the prices of ``x``.
 
-    The first bound is the better one. The second belongs to ``y_price``, which is written: what each point of ``y`` adds
-    to the best runs. Runs with one that gains -g at both prices save no more than the second bound less g.
+    The first bound is the better one. The second belongs to ``y_price``, which is written: what each point of ``y``
+    adds to the best runs. Runs with one that gains -g at both prices save no more than the second bound less g.
 
     A ring is cut at ``cuts``, which is rewritten. If runs across the cut could save more, it is cut where the best of
     them starts, at most ``most`` times. The bound is exact for open lines and if all cuts of a ring are tried.
@@ -330,9 +335,7 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y
         best, upper, loose_upper, cut, best_cut, trials = max(around, 0.0), np.inf, np.inf, cuts[b], -1, 0
         tried[:] = False
         while True:
-            across, begin = _pass_line(
-                y_lines[b], cut, x_lines, near, totals, half, barred, base, room, value, came
-            )
+            across, begin = _pass_line(y_lines[b], cut, x_lines, near, totals, half, barred, base, room, value, came)
             tried[cut] = True
             trials += 1
             if value[m] > best:

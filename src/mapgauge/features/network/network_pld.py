@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from functools import cmp_to_key
 from typing import NamedTuple
 
 import numpy as np
@@ -11,14 +10,14 @@ from numpy.typing import ArrayLike
 from mapgauge.arguments import check_closed, check_confidence, check_switch_cost, check_tolerance
 from mapgauge.distances.packing import check_sospa_arguments, pack_sets
 from mapgauge.features.network.points import PointAssignment, assign_points
-from mapgauge.features.network.runs import Network
-from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
+from mapgauge.features.network.sides import NetworkSide, side_of
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
 from mapgauge.metrics.settings import PldSettings, setting
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Flags, Floats, Indices, Points, PolylinesLike
+from mapgauge.typing import Closed, Floats, Indices, PolylinesLike
 
 BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 PARTS = ("matched", "confidence", "missed", "false", "links")
@@ -29,99 +28,10 @@ MASS, COUNTS, ENTROPIES, MATCHED, GAP = 5, slice(6, 8), slice(8, 10), 10, 11
 PROVEN = 1e-6  # the share of a proven value that its gap may be
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NetworkSide:
-    """The lines of one side of a frame and class."""
-
-    network: Network
-    index: Indices  # (lines,): the index of each line in the input
-
-    @property
-    def line(self) -> Indices:
-        """The line of each point."""
-        return np.repeat(np.arange(len(self.index)), self.network.count)
-
-    @property
-    def confidence(self) -> Floats:
-        """The confidence of each point."""
-        return np.repeat(self.network.confidence, self.network.count)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlaps:
-    """How many points of each predicted line are assigned to each true line."""
-
-    first: Indices  # (overlaps,): predicted lines
-    second: Indices
-    points: Floats  # (overlaps,), above 0
-
-
-def side_of(
-    polylines: Polylines, start: int, stop: int, closed: Flags, repeats: Flags, confidence: Floats, directed: bool
-) -> NetworkSide:
-    """Return the lines ``start`` to ``stop`` without closing points and without lines that have no points.
-
-    A polyline repeats if its last point is the first.
-    """
-    lines = []
-    for k in range(start, stop):
-        points = polylines.coords[polylines.offsets[k] : polylines.offsets[k + 1] - int(repeats[k])]
-        if len(points):
-            ring = bool(closed[k]) and len(points) > 2
-            lines.append(_Line(float(confidence[k]), ring, _canonical(points, ring, directed), k - start))
-    lines.sort(key=cmp_to_key(_compare_lines))
-    count = np.array([len(line.points) for line in lines], np.int64)
-    network = Network(
-        np.concatenate([np.empty((0, polylines.dimension)), *(line.points for line in lines)]).T.copy(order="C"),
-        count.cumsum() - count,
-        count,
-        np.array([line.ring for line in lines], np.bool_),
-        np.array([line.confidence for line in lines], np.float64),
-    )
-    return NetworkSide(network, np.array([line.place for line in lines], np.int64))
-
-
-class _Line(NamedTuple):
-    """A line whose points have the first of all equivalent orders."""
-
-    confidence: float
-    ring: bool
-    points: Points
-    place: int  # in the input
-
-
-def _compare_lines(first: _Line, second: _Line) -> int:
-    """Return a negative number if the first line comes before the second: by confidence, kind, points and place."""
-    before, after = first[:2], second[:2]
-    if before == after:
-        order = _compare(first.points, second.points)
-        return order if order else first.place - second.place
-    return -1 if before < after else 1
-
-
-def _compare(first: Points, second: Points) -> int:
-    """Return -1, 0 or 1 for the lexicographic order of two lists of points."""
-    length = min(len(first), len(second))
-    x, y = first[:length].ravel(), second[:length].ravel()
-    differ = np.flatnonzero(x != y)
-    if len(differ):
-        return -1 if x[differ[0]] < y[differ[0]] else 1
-    return (len(first) > len(second)) - (len(first) < len(second))
-
-
-def _canonical(points: Points, ring: bool, directed: bool) -> Points:
-    """Return the points in the first of all equivalent orders: both directions, and all starts of a ring."""
-    forms = [points] if directed else [points, points[::-1]]
-    if ring:
-        least = points[np.lexsort(points.T[::-1])[0]]
-        forms = [np.roll(form, -k, axis=0) for form in forms for k in np.flatnonzero((form == least).all(axis=1))]
-    return min(forms, key=cmp_to_key(_compare))
-
-
 def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False
-) -> tuple[Floats, Overlaps]:
-    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which."""
+) -> tuple[Floats, Indices]:
+    """Return the numbers of ``COLUMNS`` of one frame and class, and pairs of lines with their numbers of pairs."""
     assignment = assign_points(x.network, y.network, cutoff, break_cost, directed=directed)
     row = np.zeros(len(COLUMNS))
     row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
@@ -129,11 +39,10 @@ def solve_network(
     near = assignment.saving > 0
     first, second = assignment.first[near], assignment.second[near]
     row[COUNTS] = _changes(y, second, x.line[first]), _changes(x, first, y.line[second])
-    overlaps = _overlaps(x.line[first], y.line[second])
-    row[ENTROPIES] = _entropy(overlaps.second, overlaps.points), _entropy(overlaps.first, overlaps.points)
-    row[MATCHED] = len(first)
-    row[GAP] = assignment.gap
-    return row, overlaps
+    lines, points = np.unique(np.stack([x.line[first], y.line[second]], axis=1), axis=0, return_counts=True)
+    row[ENTROPIES] = _entropy(lines[:, 1], points), _entropy(lines[:, 0], points)
+    row[MATCHED], row[GAP] = len(first), assignment.gap
+    return row, np.column_stack([lines, points])
 
 
 def _parts(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> list[float]:
@@ -164,14 +73,9 @@ def _changes(side: NetworkSide, point: Indices, other: Indices) -> int:
     return total + int(np.count_nonzero(closing))
 
 
-def _overlaps(first: Indices, second: Indices) -> Overlaps:
-    lines, points = np.unique(np.stack([first, second], axis=1), axis=0, return_counts=True)
-    return Overlaps(lines[:, 0], lines[:, 1], points.astype(np.float64))
-
-
-def _entropy(of: Indices, points: Floats) -> float:
+def _entropy(of: Indices, points: Indices) -> float:
     """Return the conditional entropy of the other line, given the line ``of``, in bits, times the number of points."""
-    totals = np.bincount(of, points) if len(of) else np.empty(0)
+    totals = np.bincount(of, points)
     return math.fsum(p * math.log2(t / p) for p, t in zip(points.tolist(), totals[of].tolist(), strict=True))
 
 
@@ -255,7 +159,8 @@ def network_pld(
         truth_confidence: The same for the truth, to compare two estimates.
         break_cost: The cost of a break. A missed or false point of confidence 1 costs 1/2.
         cutoff: The distance in metres from which two points do not match.
-        closed: True, False or "auto", as in ``sospa_matrix``. A closed polyline goes on from its last point to its first.
+        closed: True, False or "auto", as in ``sospa_matrix``. A closed polyline goes on from its last point to the
+            first.
         directed: Whether the direction of polylines matters. If true, runs follow both lines in their direction. If
             false, they may also follow one of them against it.
         closed_tolerance: Largest gap of a closed polyline in metres, for "auto".
@@ -285,8 +190,7 @@ def network_pld(
     )
     row, overlaps = solve_network(x, y, cut, cost, directed=way)
     numbers = row.tolist()
-    columns = x.index[overlaps.first], y.index[overlaps.second], overlaps.points
-    pairs = sorted(Overlap._make(pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
+    pairs = sorted(Overlap(int(x.index[a]), int(y.index[b]), float(points)) for a, b, points in overlaps.tolist())
     return NetworkPldResult(
         parts=NetworkParts._make(numbers[: len(PARTS)]),
         mass=numbers[MASS],

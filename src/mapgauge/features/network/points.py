@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.features.network.runs import Network, Task, choose_runs
+from mapgauge.features.network.sides import Network
 from mapgauge.features.solver.programme import components_of
+from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Floats, Indices
 
 
@@ -35,26 +36,27 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
         return PointAssignment(other.second, other.first, other.saving, other.ends, other.gap)
     from mapgauge.features.network.kernels import find_pairs, keep_useful
     from mapgauge.features.network.run_kernels import pairs_of
+    from mapgauge.features.network.runs import Task, choose_runs
 
     x_lines, y_lines = x.lines, y.lines
     none = np.empty(0, np.int64)
     if not y.points.size:
         return PointAssignment(none, none, np.empty(0), 0, 0.0)
-    near = find_pairs(x.points, y.points, x_lines, y_lines, x.confidence, y.confidence, cutoff, directed or break_cost == 0)
+    near = find_pairs(
+        x.points, y.points, x_lines, y_lines, x.confidence, y.confidence, cutoff, directed or break_cost == 0
+    )
     if break_cost == 0:
-        first, second = _without_links(near, y)
-        gap = 0.0
+        parts = [_without_links(near, lines, y) for lines in _components(near, x, y)]
+        first, second, gap = *np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1), 0.0
     else:
         half = 0.5 * break_cost
-        free = [np.zeros(side.points.shape[1]) for side in (x, y)]
-        useful = keep_useful(np.arange(len(y_lines)), x_lines, y_lines, near, *free, half, 0.0)
+        free, y_free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
+        useful = keep_useful(np.arange(len(y_lines)), x_lines, y_lines, near, free, y_free, half, 0.0)
         task = Task(x, y, x_lines, y_lines, useful, cutoff, half, np.zeros(len(y_lines), np.int64))
         runs, gap = np.empty((0, 7), np.int64), 0.0
-        for lines in _components(task):
-            chosen, bound = choose_runs(task, lines)
-            runs = np.concatenate([runs, chosen])
-            total = float(task.savings(chosen).sum())
-            gap += bound - total if bound > total * (1 + PROVEN) else 0.0
+        for lines in _components(useful, x, y):
+            chosen, more = choose_runs(task, lines)
+            runs, gap = np.concatenate([runs, chosen]), gap + more
         _, first, second = pairs_of(runs, x_lines, y_lines).T
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
@@ -64,16 +66,15 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
     return PointAssignment(first, second, saving, _ends(x, y, first, second, directed), gap)
 
 
-PROVEN = 1e-9  # the share of the total by which the bound of a proven one may exceed it, for rounding
-
-
-def _components(task: Task) -> list[Indices]:
+def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -> list[Indices]:
     """Return the lines of the second network in sets that share no line of the first by a near pair."""
-    start, pairs, _ = task.near
-    line = np.repeat(np.arange(len(task.y_lines)), task.y.count)  # of each point
-    both = np.unique(np.stack([pairs[:, 1], np.repeat(line, np.diff(start))], axis=1), axis=0)
-    part = components_of(both[:, 0], both[:, 1])
-    return [np.unique(both[part == k, 1]) for k in range(int(part.max(initial=-1)) + 1)]
+    start, pairs, _ = near
+    line = np.repeat(np.arange(len(y.count)), y.count)  # of each point
+    is_near = np.zeros((len(x.count), len(y.count)), np.bool_)
+    is_near[pairs[:, 1], np.repeat(line, np.diff(start))] = True
+    first, second = np.nonzero(is_near)
+    part = components_of(first, second)
+    return [np.unique(second[part == k]) for k in range(int(part.max(initial=-1)) + 1)]
 
 
 def _ends(x: Network, y: Network, first: Indices, second: Indices, directed: bool) -> int:
@@ -100,15 +101,15 @@ def _links(side: Network) -> Indices:
     return after
 
 
-def _without_links(near: tuple[Indices, Indices, Floats], y: Network) -> tuple[Indices, Indices]:
-    """Return the best assignment where links cost nothing."""
+def _without_links(near: tuple[Indices, Indices, Floats], lines: Indices, y: Network) -> Indices:
+    """Return the best assignment of some lines where links cost nothing, ``(2, pairs)``."""
     start, pairs, gain = near
-    (i, row), (j, column) = (
-        np.unique(at, return_inverse=True) for at in (pairs[:, 0], np.repeat(np.arange(y.points.shape[1]), np.diff(start)))
-    )
+    points = ranges(y.start[lines], y.count[lines])
+    own, at = ranges(start[points], np.diff(start)[points]), np.repeat(points, np.diff(start)[points])
+    (i, row), (j, column) = (np.unique(side, return_inverse=True) for side in (pairs[own, 0], at))
     saving = np.zeros((len(i), len(j)))
-    saving[row, column] = gain
+    saving[row, column] = gain[own]
     partner, _ = kernels.assignment.assign(saving)
     taken = np.flatnonzero(partner >= 0)
     taken = taken[saving[taken, partner[taken]] > 0]
-    return i[taken], j[partner[taken]]
+    return np.stack([i[taken], j[partner[taken]]])

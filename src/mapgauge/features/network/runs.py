@@ -20,34 +20,26 @@ import numpy as np
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.features.network.kernels import best_runs, keep_useful
-from mapgauge.features.network.run_kernels import first_free, pairs_of, parts_of, prices_of, rows_of, savings_of, uses_of
+from mapgauge.features.network.run_kernels import (
+    first_free,
+    pairs_of,
+    parts_of,
+    prices_of,
+    rows_of,
+    savings_of,
+    uses_of,
+)
+from mapgauge.features.network.sides import Network
 from mapgauge.features.solver.programme import INTEGRAL, LINEAR, OPTIONS, PRECISE, load_highs
 from mapgauge.typing import Flags, Floats, Indices
 
-EXACT = 1e-10  # the share of the total by which a bound may exceed a proven total
-ALL = 1 << 40
-SHARE = 0.5
-FEWER = 0.7
-CUTS = 3  # of a ring, unless its bound is what is left to prove
+EXACT = 1e-9  # the share of the total by which a bound may exceed a proven total
+CUTS, ALL = 3, 1 << 40  # of a ring; all if its bound is what is left to prove
+SHARE = 0.5  # of the best prices so far in those at which runs are found
 STEPS = 3  # along the subgradient after each solution of the programme
-ROUNDS = 400  # solutions of the programme for one problem; five are usual
-PROBLEMS = 400  # that are solved where solutions are divided
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Network:
-    """The lines of one side. Lines must be in an order that depends on their content only, and have points."""
-
-    points: Floats  # (dimension, points), contiguous
-    start: Indices  # (lines,): the first point of each line
-    count: Indices  # (lines,): its number of points
-    ring: Flags  # (lines,): whether the last point is linked to the first
-    confidence: Floats  # (lines,)
-
-    @property
-    def lines(self) -> Indices:
-        """The lines as kernels need them."""
-        return np.stack([self.start, self.count, self.ring], axis=1).astype(np.int64)
+SMALL = 0.2  # the share of the bound up to which a gap leaves out near pairs
+FEWER = 0.7  # the share of this gap at which more of them are left out
+MOST_SOLUTIONS = 1000  # of the programme; five are usual. Then the gap to the bound is reported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +113,7 @@ class _Search:
         self.task, self.lines = task, lines
         self.best, self.total = np.empty((0, 7), np.int64), 0.0
         self.programme: _Programme | None = None
+        self.left = MOST_SOLUTIONS
         self.most = np.zeros(task.sizes[0])  # what each point of x saves at most
         start, pairs, saving = task.near
         for first, count, _ in task.y_lines[lines].tolist():
@@ -160,7 +153,7 @@ class _Search:
         if total + bound < problem.bound:
             problem.bound, problem.price = total + bound, price
             gap = total + loose - self.total
-            if gap < FEWER * problem.gap:
+            if gap < FEWER * min(problem.gap, SMALL * problem.bound) and not self.is_proven(problem.bound):
                 problem.gap = gap
                 self.reduce(problem, y_price, -gap - EXACT * (total + loose))
         return is_new, total + bound, uses
@@ -181,9 +174,8 @@ class _Search:
         _, _, uses = self.improve(problem, problem.price, CUTS)
         if uses.max(initial=0) <= 1 and not self.is_proven(problem.bound):
             self.improve(problem, problem.price, ALL)
-        for _ in range(ROUNDS):
-            if self.is_proven(problem.bound):
-                return
+        while self.left > 0 and not self.is_proven(problem.bound):
+            self.left -= 1
             target, total, before = np.zeros(points), 0.0, problem.bound
             if problem.columns:
                 runs, savings = np.array(list(problem.columns), np.int64), np.array(list(problem.columns.values()))
@@ -195,10 +187,10 @@ class _Search:
                 self.keep(runs[first_free(order, runs, task.x_lines, task.y_lines, *task.sizes)])
                 target = self.spread(dual, row[:points])
             for share, most in ((SHARE, CUTS), (0.0, CUTS), (0.0, ALL)):
-                if self.is_proven(problem.bound) or problem.bound <= total + EXACT * before:
-                    return
                 price, is_new = share * problem.price + (1 - share) * target, False
                 for _ in range(1 + STEPS):
+                    if problem.bound * (1 - EXACT) <= max(total, self.total):
+                        return
                     is_added, value, uses = self.improve(problem, price, most)
                     is_new |= is_added
                     price = _step(price, uses, value - max(total, self.total))
@@ -210,14 +202,12 @@ class _Search:
     def spread(self, dual: Floats, row: Indices) -> Floats:
         """Return the prices of points. Points of one row share its price in proportion to what they save at most."""
         weight = np.where(row >= 0, self.most, 0.0)
-        if not len(dual):
-            return 0.0 * weight
-        total = np.bincount(row[row >= 0], weight[row >= 0], minlength=len(dual))
-        return weight * (dual / np.where(total > 0, total, 1.0))[row]
+        total = np.bincount(row[row >= 0], weight[row >= 0], minlength=len(dual) + 1)
+        return weight * (np.append(dual, 0.0) / np.where(total > 0, total, 1.0))[row]
 
 
 def _step(price: Floats, uses: Indices, excess: float) -> Floats:
-    """Return prices after a step along the subgradient: dearer where points are used twice, cheaper where they are free."""
+    """Return prices after a step along the subgradient: more where points are used twice, less where they are free."""
     slope = np.where((price <= 0) & (uses == 0), 0, 1 - uses)
     size = int(slope @ slope)
     return np.maximum(price - max(excess, 0.0) / size * slope, 0.0) if size else price
@@ -260,12 +250,12 @@ def _branches(problem: _Problem, task: Task) -> list[_Problem]:
 
 
 def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:
-    """Return the best runs along some lines of the second network, and a bound of what any runs save."""
+    """Return the best runs along some lines of the second network, and how much more others may save."""
     search, nothing = _Search(task, lines), np.empty((0, 7), np.int64)
     price, barred = np.zeros(task.sizes[0]), np.empty((0, 4), np.int64)
     problem = _Problem(barred, np.inf, price, task.near, {}, (nothing, np.empty(0)))
     open_problems, solved = [(-problem.bound, 0, problem)], 0
-    while open_problems and solved < PROBLEMS and not search.is_proven(-open_problems[0][0]):
+    while open_problems and search.left > 0 and not search.is_proven(-open_problems[0][0]):
         _, _, problem = heapq.heappop(open_problems)
         before = problem.bound
         problem.bound = np.inf  # at other pairs, the same prices give another bound
@@ -280,4 +270,5 @@ def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:
             break
         for k, branch in enumerate(branches):
             heapq.heappush(open_problems, (-problem.bound, 2 * solved + k, branch))
-    return search.best, max([search.total, *(-bound for bound, *_ in open_problems[:1])])
+    bound = -open_problems[0][0] if open_problems else 0.0
+    return search.best, 0.0 if search.is_proven(bound) else bound - search.total
