@@ -178,6 +178,13 @@ class Collector:
             raise self.error(f"{where}: unknown label {label}. Known: {known_ids(self.table)}", remedy=_OTHER_IDS)
         return self.table[int(label)]
 
+    def codes_of(self, labels: NDArray[Any]) -> Indices:
+        """Return the codes of the classes of numeric labels; -1 for an unknown label."""
+        codes = np.full(len(labels), -1)
+        for label, name in self.table.items():
+            codes[labels == label] = self.codes.get(name, -1)
+        return codes
+
     def note_wrong_count(self, where: str) -> None:
         """Remember an instance whose stated number of points differs from its number of points."""
         self._wrong_counts.append(where)

@@ -21,13 +21,14 @@ lines are ignored. Coordinates are metres in the frame of the ego vehicle.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mapgauge.frames.findings import findings_about
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector, Column, with_poses
+from mapgauge.io._collect import Collector, with_poses
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._openlanev2_columns import add_instances, attributes_of, entries_of
 from mapgauge.io._openlanev2_lists import AREAS, LISTS, MATRICES, ListReader, Lists, lists_of, place_of
@@ -36,7 +37,7 @@ from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.pickles.columns import arrays_of
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import PickleTree, expect
 from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 
@@ -49,17 +50,13 @@ class _Key(NamedTuple):
 
 
 def _is_results(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, dict):
-        return False
-    results = content.outline.get("results")
+    results = content.outline.get("results") if content.is_pickled(dict) else None
     frames = list(results.values())[:1] if isinstance(results, dict) else []
     return any(isinstance(frame, dict) and "predictions" in frame for frame in frames)
 
 
 def _is_truth(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, dict):
-        return False
-    return any(
+    return content.is_pickled(dict) and any(
         ((isinstance(key, tuple) and len(key) == 3) or isinstance(key, str))
         and isinstance(frame, dict)
         and ("annotation" in frame or (isinstance(key, tuple) and "sensor" in frame))
@@ -67,24 +64,15 @@ def _is_truth(content: Content) -> bool:
     )
 
 
-def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    frames = _read_columns(content, options, "predictions")
+def _read(content: Content, options: ReadOptions, part: str) -> MapFrames:
+    """Read a file: in columns if it has no faults, else as objects. ``part`` is ``predictions`` or ``annotation``."""
+    frames = content.columns(_frames_of_tree, content, options, part) if options.classes is None else None
     if frames is not None:
         return frames
-    results = ValueChecker(content.error).member(content.document, "results", "the pickle")
-    return _read_objects(content, options, results, "predictions")
-
-
-def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    frames = _read_columns(content, options, "annotation")
-    return _read_objects(content, options, content.document, "annotation") if frames is None else frames
-
-
-def _read_columns(content: Content, options: ReadOptions, part: str) -> MapFrames | None:
-    """Read a file without faults, fast."""
-    if options.classes is not None:
-        return None
-    return content.columns(_frames_of_tree, content, options, part)
+    document = content.document
+    if part == "predictions":
+        document = ValueChecker(content.error).member(document, "results", "the pickle")
+    return _read_objects(content, options, document, part)
 
 
 def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, part: str) -> MapFrames:
@@ -110,17 +98,12 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
     collector.tokens += [key.token for key in keys]
     collector.scenes += [key.segment for key in keys if key.segment]
     add_instances(tree, collector, entries, kinds, annotations)
-    _note_inter_points(collector, (tree.find(annotations, "inter_points") >= 0).tolist())
-    return with_poses(_finish(collector, keys), *_poses(tree, frames))
-
-
-def _poses(tree: PickleTree, frames: Rows) -> tuple[Column, Column]:
-    """Return the translations and the rotations of all frames, or None."""
+    result = _finish(collector, keys, (tree.find(annotations, "inter_points") >= 0).tolist())
     poses = tree.find(frames, "pose")
     if (poses < 0).all():
-        return [None] * len(frames), [None] * len(frames)
+        return result
     expect(poses >= 0)
-    return arrays_of(tree, tree.member(poses, "translation")), arrays_of(tree, tree.member(poses, "rotation"))
+    return with_poses(result, *(arrays_of(tree, ends) for ends in tree.members(poses, "translation", "rotation")))
 
 
 def _read_objects(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
@@ -140,22 +123,24 @@ def _read_objects(content: Content, options: ReadOptions, document: Any, part: s
     _refuse_both(lists, wheres, content)
     present = {key for instances in lists for key in instances}
     kinds = _kinds({key: any(len(instances.get(key, ())) for instances in lists) for key in present})
+    elements = [entry for instances in lists for entry in instances.get("traffic_element", ())]
+    given = [entry.get("attribute") for entry in elements if isinstance(entry, dict)]
+    attributes = {attribute for attribute in given if isinstance(attribute, int | np.integer)}
 
     def locate(frame: int, token: str, instance: int) -> str:
         return wheres[frame] + place_of(lists[frame], instance)
 
-    collector = _collector(content, options, locate, kinds, _attributes(lists), predicted)
+    collector = _collector(content, options, locate, kinds, attributes, predicted)
     reader = ListReader(collector, kinds)
     with gc_paused():
         for key, where, instances, annotation in zip(keys, wheres, lists, annotations, strict=True):
             collector.add_frame(key.token, scene=key.segment or None)
             reader.add(instances, annotation, where, key.segment)
         reader.finish()
-    _note_inter_points(collector, ["inter_points" in annotation for annotation in annotations])
-    given = [frame.get("pose") for frame in document.values()]
-    poses: list[dict[str, Any]] = [pose if isinstance(pose, dict) else {} for pose in given]
-    ends = ([pose.get(name) for pose in poses] for name in ("translation", "rotation"))
-    return with_poses(_finish(collector, keys), *ends)
+    result = _finish(collector, keys, ["inter_points" in annotation for annotation in annotations])
+    poses: list[Any] = [frame.get("pose") for frame in document.values()]
+    poses = [pose if isinstance(pose, dict) else {} for pose in poses]
+    return with_poses(result, *([pose.get(name) for pose in poses] for name in ("translation", "rotation")))
 
 
 def _where(part: str, token: str) -> str:
@@ -183,15 +168,14 @@ def _collector(
     return collector
 
 
-def _note_inter_points(collector: Collector, given: list[bool]) -> None:
-    tokens = [token for token, has in zip(collector.tokens, given, strict=True) if has]
+def _finish(collector: Collector, keys: list[_Key], inter_points: list[bool]) -> MapFrames:
+    """Return the frames. ``inter_points`` says which of them have such a member."""
+    tokens = [token for token, has in zip(collector.tokens, inter_points, strict=True) if has]
     text = f"{collector.name}: {len(tokens)} frames have inter_points, which are not read"
     collector.findings += findings_about(tokens, "note", "inter-points-ignored", text)
-
-
-def _finish(collector: Collector, keys: list[_Key]) -> MapFrames:
-    if keys and all(_is_number(key.timestamp) for key in keys):
-        collector.timestamps = [int(key.timestamp) for key in keys]
+    stamps = [key.timestamp for key in keys]
+    if all(stamp.isascii() and stamp.isdigit() and len(stamp) < 19 for stamp in stamps):
+        collector.timestamps = list(map(int, stamps))
     return collector.finish()
 
 
@@ -233,10 +217,6 @@ def _key(key: Any, frame: Any, split: bool, what: str, content: Content) -> _Key
     raise content.error(f"{what} has the key {shown}, expected (split, segment_id, timestamp) or a text")
 
 
-def _is_number(timestamp: str) -> bool:
-    return timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 19
-
-
 def _refuse_both(lists: list[Lists], wheres: list[str], content: Content) -> None:
     """Refuse a file with centrelines in two lists."""
     lanes, segments = (
@@ -261,19 +241,11 @@ def _kinds(filled: Mapping[str, bool]) -> list[str]:
     return [key for key in LISTS if key != idle and key in filled]
 
 
-def _attributes(lists: list[Lists]) -> set[Any]:
-    """Return the attributes of the traffic elements."""
-    entries = [
-        entry for instances in lists for entry in instances.get("traffic_element", ()) if isinstance(entry, dict)
-    ]
-    return {entry.get("attribute") for entry in entries if isinstance(entry.get("attribute"), int | np.integer)}
-
-
 RESULTS = Format(
     "openlanev2",
     "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
     _is_results,
-    _read_results,
+    partial(_read, part="predictions"),
     write_results,
     write_options=("points", *META),
     forward="x",
@@ -282,7 +254,7 @@ TRUTH = Format(
     "openlanev2-truth",
     "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
     _is_truth,
-    _read_truth,
+    partial(_read, part="annotation"),
     write_truth,
     write_options=("points",),
     forward="x",

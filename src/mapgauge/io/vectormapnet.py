@@ -36,9 +36,7 @@ _MARGIN = 2.0
 
 
 def _is_results(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, dict):
-        return False
-    return all(isinstance(content.outline.get(part), dict) for part in _PARTS.values())
+    return content.is_pickled(dict) and all(isinstance(content.outline.get(part), dict) for part in _PARTS.values())
 
 
 def _read(content: Content, options: ReadOptions) -> MapFrames:

@@ -313,6 +313,10 @@ class Content:
         outline = None if self.tree is None else or_none(self.tree.outline)
         return self.document if outline is None else outline
 
+    def is_pickled(self, kind: type) -> bool:
+        """Whether the file is a pickle of a value of some type."""
+        return self.kind == "pickle" and isinstance(self.outline, kind)
+
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)

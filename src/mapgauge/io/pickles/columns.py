@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.map_frames import Names
 from mapgauge.io._collect import Collector, Column
 from mapgauge.io.pickles.tree import PickleTree, Rows, expect
 from mapgauge.typing import Indices, Points
@@ -122,43 +121,8 @@ def arrays_of(tree: PickleTree, rows: Rows) -> Column:
     return tree.values(rows)
 
 
-def numbered(numbers: Indices) -> tuple[list[int], Indices]:
-    """Return the different whole numbers, ascending, and the index of each."""
-    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
-    if high - low > 4 * len(numbers) + 1024:
-        unique, inverse = np.unique(numbers, return_inverse=True)
-        return unique.tolist(), inverse
-    above = numbers - low
-    seen = np.zeros(high - low + 1, np.bool_)
-    seen[above] = True
-    return (np.flatnonzero(seen) + low).tolist(), (seen.cumsum() - 1)[above]
-
-
 def codes_of(collector: Collector, labels: Indices) -> Indices:
     """Return the codes of the classes of numeric labels."""
-    unique, inverse = numbered(labels)
-    names = [collector.table.get(label) for label in unique]
-    codes = [-1 if name is None else collector.codes.get(name, -1) for name in names]
-    expect(-1 not in codes)
-    return np.array(codes, np.int64)[inverse]
-
-
-def track_names(groups: Sequence[str], group: Indices, number: Sequence[str | int], which: Indices) -> Names:
-    """Return the names of tracks, ``group/number``. The numbers are different texts or whole numbers."""
-    if not len(group):
-        return np.array([], np.str_)
-    starts, ends = [f"{text}/" for text in groups], [str(name) for name in number]
-    first = np.array([len(text) for text in starts])[group]
-    width = int((first + np.array([len(text) for text in ends])[which]).max())
-    named = _letters(starts, width)[group]
-    letters = _letters(ends, width)
-    for size in numbered(first)[0]:  # of the first part
-        some = np.flatnonzero(first == size)
-        named[some, size:] = letters[which[some], : width - size]
-    names: Names = named.view(f"U{width}").ravel()
-    return names
-
-
-def _letters(texts: Sequence[str], width: int) -> NDArray[np.uint32]:
-    """Return texts as rows of characters, cut or filled up to a width."""
-    return np.array(texts, f"U{width}").view(np.uint32).reshape(len(texts), width)
+    codes = collector.codes_of(labels)
+    expect(codes >= 0)
+    return codes
