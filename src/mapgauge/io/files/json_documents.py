@@ -8,12 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
 
-_COUNTED = 1 << 16  # bytes of text that are counted at once, few enough for the cache of a processor
 _LARGE = 1 << 28  # bytes of a text whose plain objects would take gigabytes
 
 
@@ -108,13 +105,7 @@ def _comes_back_complete(text: bytes) -> bool:
 
 def count_colons(text: bytes) -> int:
     """Return the number of colons in a text."""
-    return count_symbols(np.frombuffer(text, np.uint8), ":")
-
-
-def count_symbols(text: NDArray[np.uint8], symbol: str) -> int:
-    """Return the number of times that a symbol occurs in a text."""
-    starts = range(0, len(text), _COUNTED)
-    return sum(int(np.count_nonzero(text[start : start + _COUNTED] == ord(symbol))) for start in starts)
+    return text.count(b":")
 
 
 def has_doubled_keys(text: bytes) -> bool:
