@@ -91,9 +91,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
         return None
     if not (points.counts == scores[0]).all() or not (points.counts == labels[0]).all():
         return None
-    codes = np.full(len(labels[1]), -1)
-    for label, name in collector.table.items():
-        codes[labels[1] == label] = collector.codes[name]
+    codes = collector.codes_of(labels[1])
     if (codes < 0).any():
         return None
     collector.tokens += document.results

@@ -53,15 +53,21 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         return Collector(content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
 
     columns = collector()
-    tokens = content.columns(_read_columns, columns, key)
+    tokens = content.columns(_read_columns, columns)
     if tokens is None:
         columns = collector()
         tokens = _read_objects(content, columns, key)
-    frames = _with_notes(columns, *tokens, predicted, unshrink).finish()
-    return _unshrunk(frames) if unshrink else frames
+    _add_notes(columns, *tokens, predicted, unshrink)
+    frames = columns.finish()
+    if not unshrink:
+        return frames
+    coords = frames.polylines.coords.copy()
+    corner = -_REGION / 2
+    coords[:, :2] = (coords[:, :2] - corner) * ((_REGION + _MARGIN) / _REGION) + corner
+    return replace(frames, polylines=Polylines(coords, frames.polylines.offsets))
 
 
-def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[list[str], list[str]]:
+def _read_columns(tree: PickleTree, collector: Collector) -> tuple[list[str], list[str]]:
     """Read a file without faults, fast. Return the tokens of the results and of the truth."""
     parts = [tree.member(tree.root, name) for name in _PARTS.values()]
     results, truth = (dict(_frames(tree, part)) for part in parts)
@@ -76,13 +82,10 @@ def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[lis
     code = codes_of(collector, tree.wholes(types))
     confidence = tree.numbers(levels) if collector.has_confidence else None
     counted = np.flatnonzero(stated >= 0)
-    wrong = counted[tree.numbers(stated[counted]) != sizes[counted]]
     collector.tokens += chosen
     frame = np.repeat(np.arange(len(rows)), counts)
     collector.add_columns(frame, code, confidence, sizes, coords)
-    for i in wrong.tolist():
-        token, first = collector.tokens[frame[i]], int(np.searchsorted(frame, frame[i]))
-        collector.note_wrong_count(f'{key}["{token}"].vectors[{i - first}]')
+    collector.note_wrong_counts(frame, counted[tree.numbers(stated[counted]) != sizes[counted]])
     return list(results), list(truth)
 
 
@@ -102,9 +105,7 @@ def _read_objects(content: Content, collector: Collector, key: str) -> tuple[lis
     return list(results), list(truth)
 
 
-def _with_notes(
-    collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool
-) -> Collector:
+def _add_notes(collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool) -> None:
     """Add what users of these files should know."""
     with_results = set(results)
     lacking = [token for token in truth if token not in with_results] if predicted else []
@@ -120,7 +121,6 @@ def _with_notes(
             "Before you compare them with other methods, write FILE,unshrink",
         )
         collector.findings.append(Finding("note", "shrunk", text, len(collector.tokens), remedy=remedy))
-    return collector
 
 
 def _add_frame(collector: Collector, token: Any, frame: Any, where: str) -> None:
@@ -132,13 +132,6 @@ def _add_frame(collector: Collector, token: Any, frame: Any, where: str) -> None
             check.member(vector, key, place)
         check.number(vector.get("pts_num"), f"{place}.pts_num")
         collector.add_vector(vector, collector.class_of(vector["type"], place), place)
-
-
-def _unshrunk(frames: MapFrames) -> MapFrames:
-    coords = frames.polylines.coords.copy()
-    corner = -_REGION / 2
-    coords[:, :2] = (coords[:, :2] - corner) * ((_REGION + _MARGIN) / _REGION) + corner
-    return replace(frames, polylines=Polylines(coords, frames.polylines.offsets))
 
 
 RESULTS = Format(

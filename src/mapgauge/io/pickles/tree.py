@@ -20,7 +20,7 @@ from mapgauge.typing import Indices
 T = TypeVar("T")
 Rows: TypeAlias = Indices  # indices of values in the table
 
-_CONSTANTS = {"NONE": None, "FALSE": False, "TRUE": True}
+_CONSTANTS = {int(op.NONE): None, int(op.FALSE): False, int(op.TRUE): True}
 _FIRST = 1 << 15  # values in the table at first
 _OUTLINE, _OUTLINE_DEPTH = 8, 3
 _FEW = 16  # values that are created one by one
@@ -91,7 +91,7 @@ class PickleTree:
     def are(self, rows: Rows, *kinds: str) -> NDArray[np.bool_]:
         """Return which values are of one of some kinds, such as ``"LIST"``."""
         table = np.zeros(256, np.bool_)
-        table[[op.KINDS.index(kind) for kind in kinds]] = True
+        table[[int(getattr(op, kind)) for kind in kinds]] = True
         flags: NDArray[np.bool_] = table[self._info[rows] & 255]
         return flags
 
@@ -283,21 +283,21 @@ class PickleTree:
 
     def value(self, row: int) -> Any:
         """Return a small value as the unpickler would create it."""
-        kind = self._kind(row)
+        kind = int(self._info[row]) & 255
         first, second = int(self._first[row]), int(self._second[row])
         if kind in _CONSTANTS:
             return _CONSTANTS[kind]
-        if kind == "WHOLE":
+        if kind == op.WHOLE:
             return first
-        if kind == "FLOAT":
+        if kind == op.FLOAT:
             return struct.unpack("<d", struct.pack("<q", first))[0]
-        if kind == "TEXT":
+        if kind == op.TEXT:
             return self._text(first, first + second)
-        if kind in ("TUPLE", "LIST"):
+        if kind in (op.TUPLE, op.LIST):
             inside = [self.value(i) for i in self._members[first : first + second].tolist()]
-            return tuple(inside) if kind == "TUPLE" else inside
+            return tuple(inside) if kind == op.TUPLE else inside
         rows = np.array([row])
-        return self._scalars(rows, "iufb")[0] if kind == "SCALAR" else self.arrays(rows)[0]
+        return self._scalars(rows, "iufb")[0] if kind == op.SCALAR else self.arrays(rows)[0]
 
     def outline(self, row: int | None = None, depth: int = 0) -> Any:
         """Return the document as far as is needed to recognise a format.
@@ -306,17 +306,14 @@ class PickleTree:
         that recognisers look up. Other values are None.
         """
         row = int(self.root[0]) if row is None else row
-        kind = self._kind(row)
-        if kind not in ("DICT", "LIST") or depth == _OUTLINE_DEPTH:
-            return {} if kind == "DICT" else None
+        kind = int(self._info[row]) & 255
+        if kind not in (op.DICT, op.LIST) or depth == _OUTLINE_DEPTH:
+            return {} if kind == op.DICT else None
         first, count = int(self._first[row]), int(self._second[row])
         inside = self._members[first : first + count]
-        if kind == "LIST":
+        if kind == op.LIST:
             return [self.outline(value, depth + 1) for value in inside[:_OUTLINE].tolist()]
         return {
             key: self.outline(value, depth + 1) if i < _OUTLINE or key in _LOOKED_UP else None
             for i, (key, value) in enumerate(zip(self.keys(row), inside[1::2].tolist(), strict=True))
         }
-
-    def _kind(self, row: int) -> str:
-        return op.KINDS[int(self._info[row]) & 255]
