@@ -44,15 +44,8 @@ class Collector:
     ) -> None:
         """Start without frames.
 
-        Args:
-            content: The file.
-            format_name: The format of the file.
-            options: What the caller of ``read`` asked for.
-            locate: Returns the place of an instance from the index of its frame, the token and its index in the frame,
-                such as ``$.results["4b2f"].vectors[3]``. Error messages show it.
-            classes: The names of the ids of this format.
-            rare: The names of the ids after those. Such a class is only present if an instance has it.
-            confidence: Whether instances have a confidence.
+        ``locate`` returns the place of an instance from the index of its frame, the token and its index in the frame.
+        A class of ``rare``, whose ids follow those of ``classes``, is only present if an instance has it.
         """
         self.name, self.format_name, self.options, self.locate = str(content.path), format_name, options, locate
         self.error = content.error
@@ -215,9 +208,8 @@ class Collector:
         """Return the frames. Degenerate instances are an error, or dropped and counted."""
         given = self._gathered() if self._columns is None else self._columns
         self._check_names()
-        columns, dropped = given.without_degenerate(
-            self.name, self.options.degenerate, partial(self.place, given.frame)
-        )
+        locate = partial(self.place, given.frame)
+        columns, dropped = given.without_degenerate(self.name, self.options.degenerate, locate)
         boxes = [name in self.boxes for name in self.codes]
         check_corners(columns, boxes, self.error, partial(self.place, columns.frame))
         findings = [*self.findings, *dropped]
@@ -255,14 +247,10 @@ class Collector:
 def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFrames:
     """Return the frames with their poses if every frame has one, and with a finding if only some have one.
 
-    Args:
-        frames: The frames.
-        translations: The translation of each frame, or None.
-        turns: The rotation of each frame, or None: a matrix ``(3, 3)`` or a quaternion ``w, x, y, z``.
+    A rotation is a matrix ``(3, 3)`` or a quaternion ``w, x, y, z``. What a frame lacks is None.
     """
-    if not any(
-        isinstance(column, np.ndarray) or any(v is not None for v in column) for column in (translations, turns)
-    ):
+    given = (value for column in (translations, turns) for value in column)
+    if all(value is None for value in given):
         return frames
     matrices = _all_at_once(translations, turns)
     if matrices is not None:

@@ -62,12 +62,8 @@ class Topology:
     def add(self, matrices: dict[str, Any], lanes: int, first: int, elements: range, where: str) -> None:
         """Add the links of a frame.
 
-        Args:
-            matrices: The annotation or the predictions of the frame.
-            lanes: The number of lanes.
-            first: The index of the first lane in the file. Lane segments have three instances each.
-            elements: The indices of the traffic elements.
-            where: The place of the frame in the file.
+        ``first`` is the index of the first lane in the file, where a lane segment has three instances. ``elements`` are
+        the indices of the traffic elements.
         """
         scores = []
         for name, count in zip(MATRICES[self._key], (lanes, len(elements)), strict=True):
@@ -173,14 +169,7 @@ class ListReader:
         self._places: dict[str, list[str]] = {code: [] for code in codes}
 
     def add(self, lists: Lists, annotation: dict[str, Any], where: str, segment: str) -> None:
-        """Add the instances and links of a frame.
-
-        Args:
-            lists: The instances.
-            annotation: What the frame holds: the lists and the matrices.
-            where: The place of the frame in the file.
-            segment: The scene, or "".
-        """
+        """Add the instances and links of a frame."""
         self._note_ids(lists, where)
         starts = {}
         for key, entries in lists.items():

@@ -21,12 +21,11 @@ from mapgauge.io._parquet_file import (
     check_size,
     columns_to_read,
     footer_bytes,
-    open_footer,
-    read_group,
+    open_parquet,
+    opened,
     row_groups,
 )
 from mapgauge.io.files.json_documents import MakeError
-from mapgauge.io.files.source import Content
 from mapgauge.typing import Flags, Indices, Points
 
 FRAME_ORDER = (
@@ -51,7 +50,7 @@ class ParquetColumns:
         whole: bool = True,
         without: Sequence[str] = (),
     ) -> None:
-        """Take the tables that ``read_group`` returned for some row groups of a file."""
+        """Take the tables of some row groups of a file."""
         self.error = error
         self.whole = whole
         self.about = about_of(error, schema)
@@ -65,23 +64,19 @@ class ParquetColumns:
             raise broken(error, cause) from cause
 
     @classmethod
-    def of(cls, content: Content) -> "ParquetColumns":
-        """Read all rows of a file."""
-        return cls.of_bytes(content.data, content.error)
-
-    @classmethod
     def of_bytes(cls, file: bytes, error: MakeError) -> "ParquetColumns":
         """Read all rows of a file in memory."""
         pa, _ = pyarrow_modules()
         data = pa.py_buffer(file)
-        footer, schema = open_footer(error, pa.BufferReader(data))
+        parquet, schema = open_parquet(error, pa.BufferReader(data))
+        footer, names = parquet.metadata, columns_to_read(schema)
+
+        def group(index: int) -> Any:
+            with opened(pa.BufferReader(data), footer) as part:
+                return part.read_row_group(index, columns=names, use_threads=False)
 
         try:
             check_size(row_groups(footer_bytes(pa.BufferReader(data))), len(file), error)
-
-            def group(index: int) -> Any:
-                return read_group(pa.BufferReader(data), footer, schema, index)
-
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
@@ -317,10 +312,7 @@ def link_lists(frames: MapFrames, links: Links, start: int, stop: int) -> Any:
 def read_links(columns: ParquetColumns, frame: Indices, instance: Indices) -> Links:
     """Return the links of all instances.
 
-    Args:
-        columns: The file.
-        frame: The frame of each row.
-        instance: The rows that are instances; every other row is a frame without instances.
+    ``instance`` are the rows that are instances; every other row is a frame without instances.
     """
     sizes, members = columns.structs("links")
     row = np.repeat(np.arange(len(sizes)), sizes)

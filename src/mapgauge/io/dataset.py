@@ -27,6 +27,7 @@ from mapgauge.io import parquet
 from mapgauge.io._format import ReadOptions, refuse_few_points
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
 from mapgauge.io._parquet_file import (
+    VERSION,
     Metadata,
     RowGroupInfo,
     about_of,
@@ -35,7 +36,6 @@ from mapgauge.io._parquet_file import (
     check_size,
     columns_to_read,
     footer_bytes,
-    open_footer,
     open_parquet,
     row_groups,
 )
@@ -128,14 +128,14 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
         path,
         tuple(files),
         tuple(group for footer in footers for group in footer.groups),
-        tuple(dict.fromkeys(name for footer in footers for name in footer.classes)),
+        tuple(dict.fromkeys(name for footer in footers for name in footer.about.classes)),
         footers[0].confidence,
         footers[0].scenes,
         digest.hexdigest(),
         dict(zip(names, stamps, strict=True)),
-        tuple(dict.fromkeys(finding for footer in footers for finding in footer.findings)),
-        agreed_forward(footer.forward for footer in footers),
-        tuple(dict.fromkeys(name for footer in footers for name in footer.boxes)),
+        tuple(dict.fromkeys(finding for footer in footers for finding in footer.about.findings)),
+        agreed_forward(footer.about.forward for footer in footers),
+        tuple(dict.fromkeys(name for footer in footers for name in footer.about.boxes)),
     )
 
 
@@ -160,14 +160,11 @@ def stamp_of(file: str) -> str:
 
 class _Footer(NamedTuple):
     groups: list[Group]
-    classes: tuple[str, ...]
+    about: Metadata
     dimension: int
     confidence: bool
     scenes: bool
     digest: str
-    findings: tuple[Any, ...]
-    forward: Forward | None
-    boxes: tuple[str, ...]
 
 
 def _footer(file: str) -> _Footer:
@@ -175,34 +172,24 @@ def _footer(file: str) -> _Footer:
     error = RowGroups(file, ()).error
     try:
         with open_file(file) as stream:
-            footer, schema = open_footer(error, stream)
-            about = about_of(error, schema)
-            data = footer_bytes(stream)
+            parquet, schema = open_parquet(error, stream)
+            footer, about, data = parquet.metadata, about_of(error, schema), footer_bytes(stream)
             infos = row_groups(data)
             check_size(infos, stream.seek(0, 2), error)
             groups = [
                 _group(file, stream, footer, schema, index, info) for index, info in enumerate(infos) if info.rows
             ]
-            classes = _classes(stream, footer, schema, about)
+            if about is None:  # the file of another program
+                dimension = getattr(getattr(schema.field("geometry").type, "value_type", None), "num_fields", 0)
+                about = Metadata(VERSION, dimension, _classes(stream, footer))
             _check_frames(error, stream, footer, schema, infos)
     except UnreadableFile:
         raise
     except broken_errors() as cause:
         raise broken(error, cause) from cause
-    point = schema.field("geometry").type
-    dimension = about.dimension if about else getattr(getattr(point, "value_type", None), "num_fields", 0)
     scenes = "scene" in schema.names or _scene_of(file) is not None
-    return _Footer(
-        groups,
-        classes,
-        dimension,
-        "confidence" in schema.names,
-        scenes,
-        hashlib.blake2b(data, digest_size=16).hexdigest(),
-        about.findings if about else (),
-        about.forward if about else None,
-        about.boxes if about else (),
-    )
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    return _Footer(groups, about, about.dimension, "confidence" in schema.names, scenes, digest)
 
 
 def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: RowGroupInfo) -> Group:
@@ -246,10 +233,8 @@ def _columns(stream: Any, footer: Any, index: int, names: Sequence[str]) -> Any:
         return parquet.read_row_group(index, columns=list(names), use_threads=False)
 
 
-def _classes(stream: Any, footer: Any, schema: Any, about: Metadata | None) -> tuple[str, ...]:
-    """Return the classes that the metadata of a file list, or the classes of the rows of another program's file."""
-    if about is not None:
-        return about.classes
+def _classes(stream: Any, footer: Any) -> tuple[str, ...]:
+    """Return the classes of all rows."""
     names: dict[str, None] = {}
     for index in range(footer.num_row_groups):
         column = _columns(stream, footer, index, ["class"])["class"]

@@ -37,7 +37,6 @@ from mapgauge.io._format import (
 )
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
-    FeatureLinks,
     LinkObject,
     has_confidence,
     intersections,
@@ -45,6 +44,7 @@ from mapgauge.io._geojson_objects import (
     listed_frames,
     listed_names,
     property_names,
+    read_links,
     read_objects,
     stated_forward,
 )
@@ -143,9 +143,9 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     rows = order.tolist()
     if (np.diff(order) != 1).any():
         polylines = polylines.pick(order)
-    ids, targets = ([getattr(feature, name) for feature in document.features] for name in ("id", "links"))
+    linked = [[getattr(feature, name) for feature in document.features] for name in ("id", "links")]
     try:
-        links = FeatureLinks(ids, targets, document.links).read(collector, rows, frame.tolist())
+        links = read_links(collector, linked, document.links, rows, frame.tolist())
     except UnreadableFile:
         return None
     codes = collector.codes
@@ -163,12 +163,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
 
 
 def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
-    """Return the number of keys that were decoded, or fewer.
-
-    Args:
-        document: The collection.
-        properties: For each property its values, which are None or empty if it is absent.
-    """
+    """Return the number of keys that were decoded, or fewer. Values of absent properties are None or empty."""
     members = (document.frames, document.classes, document.boxes, document.predictions, document.crs, document.forward)
     listed = document.frames if isinstance(document.frames, list) else []
     given = (len(values) - values.count("") - values.count(None) for values in properties)

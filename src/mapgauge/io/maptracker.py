@@ -31,8 +31,16 @@ from mapgauge.io._format import Format, ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.columns import arrays_of, codes_of, numbers_of, points_of, stacked_points_of, wholes_of
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import (
+    PickleTree,
+    Rows,
+    arrays_of,
+    expect,
+    numbers_of,
+    points_of,
+    stacked_points_of,
+    wholes_of,
+)
 from mapgauge.typing import Indices
 
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -85,8 +93,8 @@ def _add_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column,
     lengths, labels = wholes_of(tree, classes)
     scored, scores = numbers_of(tree, confidences)
     tracked, ids = wholes_of(tree, tracks)
-    expect(lengths == counts, scored == counts, tracked == counts)
-    code = codes_of(collector, labels)
+    code = collector.codes_of(labels)
+    expect(lengths == counts, scored == counts, tracked == counts, code >= 0)
     frame = np.repeat(np.arange(len(frames)), counts)
     classes = list(collector.codes)
     named = zip(frame.tolist(), code.tolist(), ids.tolist(), strict=True)
@@ -161,11 +169,7 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     Frames are numbered as in the truth file, and instances within their class and frame. A file that does not match
     every instance was made for other truth and is refused. It may leave out whole frames: their instances then have no
     track, a finding counts them, and scenes are not set.
-
-    Args:
-        frames: The truth.
-        content: The file with the ids, ``*_gt_tracks.pkl``.
-        table: The names of the numeric labels. If None, the classes of the truth in their order.
+    ``table`` has the names of the numeric labels; by default these are the classes of the truth in their order.
     """
     names = dict(enumerate(frames.classes)) if table is None else table
     track, scenes, indices = _read_ids(frames, content, names)

@@ -58,34 +58,22 @@ def _schema(frames: MapFrames) -> Any:
     number = pa.float32() if single else pa.float64()
     point = pa.struct([pa.field(axis, number, nullable=False) for axis in AXES[: frames.dimension]])
     line = pa.list_(pa.field("vertices", point, nullable=False))
+    optional = (
+        ("confidence", pa.float64(), frames.confidence),
+        ("track", names, frames.track),
+        ("pose", pa.list_(pa.float64()), frames.poses),
+        ("links", link_type(), frames.links),
+        ("intersection", pa.bool_(), frames.intersection),
+    )
     fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
-    if frames.scenes is not None:
-        fields.append(pa.field("scene", names, nullable=False))
-    if frames.timestamps is not None:
-        fields.append(pa.field("timestamp", pa.int64(), nullable=False))
-    fields.append(pa.field("class", names))
-    if frames.confidence is not None:
-        fields.append(pa.field("confidence", pa.float64()))
-    if frames.track is not None:
-        fields.append(pa.field("track", names))
-    if frames.poses is not None:
-        fields.append(pa.field("pose", pa.list_(pa.float64())))
-    if frames.links is not None:
-        fields.append(pa.field("links", link_type()))
-    if frames.intersection is not None:
-        fields.append(pa.field("intersection", pa.bool_()))
+    for name, kind, values in (("scene", names, frames.scenes), ("timestamp", pa.int64(), frames.timestamps)):
+        fields += [] if values is None else [pa.field(name, kind, nullable=False)]
+    fields += [pa.field("class", names)]
+    fields += [pa.field(name, kind) for name, kind, values in optional if values is not None]
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
     fields.append(pa.field("geometry", line, metadata=None if single else extension))
-    about = Metadata(
-        VERSION,
-        frames.dimension,
-        frames.classes,
-        frames.name,
-        frames.format,
-        frames.findings,
-        frames.forward,
-        frames.boxes,
-    )
+    source = (frames.name, frames.format, frames.findings, frames.forward, frames.boxes)
+    about = Metadata(VERSION, frames.dimension, frames.classes, *source)
     metadata = {"mapgauge": msgspec.json.encode(about)}
     if single:
         return pa.schema(fields, metadata=metadata)
@@ -188,7 +176,7 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
 def read(content: Content, options: ReadOptions) -> MapFrames:
     """Read a Parquet file that has at least the columns ``token``, ``class`` and ``geometry``."""
     refuse_ids(options.classes, str(content.path))
-    return frames_from_columns(ParquetColumns.of(content), options, str(content.path))
+    return frames_from_columns(ParquetColumns.of_bytes(content.data, content.error), options, str(content.path))
 
 
 def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str) -> MapFrames:
@@ -220,8 +208,8 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     inside = columns.flags("intersection")[instance] if columns.has("intersection") else None
     given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, track, links, inside)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
-    about = columns.about
-    check_corners(sound, [name in (about.boxes if about else ()) for name in classes], columns.error, locate)
+    about = columns.about or Metadata(VERSION, 0, ())
+    check_corners(sound, [name in about.boxes for name in classes], columns.error, locate)
     return MapFrames(
         tokens,
         classes,
@@ -230,10 +218,10 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         timestamps=timestamps,
         poses=poses,
         name=name,
-        format=(about.format if about else "") or "parquet",
-        findings=(about.findings if about else ()) + tuple(findings),
-        boxes=about.boxes if about else (),
-        forward=about.forward if about else None,
+        format=about.format or "parquet",
+        findings=(*about.findings, *findings),
+        boxes=about.boxes,
+        forward=about.forward,
     )
 
 

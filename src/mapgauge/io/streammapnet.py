@@ -28,8 +28,15 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import portable_pickle
 from mapgauge.io.maptracker import attach_tracks
-from mapgauge.io.pickles.columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
-from mapgauge.io.pickles.tree import PickleTree, expect
+from mapgauge.io.pickles.tree import (
+    PickleTree,
+    expect,
+    expect_texts,
+    numbers_of,
+    points_of,
+    stacked_points_of,
+    wholes_of,
+)
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _KEYS = ("vectors", "scores", "labels")
@@ -113,9 +120,10 @@ def _add_results(tree: PickleTree, collector: Collector) -> Collector:
         sizes, coords = points_of(tree, lines)
     scored, scores = numbers_of(tree, confidences)
     lengths, labels = wholes_of(tree, classes)
-    expect(scored == counts, lengths == counts)
+    codes = collector.codes_of(labels)
+    expect(scored == counts, lengths == counts, codes >= 0)
     frame = np.repeat(np.arange(len(frames)), counts)
-    collector.add_columns(frame, codes_of(collector, labels), scores, sizes, coords)
+    collector.add_columns(frame, codes, scores, sizes, coords)
     return collector
 
 
@@ -204,7 +212,8 @@ def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     counts, keys, groups = tree.pairs(tree.pairs(tree.root)[2])
     tree.expect(keys, "WHOLE")
     labels = tree.wholes(keys)
-    code = codes_of(collector, labels)
+    code = collector.codes_of(labels)
+    expect(code >= 0)
     ends = counts.cumsum().tolist()
     listed = zip(tokens, counts.tolist(), ends, strict=True)
     labels_of = {token: set(labels[end - count : end].tolist()) for token, count, end in listed}

@@ -26,8 +26,7 @@ from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.columns import codes_of, expect_texts, points_of
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect, expect_texts, points_of
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}
@@ -79,7 +78,8 @@ def _read_columns(tree: PickleTree, collector: Collector) -> tuple[list[str], li
     points, types, levels, stated = tree.find_all(vectors, "pts", "type", "confidence_level", "pts_num")
     expect(points >= 0, types >= 0, not collector.has_confidence or (levels >= 0).all())
     sizes, coords = points_of(tree, points)
-    code = codes_of(collector, tree.wholes(types))
+    code = collector.codes_of(tree.wholes(types))
+    expect(code >= 0)
     confidence = tree.numbers(levels) if collector.has_confidence else None
     counted = np.flatnonzero(stated >= 0)
     collector.tokens += chosen

@@ -34,12 +34,7 @@ def gc_paused() -> Iterator[None]:
 
 
 def parse_json(text: bytes, error: MakeError) -> Any:
-    """Return the value in a JSON text.
-
-    Args:
-        text: The whole text, without a byte order mark.
-        error: Creates the exception to raise.
-    """
+    """Return the value in a JSON text without a byte order mark. ``error`` creates the exception to raise."""
     doubled: list[tuple[dict[str, Any], str]] = []  # objects with a key that occurs twice, and the key
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -73,12 +68,7 @@ def parse_json(text: bytes, error: MakeError) -> Any:
 
 
 def refuse_doubled_keys(text: bytes, error: MakeError) -> None:
-    """Refuse a JSON text in which an object has a key twice.
-
-    Args:
-        text: A text that msgspec has decoded by a schema. It takes the last of equal keys.
-        error: Creates the exception to raise, which names the object and the key.
-    """
+    """Refuse a JSON text in which an object has a key twice."""
     if not keys_are_unique(text):
         parse_json(text, error)
 

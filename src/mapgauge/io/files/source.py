@@ -147,12 +147,7 @@ class Content:
     """
 
     def __init__(self, path: str | os.PathLike[str], most: int | None = None) -> None:
-        """Check that the file exists and is not empty, without opening it.
-
-        Args:
-            path: The file.
-            most: The most bytes that it may have, for files that mapgauge wrote itself and that are small.
-        """
+        """Check that the file exists and is not empty, and has ``most`` bytes at most, without opening it."""
         check_path(path)
         self.path = Path(path)
         self._compressed = False
@@ -327,12 +322,7 @@ class TooLarge(Exception):
 
 
 def decompressed(data: bytes, limit: int) -> bytes:
-    """Return the content of a gzip or zstd file; other data unchanged.
-
-    Raises:
-        TooLarge: The content has more bytes than ``limit``.
-        ValueError: The data are damaged or incomplete.
-    """
+    """Return the content of a gzip or zstd file; other data unchanged. Raise ``TooLarge``, or ValueError if damaged."""
     if data.startswith(GZIP):
         return _decompressed_members(data, limit, lambda: zlib.decompressobj(wbits=31), zlib.error, _ZEROS)
     if data.startswith(ZSTD):
