@@ -76,7 +76,7 @@ class InstanceColumns(NamedTuple):
     def _kept(self, keep: NDArray[np.bool_]) -> "InstanceColumns":
         links = kept_links(self.links, np.flatnonzero(keep), len(keep))
         others = {name: column for name, column in self._asdict().items() if name not in ("coords", "links")}
-        kept = {name: None if column is None else column[keep] for name, column in others.items()}
+        kept: dict[str, Any] = {name: None if column is None else column[keep] for name, column in others.items()}
         return InstanceColumns(**kept, coords=self.coords[np.repeat(keep, self.sizes)], links=links)
 
     def members(self) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _parse(text: bytes, piece: tuple[int, int]) -> _Part | None:
     if not np.isfinite(numbers[:number]).all():
         return None
     # Copies, because the arrays are much longer than what is in them.
-    arrays = (array.copy() for array in (numbers[:number], coords[:coord], sizes[:lines], table[:rows]))
+    arrays: Any = (array.copy() for array in (numbers[:number], coords[:coord], sizes[:lines], table[:rows]))
     return _Part(copy[:copied].tobytes(), first, *arrays)
 
 

@@ -254,7 +254,7 @@ class ListReader:
 
     def _note_ids(self, lists: Lists, where: str) -> None:
         """Remember ids that occur twice. Lanes and traffic elements of a submission share their ids."""
-        seen: set[tuple[str, str | int]] = set()
+        seen: set[tuple[str, Any]] = set()
         for key, entries in lists.items():
             among = "" if self._collector.has_confidence and key != "area" else key
             for i, entry in enumerate(entries):
