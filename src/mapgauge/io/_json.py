@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.decoding import decode_json
 from mapgauge.geometry.polylines import ranges
-from mapgauge.io.files.json_documents import count_colons, gc_paused, has_doubled_keys
+from mapgauge.io.files.json_documents import gc_paused, has_doubled_keys
 from mapgauge.typing import Floats, Indices, Points
 
 T = TypeVar("T")
@@ -184,7 +184,7 @@ def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *o
     msgspec did not decode, or ``UNSET``; their own keys are not in ``keys``.
     """
     inner = [bytes(value) for value in others if isinstance(value, msgspec.Raw)]
-    colons = count_colons(text) - sum(map(count_colons, inner))
+    colons = text.count(b":") - sum(value.count(b":") for value in inner)
     if colons == keys + len(inner) and not any(map(has_doubled_keys, inner)):
         return True
     return not has_doubled_keys(_without(text, undecoded))

@@ -101,10 +101,24 @@ class _Lists:
             raise InvalidInput(f"points must be one of {', '.join(_TYPES)}, got {points!r:.60}")
         self._frames = frames
         self._category = {name: number for number, name in (AREAS if classes is None else classes).items()}
-        self._check_classes(format_name)
+        for name, count in frames.counts.items():
+            box = name in frames.boxes
+            names = TRAFFIC_ELEMENTS if box else (*SEGMENT, *self._category)
+            if count and name not in names:
+                raise InvalidInput(
+                    f"{format_name} has no {'class of boxes' if box else 'class'} {name}. Known: {', '.join(names)}",
+                    remedy=Remedy(
+                        "Rename the classes with .rename(), or leave some out with .select()",
+                        "Rename the classes where the file is given: FILE,rename=OLD:NEW",
+                    ),
+                )
         segments = any(name in frames.classes for name in SEGMENT[1:])
         self._lanes = "lane_segment" if segments else "lane_centerline"
-        self._kinds = self._kinds_of_classes()
+        # The list to which the instances of each class belong; "" for a lane line, which its lane holds.
+        kinds = (
+            {LANE: self._lanes} | dict.fromkeys(self._category, "area") | dict.fromkeys(frames.boxes, "traffic_element")
+        )
+        self._kinds = np.array([*(kinds.get(name, "") for name in frames.classes), ""], np.str_)
         self._side = self._sides_of_lanes()
         both = (SUCCESSOR, CONTROLLED_BY)
         self._of_kind = {} if frames.links is None else {kind: frames.links.is_kind(kind) for kind in both}
@@ -115,27 +129,6 @@ class _Lists:
             self._coords = coords.astype(points or smallest_type(coords))
         if not np.isfinite(self._coords).all():
             raise InvalidInput(f"{frames.name or 'frames'}: a coordinate is too large for points={points!r}")
-
-    def _check_classes(self, format_name: str) -> None:
-        frames = self._frames
-        for name, count in frames.counts.items():
-            box = name in frames.boxes
-            names = TRAFFIC_ELEMENTS if box else (*SEGMENT, *self._category)
-            if count and name not in names:
-                kind = "class of boxes" if box else "class"
-                raise InvalidInput(
-                    f"{format_name} has no {kind} {name}. Known: {', '.join(names)}",
-                    remedy=Remedy(
-                        "Rename the classes with .rename(), or leave some out with .select()",
-                        "Rename the classes where the file is given: FILE,rename=OLD:NEW",
-                    ),
-                )
-
-    def _kinds_of_classes(self) -> NDArray[np.str_]:
-        """Return the list to which the instances of each class belong; "" for a lane line, which its lane holds."""
-        kinds = {LANE: self._lanes} | dict.fromkeys(self._category, "area")
-        kinds |= dict.fromkeys(self._frames.boxes, "traffic_element")
-        return np.array([*(kinds.get(name, "") for name in self._frames.classes), ""], np.str_)
 
     def _sides_of_lanes(self) -> dict[str, Indices]:
         """Return the index of the left and the right line of each lane, by class of the lines."""

@@ -194,17 +194,14 @@ def _footer(file: str) -> _Footer:
 
 def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: RowGroupInfo) -> Group:
     """Return a row group with its keys, from its statistics or, without statistics, from its rows."""
-    wanted = [name for name in ("token", "scene") if name in schema.names]
-    known = {name: info.texts[name] for name in wanted if name in info.texts}
-    if len(known) < len(wanted):
-        table = _columns(stream, footer, index, wanted)
-        for name in wanted:
-            texts = [str(value) for value in table[name].unique().to_pylist() if value is not None]
-            known[name] = (min(texts, default=""), max(texts, default=""))
-    scene = _scene_of(file)
-    scenes = known.get("scene", (scene or "", scene or ""))
-    tokens = known["token"]
-    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]))
+    scene = _scene_of(file) or ""
+    bounds = {"scene": (scene, scene)}
+    for name in ("token", "scene"):
+        if name in schema.names:
+            texts = info.texts.get(name) or [str(value) for value in _values(stream, footer, index, name)]
+            bounds[name] = (min(texts, default=""), max(texts, default=""))
+    first, last = zip(bounds["scene"], bounds["token"], strict=True)
+    return Group(file, index, info.rows, info.size, first, last)
 
 
 def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos: Sequence[RowGroupInfo]) -> None:
@@ -215,30 +212,27 @@ def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos
     for index, info in enumerate(infos):
         if not info.rows:
             continue
-        if "frame" in info.numbers:
-            first, last = info.numbers["frame"]
-        else:
-            frames = _columns(stream, footer, index, ["frame"])["frame"].drop_null().to_pylist()
-            first, last = min(frames, default=before), max(frames, default=before)
+        frames = info.numbers.get("frame") or _values(stream, footer, index, "frame")
+        first, last = min(frames, default=before), max(frames, default=before)
         if first not in (before, before + 1) or (before < 0 and first):
             message, remedy = FRAME_ORDER
             raise error(f"row group {index}: {message}, got {first} after {max(before, 0)}", remedy=remedy)
         before = last
 
 
-def _columns(stream: Any, footer: Any, index: int, names: Sequence[str]) -> Any:
-    """Read some columns of a row group."""
+def _values(stream: Any, footer: Any, index: int, name: str) -> list[Any]:
+    """Return the different values of a column of a row group, without null."""
     _, pq = pyarrow_modules()
     with pq.ParquetFile(stream, metadata=footer) as parquet:
-        return parquet.read_row_group(index, columns=list(names), use_threads=False)
+        column = parquet.read_row_group(index, columns=[name], use_threads=False)[name]
+    return [value for value in column.unique().to_pylist() if value is not None]
 
 
 def _classes(stream: Any, footer: Any) -> tuple[str, ...]:
     """Return the classes of all rows."""
     names: dict[str, None] = {}
     for index in range(footer.num_row_groups):
-        column = _columns(stream, footer, index, ["class"])["class"]
-        names |= dict.fromkeys(name for name in column.unique().to_pylist() if name is not None)
+        names |= dict.fromkeys(_values(stream, footer, index, "class"))
     return tuple(names)
 
 
@@ -292,12 +286,10 @@ class DatasetWriter:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Create the folder, which must not contain Parquet files."""
         self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
-        if not is_url(self.path):
-            self._make()
-        elif _exists(self.path):
-            raise InvalidInput(f"{self.path}: files exist already at this URL", remedy="Give another URL")
-
-    def _make(self) -> None:
+        if is_url(self.path):
+            if _exists(self.path):
+                raise InvalidInput(f"{self.path}: files exist already at this URL", remedy="Give another URL")
+            return
         folder = Path(self.path)
         self._refuse_files()
         self._new = not folder.is_dir()

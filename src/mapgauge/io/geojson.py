@@ -16,7 +16,7 @@ ego vehicle, never longitude and latitude. ``docs/how-to/bring-your-own-data.md`
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType
 from typing import Any, Literal
 
@@ -84,17 +84,14 @@ def _is_collection(content: Content) -> bool:
     return b'"FeatureCollection"' in content.text[:_HEAD] or content.keys >= {"features", "geometry"}
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return "$.features"  # until the order of the features is known
-
-
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     refuse_ids(options.classes, str(content.path))
     called = property_names(options.extra.get("properties"))
 
-    def collector() -> Collector:
-        return Collector(content, GEOJSON.name, options, _locate, confidence=False)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return "$.features"  # until the order of the features is known
 
+    collector = partial(Collector, content, GEOJSON.name, options, locate, confidence=False)
     sound = _read_lines(content, collector(), called) if content.kind == "json" else None
     return read_objects(content, collector(), called) if sound is None else sound
 
@@ -183,11 +180,13 @@ def _plain_columns(
 
     The confidence of a feature without one is None, as is its intersection; its track and its scene are empty.
     """
-    unset = type(msgspec.UNSET)
-    allowed = ((str, int), (str,), (float, int, unset), *[(str, int, unset, NoneType)] * 2, (bool, unset, NoneType))
+    allowed = ((str, int), (str,), (float, int, NoneType), *[(str, int, NoneType)] * 2, (bool, NoneType))
     columns = []
     for name, types in zip(PROPERTIES, allowed, strict=True):
         values = [getattr(feature, f"{name}_") for feature in properties]
+        if name == "confidence" and None in values:
+            return None
+        values = [None if value is msgspec.UNSET else value for value in values]
         if not set(map(type, values)) <= set(types):
             return None
         columns.append(values)
@@ -196,14 +195,8 @@ def _plain_columns(
         return None
     if any(abs(value) > 1 for value in confidences if type(value) is int):  # might not fit a float
         return None
-    return (
-        list(map(str, tokens)),
-        names,
-        [None if value is msgspec.UNSET else value for value in confidences],
-        ["" if value is msgspec.UNSET or value is None else str(value) for value in tracks],
-        ["" if value is msgspec.UNSET or value is None else str(value) for value in scenes],
-        [None if value is msgspec.UNSET else value for value in inside],
-    )
+    tracks, scenes = (["" if value is None else str(value) for value in values] for values in (tracks, scenes))
+    return list(map(str, tokens)), names, confidences, tracks, scenes, inside
 
 
 class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_name": "class"}):

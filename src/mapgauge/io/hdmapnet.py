@@ -9,6 +9,7 @@ Coordinates are metres in the frame of the ego vehicle, x forward, y to the left
 """
 
 import re
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -45,17 +46,14 @@ def _is_results(content: Content) -> bool:
     return content.kind == "json" and _FRAMES_ARE_LISTS.search(content.text, 0, _HEAD) is not None
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return f'$.results["{token}"][{instance}].pts'
-
-
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     if content.kind == "pickle":
         raise content.error("a pickle, expected JSON", remedy="Export it to a name that ends in .json")
 
-    def collector() -> Collector:
-        return Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f'$.results["{token}"][{instance}].pts'
 
+    collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=True)
     sound = _read_sound_json(content, collector())
     return _read_objects(content, collector()) if sound is None else sound
 

@@ -69,9 +69,8 @@ def _read(content: Content, options: ReadOptions, key: str) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f"$.{key}[{frame}].vectors[{instance}].pts (token {token})"
 
-    def collector() -> Collector:
-        return Collector(content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=key == "results")
-
+    predicted = key == "results"
+    collector = partial(Collector, content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=predicted)
     sound = _read_sound_json(content, collector(), key)
     return _read_objects(content, collector(), key) if sound is None else sound
 

@@ -18,6 +18,7 @@ named ``scene/class/id``. The files have no times, so the time stamp of a frame 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,7 @@ from mapgauge.io._format import Format, ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.tree import (
-    PickleTree,
-    Rows,
-    arrays_of,
-    expect,
-    numbers_of,
-    points_of,
-    stacked_points_of,
-    wholes_of,
-)
+from mapgauge.io.pickles.tree import PickleTree, arrays_of, expect, numbers_of, points_of, stacked_points_of, wholes_of
 from mapgauge.typing import Indices
 
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -54,14 +46,11 @@ def _have(values: list[Any], keys: Sequence[str]) -> bool:
     return bool(values) and isinstance(values[0], dict) and all(key in values[0] for key in keys)
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return f"[{frame}].vectors[{instance}]"
-
-
 def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
-    def collector() -> Collector:
-        return Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f"[{frame}].vectors[{instance}]"
 
+    collector = partial(Collector, content, TRACKS.name, options, locate, CLASSES, confidence=True)
     columns = collector()
     read = content.columns(_add_tracks, columns)
     if read is None:
@@ -100,15 +89,12 @@ def _add_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column,
     named = zip(frame.tolist(), code.tolist(), ids.tolist(), strict=True)
     track = [f"{scenes[i]}/{classes[k]}/{number}" for i, k, number in named]
     collector.add_columns(frame, code, scores, sizes, coords, track)
-    moves, turns = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
+    ends = tree.find_all(meta, "ego2global_translation", "ego2global_rotation")
+    moves, turns = (
+        arrays_of(tree, rows) if (rows >= 0).all() else [None if i < 0 else tree.value(i) for i in rows.tolist()]
+        for rows in ends
+    )
     return moves, turns, indices
-
-
-def _given(tree: PickleTree, rows: Rows) -> Column:
-    """Return values of all frames; None where one is missing."""
-    if (rows >= 0).all():
-        return arrays_of(tree, rows)
-    return [None if row < 0 else tree.value(row) for row in rows.tolist()]
 
 
 def _read_objects(content: Content, collector: Collector) -> MapFrames:

@@ -24,7 +24,6 @@ GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
 # A frame counts as at least this number of rows. The groups of predictions and truth then have 256 frames each, and the
 # groups of the two sides do not overlap.
 FRAME_ROWS = 128
-_SAMPLE = 1000  # points
 
 
 def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
@@ -35,11 +34,14 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
     numbers += [] if frames.confidence is None else ["confidence"]
     schema = _schema(frames)
+    single = ("confidence", "pose", "geometry", "links", "intersection")  # columns whose values do not repeat
+    repetitive = [name for name in schema.names if name not in single]
+    repetitive += [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
     with pq.ParquetWriter(
         sink,
         schema,
         column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),  # the first bytes of numbers are similar
-        use_dictionary=_repetitive(schema),
+        use_dictionary=repetitive,
         compression="lz4",  # zstd makes files an eighth smaller, but decoding takes half as long again
         data_page_size=1 << 22,  # large pages compress better and load faster; single rows are never looked up
         write_page_checksum=True,
@@ -86,18 +88,9 @@ def _schema(frames: MapFrames) -> Any:
 
 def _are_float32(coords: Points) -> bool:
     """Whether all coordinates stay the same, to the last bit, as float32. False if there are none."""
-    for some in (coords[:_SAMPLE], coords):  # most other files show it in their first points
-        with np.errstate(over="ignore"):
-            same = some.astype(np.float32).astype(np.float64)
-        if not np.array_equal(same.view(np.int64), some.view(np.int64)):
-            return False
-    return len(coords) > 0
-
-
-def _repetitive(schema: Any) -> list[str]:
-    """Return the columns whose values repeat, so that they are stored as a dictionary."""
-    plain = [name for name in schema.names if name not in ("confidence", "pose", "geometry", "links", "intersection")]
-    return plain + [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
+    with np.errstate(over="ignore"):
+        same = coords.astype(np.float32).astype(np.float64)
+    return len(coords) > 0 and np.array_equal(same.view(np.int64), coords.view(np.int64))
 
 
 def _groups(frames: MapFrames) -> list[tuple[int, int]]:

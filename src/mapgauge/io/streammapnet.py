@@ -13,6 +13,7 @@ Coordinates are metres in the frame of the ego vehicle, x forward, y to the left
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,15 +29,7 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import portable_pickle
 from mapgauge.io.maptracker import attach_tracks
-from mapgauge.io.pickles.tree import (
-    PickleTree,
-    expect,
-    expect_texts,
-    numbers_of,
-    points_of,
-    stacked_points_of,
-    wholes_of,
-)
+from mapgauge.io.pickles.tree import PickleTree, expect, numbers_of, points_of, stacked_points_of, wholes_of
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _KEYS = ("vectors", "scores", "labels")
@@ -66,14 +59,11 @@ def _is_results(content: Content) -> bool:
     return False
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return f'$.results["{token}"].vectors[{instance}]'
-
-
 def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    def collector() -> Collector:
-        return Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f'$.results["{token}"].vectors[{instance}]'
 
+    collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=True)
     if content.kind == "json":
         sound = _read_sound_json(content, collector())
     else:
@@ -110,7 +100,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
 def _add_results(tree: PickleTree, collector: Collector) -> Collector:
     """Add the frames and instances of predictions."""
     results = tree.member(tree.root, "results")
-    collector.tokens += expect_texts(tree.keys(int(results[0])))
+    collector.tokens += tree.text_keys(int(results[0]))
     frames = tree.pairs(results)[2]
     vectors, confidences, classes = tree.members(frames, "vectors", "scores", "labels")
     if len(vectors) and tree.only(vectors, "ARRAY"):
@@ -189,15 +179,15 @@ def _id_of(label: Any) -> int | None:
     return int(label) if whole else None
 
 
-def _locate_truth(frame: int, token: str, instance: int) -> str:
-    return f'["{token}"], instance {instance} counted over its classes'
-
-
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f'["{token}"], instance {instance} counted over its classes'
+
+    make = partial(Collector, content, TRUTH.name, options, locate, CLASSES, confidence=False)
+    collector = make()
     labels_of = content.columns(_add_truth, collector)
     if labels_of is None:
-        collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+        collector = make()
         labels_of = _read_truth_objects(content, collector)
     collector.findings += _lacking_keys(labels_of, collector.table)
     frames = collector.finish()
@@ -207,7 +197,7 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
 
 def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     """Add the frames and instances of truth. Return the labels that each frame has."""
-    tokens = expect_texts(tree.keys(int(tree.root[0])))
+    tokens = tree.text_keys(int(tree.root[0]))
     collector.tokens += tokens
     counts, keys, groups = tree.pairs(tree.pairs(tree.root)[2])
     tree.expect(keys, "WHOLE")

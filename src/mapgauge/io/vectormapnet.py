@@ -13,6 +13,7 @@ network's input is scaled by a region that is 2 m longer and wider than the one 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect, expect_texts, points_of
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect, points_of
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}
@@ -48,9 +49,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f'{key}["{token}"].vectors[{instance}].pts'
 
-    def collector() -> Collector:
-        return Collector(content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
-
+    collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
     columns = collector()
     tokens = content.columns(_read_columns, columns)
     if tokens is None:
@@ -90,7 +89,7 @@ def _read_columns(tree: PickleTree, collector: Collector) -> tuple[list[str], li
 
 
 def _frames(tree: PickleTree, part: Rows) -> Iterator[tuple[str, int]]:
-    return zip(expect_texts(tree.keys(int(part[0]))), tree.pairs(part)[2].tolist(), strict=True)
+    return zip(tree.text_keys(int(part[0])), tree.pairs(part)[2].tolist(), strict=True)
 
 
 def _read_objects(content: Content, collector: Collector, key: str) -> tuple[list[str], list[str]]:

@@ -236,43 +236,30 @@ class PickleTree:
         """Return arrays of numbers."""
         axes, extents = self.shapes(rows)
         expect(axes <= 3)
-        types = [np.dtype(op.TYPES[code]) for code in self._types(rows).tolist()]
-        counts = extents.prod(axis=1)
-        sizes = counts * np.array([kind.itemsize for kind in types], np.int64)
-        content = self._content(rows, sizes).data
-        starts = sizes.cumsum() - sizes
         shapes = [shape[:width] for shape, width in zip(extents.tolist(), axes.tolist(), strict=True)]
-        parts = zip(types, counts.tolist(), starts.tolist(), shapes, strict=True)
-        return [
-            np.frombuffer(content, kind, count, start).reshape(shape) if count else np.empty(shape, kind)
-            for kind, count, start, shape in parts
-        ]
+        return [self.array_values(rows[i : i + 1], "iufb").reshape(shape) for i, shape in enumerate(shapes)]
 
     def texts(self, rows: Rows) -> list[str]:
         """Return texts, which must not be empty."""
         self.expect(rows, "TEXT")
         expect(self._second[rows] > 0)
-        unique, inverse = np.unique(rows, return_inverse=True)
-        starts, stops = self._first[unique], self._first[unique] + self._second[unique]
-        texts = [self._text(*span) for span in zip(starts.tolist(), stops.tolist(), strict=True)]
-        return texts if len(texts) == len(rows) and (unique == rows).all() else [texts[i] for i in inverse.tolist()]
-
-    def _text(self, start: int, stop: int) -> str:
-        return self._bytes[start:stop].decode()
+        spans = zip(self._first[rows].tolist(), self._second[rows].tolist(), strict=True)
+        return [self._bytes[start : start + size].decode() for start, size in spans]
 
     def keys(self, row: int) -> list[Any]:
         """Return the keys of a dictionary, which must differ."""
         if row not in self._keys:
             _, rows, _ = self.pairs(np.array([row]))
-            keys = self._tuples(rows) if len(rows) > _FEW and self.only(rows, "TUPLE") else self.values(rows)
+            keys = self.values(rows)
             expect(len(set(keys)) == len(keys))
             self._keys[row] = keys
         return self._keys[row]
 
-    def _tuples(self, rows: Rows) -> list[Any]:
-        counts, inside = self.items(rows)
-        values = self.values(inside)
-        return [tuple(values[end - count : end]) for count, end in zip(counts, counts.cumsum(), strict=True)]
+    def text_keys(self, row: int) -> list[str]:
+        """Return the keys of a dictionary, which must be different texts, and not empty."""
+        keys = self.keys(row)
+        expect(all(isinstance(key, str) and key for key in keys))
+        return keys
 
     def values(self, rows: Rows) -> list[Any]:
         """Return small values as the unpickler would create them."""
@@ -280,6 +267,10 @@ class PickleTree:
             return list(self.texts(rows))
         if self.only(rows, "WHOLE"):
             return list(self._first[rows].tolist())
+        if len(rows) > _FEW and self.only(rows, "TUPLE"):
+            counts, inside = self.items(rows)
+            values = self.values(inside)
+            return [tuple(values[end - count : end]) for count, end in zip(counts, counts.cumsum(), strict=True)]
         return [self.value(row) for row in rows.tolist()]
 
     def value(self, row: int) -> Any:
@@ -293,7 +284,7 @@ class PickleTree:
         if kind == op.FLOAT:
             return struct.unpack("<d", struct.pack("<q", first))[0]
         if kind == op.TEXT:
-            return self._text(first, first + second)
+            return self._bytes[first : first + second].decode()
         if kind in (op.TUPLE, op.LIST):
             inside = [self.value(i) for i in self._members[first : first + second].tolist()]
             return tuple(inside) if kind == op.TUPLE else inside
@@ -321,12 +312,6 @@ class PickleTree:
 
 
 # Columns of instances: points and numbers of a whole file at once.
-
-
-def expect_texts(keys: Sequence[Any]) -> list[str]:
-    """Return keys that must be texts, and not empty."""
-    expect(all(isinstance(key, str) and key for key in keys))
-    return list(keys)
 
 
 def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Points]:
