@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
-from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, THRESHOLDS, WORDS, Thresholds, normalised_costs
+from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, THRESHOLDS, Thresholds, label_of, normalised_costs, noun_of
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
@@ -82,7 +82,7 @@ class Causes:
         total = self.pld["mean"]
         least = 0.005 * total
         ranked = sorted((name for name in self.mean if self.mean[name] > least), key=lambda name: -self.mean[name])
-        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in ranked[:count]]
+        return [f"{noun_of(name)} {self.mean[name] / total:.0%}" for name in ranked[:count]]
 
     def sentence(self) -> str:
         """Return the largest causes as a sentence."""
