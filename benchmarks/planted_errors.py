@@ -1,8 +1,8 @@
 """Plants one kind of error at a time in exact predictions, and prints which causes the added costs have.
 
 Run it with ``python -m benchmarks.planted_errors [FRAMES]``. It prints a table in GitHub markdown, which is in
-``docs/explanation/causes.md``. The base is the truth of the demo world with a noise of 0.1 m and confidences from 0.6 to
-0.95. A share of all instances then gets an error.
+``docs/explanation/causes.md``. The base is the truth of the demo world with a noise of 0.1 m and confidences from 0.6
+to 0.95. A share of all instances then gets an error.
 """
 
 import sys
@@ -69,7 +69,7 @@ def _pieces(count: int) -> Callable[[Instance], Pieces]:
 
 def _false(confidence: float) -> Callable[[Instance], Pieces]:
     """Return a function that adds a line far from all truth."""
-    return lambda line: [*line.as_is(line.points), (line.points + [0.0, 200.0], confidence, line.label)]
+    return lambda line: [*line.as_is(line.points), (np.add(line.points, [0.0, 200.0]), confidence, line.label)]
 
 
 # By error: the causes that its costs should have, whether rings or open lines get it, and the predictions.

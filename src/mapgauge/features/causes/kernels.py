@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, best_fit, discs_of, gaps_between, nearest_point, share_closer, share_covered
+from mapgauge.kernels.fits import NONE, best_fit, discs_of, gaps_between, nearest_point, share_closer
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
