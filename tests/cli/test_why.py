@@ -76,9 +76,7 @@ def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkey
         assert call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout == text
         assert computed == ["show_results", "in_words"]
     for option in ("--brief", "-q"):
-        assert (
-            "largest causes" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", option).stdout
-        )
+        assert "largest causes" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", option).stdout
     assert "largest causes" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
 
 

@@ -151,14 +151,14 @@ class Causes:
             rows = [
                 [
                     ", ".join(map(label_of, fix.causes)),
-                    f"{self.share(*fix.causes):.0%}",
                     fix.name.replace("_", " "),
+                    f"{self.share(*fix.causes):.0%}",
                     *(f"{fix.gain[key]:+.3f}" for key in keys),
                 ]
                 for fix in sorted(self.fixes, key=lambda fix: -self.share(*fix.causes))
             ]
             titles = [title_of(key, protocol=self.protocol) for key in keys]
-            yield ["causes", "share", "fix", *(f"change of {title}" for title in titles)], rows
+            yield ["causes", "fix", "share", *(f"change of {title}" for title in titles)], rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows of frames as plain Python values."""

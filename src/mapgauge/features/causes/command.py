@@ -143,7 +143,7 @@ def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: b
     say(split.sentence())
     for header, rows in fixes:
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, header, rows))
+        show_table(Table(title, header, rows, 2))
         say("A fix of several causes repairs all of them. Fixes do not add up")
     if cause is not None:
         body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]

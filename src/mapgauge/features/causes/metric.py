@@ -146,7 +146,10 @@ CAUSES_OF_PLD = Metric(
     lower_is_better=True,
     values=(
         Value("causes", "", "PLD by cause", "main"),
-        *(Value(f"due_to_{name}", name, label_of(name), "part") for name in CAUSES),
+        *(
+            Value(f"due_to_{name}", name, label_of(name), "part", full_title=f"due to {label_of(name)}")
+            for name in CAUSES
+        ),
     ),
     rows=SumRows((*CAUSES, "mass"), _score, _values, mass=len(CAUSES)),
     setting=Setting("cutoffs", "cutoff"),
