@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
@@ -21,9 +21,9 @@ from mapgauge.evaluation.prepare import (
     with_scenes,
 )
 from mapgauge.evaluation.scene_frames import uses_tracks
-from mapgauge.evaluation.scoring import has_scene_metrics, score_frames, ties_by_file
+from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.run import evaluate_stream
-from mapgauge.evaluation.threads import Background, Progress
+from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.places import opened, streams
@@ -162,30 +162,19 @@ def evaluate_frames(
     unknown: Literal["error", "ignore"] = "error",
     workers: int | None = None,
     progress: Progress | None = None,
-    keep: bool = False,
 ) -> Results:
-    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
-
-    Args:
-        predictions: The predictions.
-        truth: The truth.
-        protocol: All settings.
-        metrics: From ``chosen_metrics``.
-        rings: From ``check_rings``.
-        scenes: As for ``evaluate``.
-        unknown: As for ``evaluate``.
-        workers: As for ``evaluate``.
-        progress: As for ``evaluate``.
-        keep: Whether the results keep the groups of few predictions. Further metrics and the report then take less
-            time, and the results more memory.
-    """
+    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked."""
     if scenes is not None:
         truth = with_scenes(truth, scenes)
     x, y = prepare(predictions, truth, protocol, unknown)
     check_needs(metrics, x, y)
-    data = Data.of(x, y, protocol, whole_scenes=has_scene_metrics(metrics), keep=keep)
-    findings = Background(partial(findings_of, predictions, truth, protocol, metrics, unknown))
-    scores = score_frames(data, metrics, rings, workers=workers, progress=progress, background=[findings])
+    data = Data.of(x, y, protocol)
+    with ThreadPoolExecutor(1) as aside:
+        checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
+        try:
+            scores = score_frames(data, metrics, rings, workers=workers, progress=progress)
+        finally:
+            findings = checking.result()  # an error of the checks comes before an error of scoring
     ties = ties_by_file(data, metrics, scores, workers)
     summary = Summary(
         protocol,
@@ -195,7 +184,7 @@ def evaluate_frames(
         InputsOf(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),
         frames_ignored=len(tokens_without(predictions, truth)),
-        findings=(*findings.outcome, *ties),
+        findings=(*findings, *ties),
         version=__version__,
         source=scores,
     )
