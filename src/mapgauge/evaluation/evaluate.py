@@ -31,8 +31,8 @@ from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
-from mapgauge.results.summary import InputsOf, Summary
 from mapgauge.results.tables import MemoryRows
+from mapgauge.results.values import InputsOf
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -176,7 +176,7 @@ def evaluate_frames(
         finally:
             findings = checking.result()  # an error of the checks comes before an error of scoring
     ties = ties_by_file(data, metrics, scores, workers)
-    summary = Summary(
+    return Results(
         protocol,
         metrics,
         y.classes,
@@ -187,8 +187,9 @@ def evaluate_frames(
         findings=(*findings, *ties),
         version=__version__,
         source=scores,
+        rows=MemoryRows(y.tokens, y.scenes, scores),
+        geometry=data,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), data)
 
 
 def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
@@ -209,4 +210,4 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     for name in lacking:
         scores = scores.and_metrics(data.added[name], names)
     rows = MemoryRows(results.tokens, results.rows.scenes, scores)
-    return replace(results, summary=replace(results.summary, metrics=names, source=scores), rows=rows)
+    return replace(results, metrics=names, source=scores, rows=rows)

@@ -15,8 +15,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.results.summary import Summary
-from mapgauge.results.values import COUNTS, lists_of_frames
+from mapgauge.results.values import COUNTS, Summary, lists_of_frames
 from mapgauge.typing import Floats
 
 

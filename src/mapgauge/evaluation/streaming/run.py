@@ -35,10 +35,10 @@ from mapgauge.io.files.places import is_url
 from mapgauge.io.files.writing import remove_folder
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.results.folder import LAYOUT, About, Folder, changed
+from mapgauge.results.folder import LAYOUT, About, Folder, Partial, changed
 from mapgauge.results.loading import results_of
 from mapgauge.results.results import Results
-from mapgauge.results.saving import Partial, finite_bounds
+from mapgauge.results.saving import finite_bounds
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -76,7 +76,7 @@ def _reads(chunk: Chunk, files: tuple[set[str], set[str]]) -> bool:
 
 
 def _compare(folder: Folder, chunk: Chunk, now: Reread) -> None:
-    before = folder.chunk(chunk.index)
+    before = folder.chunk(chunk.index).header
     for side, old, new in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
         if old != new:
             raise changed(folder, side)
