@@ -193,13 +193,7 @@ def evaluate_frames(
 
 
 def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
-    """Return results with further metrics, computed from the data once. They use the matches of PLD again.
-
-    Args:
-        results: Results with data, or with all of the metrics.
-        metrics: Names of metrics.
-        workers: Number of threads. If None, the number of processors.
-    """
+    """Return results with further metrics, computed from the data once. They use the matches of PLD again."""
     lacking = tuple(name for name in metrics if name not in results.metrics)
     if not lacking:
         return results

@@ -62,10 +62,8 @@ def read_again(
 ) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of an evaluation.
 
-    Args:
-        inputs: What the results recorded about both sides.
-        given: Frames, or the path of a file that was moved. None for the recorded file.
-        origin: The file of results. Relative paths are also searched for beside it.
+    A side that is not given is read from the recorded file. Relative paths are also searched for beside ``origin``, the
+    file of results.
     """
     name = str(origin or "these results")
     sides = list(zip(_SIDES, given, inputs, strict=True))
@@ -183,12 +181,7 @@ NAMES = ("geometry/predictions", "geometry/truth")  # of the arrays
 
 
 def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
-    """Return the geometry of results as arrays of bytes.
-
-    Args:
-        sides: Predictions and truth, in the order of the rows of results.
-        kind: ``"original"`` keeps all bits. ``"rounded"`` rounds coordinates to float32.
-    """
+    """Return both sides, in the order of the rows of results, as arrays of bytes. They may be rounded to float32."""
     return {
         name: np.frombuffer(write(_geometry_only(side, kind)), np.uint8)
         for name, side in zip(NAMES, sides, strict=True)
@@ -211,14 +204,7 @@ def _geometry_only(frames: MapFrames, kind: Geometry) -> MapFrames:
 def geometry_of(
     arrays: dict[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path
 ) -> Callable[[], Sides] | None:
-    """Return a function that reads the geometry, or None if there is none. The arrays are removed from ``arrays``.
-
-    Args:
-        arrays: All arrays of the file, by name.
-        tokens: Frames of the results.
-        classes: Classes of the results.
-        path: The file, for errors.
-    """
+    """Return a function that reads the geometry, or None if there is none. Its arrays are removed from ``arrays``."""
     geometry = {name: arrays.pop(name) for name in NAMES if name in arrays}
     if not geometry:
         return None
@@ -280,14 +266,7 @@ class _Header(_Layout):
 def save_results(
     summary: Summary, rows: Rows, path: str | os.PathLike[str], geometry: Mapping[str, Any] | None = None
 ) -> None:
-    """Write results to one file.
-
-    Args:
-        summary: The summary.
-        rows: The scores of all frames.
-        path: The file.
-        geometry: The arrays of ``geometry_arrays``; None for a file without geometry.
-    """
+    """Write results to one file, with the arrays of ``geometry_arrays`` if there are some."""
     header = _Header(
         LAYOUT,
         summary.version,
