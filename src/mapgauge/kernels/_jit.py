@@ -12,7 +12,6 @@ from numba.core import event
 from numba.extending import typeof_impl
 
 from mapgauge.kernels._cache import IS_TESTED, name_of, stamp, use_cache
-from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.progress import WATCH
 
 if IS_TESTED:
@@ -85,8 +84,6 @@ class Kernel:
 @typeof_impl.register(Kernel)
 def _type_of_kernel(kernel: Kernel, _: object) -> Any:
     """Tell numba what other kernels call."""
-    if kernel.name in UNITS.compilers:
-        return type_of(kernel.inner)
     return numba.types.Dispatcher(kernel.inner)
 
 
@@ -109,14 +106,12 @@ class _Listener(event.Listener):
 
     def on_end(self, event: Any) -> None:
         if self.depth == 0:  # a function of someone else, which may call kernels
-            UNITS.fill_all()
             return
         self.depth -= 1
         if self.depth == 0:
             WATCH.clear()
             if self.collects:
                 gc.enable()
-            UNITS.fill_all()
 
 
 def _is_kernel(event: Any) -> bool:
@@ -149,19 +144,6 @@ def jit(function: F) -> F:
     reference counts it takes 0.1 to 0.2 us, as long as a pair of lines that are far apart.
     """
     return _compile(function, **_LEAN)
-
-
-def jit_unit(returns: Any) -> Callable[[F], F]:
-    """Compile as ``jit`` does, for a large function: once for all kernels that call it (``_units.py``)."""
-
-    def decorate(function: F) -> F:
-        kernel = Kernel(function, _LEAN)
-        if compile_inner is not None:
-            kernel.inner = caller_of(kernel.name, function, returns)
-            UNITS.compilers[kernel.name] = kernel.compiled
-        return cast("F", kernel)
-
-    return decorate
 
 
 def jit_allocating(function: F) -> F:

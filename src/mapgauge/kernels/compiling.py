@@ -32,7 +32,6 @@ from mapgauge.kernels import _jit
 from mapgauge.kernels._cache import file_of, files_of, stamp
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels._stored import type_from
-from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.progress import WATCH
 
 FILE = Path(__file__).with_name("signatures.json")
@@ -298,7 +297,6 @@ def main() -> None:
 
     gc.disable()  # saves a tenth of the time
     sys.modules["scipy"] = None  # type: ignore[assignment]  # numba would import it for linear algebra
-    UNITS.are_called = False
     sys.stdout.write(f"{_identity()}\n")
     sys.stdout.flush()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):

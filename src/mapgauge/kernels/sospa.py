@@ -17,12 +17,10 @@ large, so this takes little time compared with the search.
 """
 
 import math
-from typing import Any
 
-import numba
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, jit_unit
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chain import Reading, heaviest_chain, match_by_stretches, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
 from mapgauge.kernels.gains import ROOMY, all_pairs, band_of_matrix, best_of_rows, fill_gains, make_band
@@ -100,8 +98,6 @@ def cheapest_complete(points, x_start, y_start, distance, n, cyclic, directed, c
 
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least g" is tested as "more than g - HALF_STEP"
-
-MATCHING: Any = numba.types.Tuple((numba.uint64, numba.float64, numba.boolean))  # what ``align_lines`` returns
 
 LONG = 256  # points; shorter closed lines take milliseconds at worst, also if many cuts are tried one by one
 
@@ -181,7 +177,7 @@ def _turn(pairs, begin, end):
             pairs[i, side], pairs[j, side] = pairs[j, side], pairs[i, side]
 
 
-@jit_unit(MATCHING)
+@jit
 def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     """Match lines x and y. Returns the number of matched points, their total cost, and whether y is read backwards.
 
