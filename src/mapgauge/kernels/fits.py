@@ -7,7 +7,7 @@ g are those of ``order`` from ``bounds[g, 1]`` to ``bounds[g, 2]``.
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, jit
-from mapgauge.kernels._vectors import least as lesser
+from mapgauge.kernels._jit import least as lesser
 from mapgauge.kernels.lines import (
     BLOCK,
     FIRST_BLOCK,

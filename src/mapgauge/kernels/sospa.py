@@ -24,7 +24,7 @@ from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chain import Reading, heaviest_chain, match_by_stretches, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
 from mapgauge.kernels.gains import ROOMY, all_pairs, band_of_matrix, best_of_rows, fill_gains, make_band
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups, visits_of_pairs
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, are_near, length_of, runs_against, square_between
 
 # A reading must be clearly cheaper to replace the one that the search found. Costs that differ by rounding are equal.
@@ -235,7 +235,7 @@ def value_of(matched_cost, matched, points, cutoff, order):
     return total, normalise(saturation(total, points, cutoff, order))
 
 
-@interpreted_while_small(lambda lines, closed, directed, cutoff, order, long: visits_of_groups(lines, cutoff, order))
+@interpreted_while_small()
 @jit_allocating
 def align_two(lines, closed, directed, cutoff, order, long):
     """Match lines 0 and 1. Returns pairs, whether y is read backwards, their cost, ``sospa^p``, normalised SOSPA."""
@@ -247,9 +247,7 @@ def align_two(lines, closed, directed, cutoff, order, long):
     return band.pairs[:matched], backward, cost, total, normalised
 
 
-@interpreted_while_small(
-    lambda distance, cyclic, directed, cutoff, order, long: distance.size if order == 1.0 else np.inf
-)
+@interpreted_while_small()
 @jit_allocating
 def align_matrix(distance, cyclic, directed, cutoff, order, long):
     """Same as ``align_two`` for a matrix of point distances of any metric."""
@@ -269,11 +267,7 @@ def align_matrix(distance, cyclic, directed, cutoff, order, long):
     return band.pairs[:matched], backward, cost, total, normalised
 
 
-@interpreted_while_small(
-    lambda lines, closed, pairs, directed, cutoff, order, *_: visits_of_pairs(
-        lines, pairs[:, 0], pairs[:, 1], cutoff, order
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     """Write the normalised SOSPA of pairs of lines."""
@@ -285,11 +279,7 @@ def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
         _, out[k] = value_of(cost, matched, points, cutoff, order)
 
 
-@interpreted_while_small(
-    lambda lines, closed, rows, directed, cutoff, order, long: visits_of_groups(
-        lines, cutoff, order, [(0, rows, len(closed))]
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def values_of_matrix(lines, closed, rows, directed, cutoff, order, long):
     """``sospa^p`` and normalised SOSPA of each of the first ``rows`` lines to each of the others."""
