@@ -456,7 +456,7 @@ def test_few_lines_with_many_samples_are_not_interpreted() -> None:
     rest = np.array([0]), np.array([1e9]), np.array([False])
     assert not is_small(
         kernels.resample.resample_lines,
-        (line, offsets, no_line, no_offsets, *rest, 0.5, 0, -1.0),
+        (line, offsets, no_line, no_offsets, *rest, 0.5, False, 0, -1.0),
     )
 
 
