@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, best_fit, discs_of, gaps_between, nearest_point, share_closer
+from mapgauge.kernels.fits import NONE, best_fit, gaps_between, nearest_point, share_closer
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
@@ -47,7 +47,7 @@ def _beyond_end(lines, closed, q, x, nearest):
 
 
 @jit
-def _along_truth(lines, closed, discs, order, bounds, g, x, weight, limit, least, taken, free, memory):
+def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken, free, memory):
     """The true line of group g that a prediction lies along, how many it covers, and whether most of this was taken.
 
     The line is -1 if less than the share ``least`` of the prediction is near true lines. ``near`` gets the true points
@@ -63,7 +63,7 @@ def _along_truth(lines, closed, discs, order, bounds, g, x, weight, limit, least
         y = order[k]
         overlaps[y] = box_distance_squared(lines.line_box, x, y) < limit
         if overlaps[y]:
-            gaps_between(lines, discs, x, y, limit, gap)
+            gaps_between(lines, x, y, limit, gap)
             for p in range(lines.span[x, START], lines.span[x, STOP]):
                 if gap[p] < closest[p]:
                     closest[p], owner[p] = gap[p], y
@@ -93,19 +93,19 @@ def _along_truth(lines, closed, discs, order, bounds, g, x, weight, limit, least
 
 
 @jit
-def _other_class(lines, discs, order, bounds, classes, g, x, limit, least, covered):
+def _other_class(lines, order, bounds, classes, g, x, limit, least, covered):
     """The true line of another class that a prediction fits best, and the share of that line."""
     best, most, share, first = NONE, 0.0, 0.0, g - g % classes
     for h in range(first, first + classes):
         if h != g:
-            k, part, fit = best_fit(lines, discs, order, bounds, h, x, False, limit, least, None, covered)
+            k, part, fit = best_fit(lines, order, bounds, h, x, False, limit, least, None, covered)
             if fit > most:
                 best, share, most = k, part, fit
     return best, share
 
 
 @jit
-def _cause_of_false(lines, closed, discs, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory):
+def _cause_of_false(lines, closed, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory):
     """The cause of a prediction as if it were unmatched, the place of the true line it is about, and the share of it.
 
     The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line. A line
@@ -114,16 +114,14 @@ def _cause_of_false(lines, closed, discs, order, bounds, classes, g, x, r, weigh
     """
     limit, wide, least = rules.cutoff * rules.cutoff, rules.reach * rules.reach, rules.covered
     near, overlaps, _, closest, _, flags = memory
-    best, own, repeated = _along_truth(
-        lines, closed, discs, order, bounds, g, x, weight, limit, least, taken, free, memory
-    )
+    best, own, repeated = _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken, free, memory)
     close = 0
     for p in range(lines.span[x, START], lines.span[x, STOP]):
         close += 1 if closest[p] < 0.25 * limit else 0
     lost, of_lost = NONE, 0.0
     if close < least * length_of(lines, x):
-        lost, of_lost, _ = best_fit(lines, discs, order, bounds, g, x, True, wide, least, settled, flags)
-    if lost >= 0 and _other_class(lines, discs, order, bounds, classes, g, x, 0.25 * limit, least, flags)[0] < 0:
+        lost, of_lost, _ = best_fit(lines, order, bounds, g, x, True, wide, least, settled, flags)
+    if lost >= 0 and _other_class(lines, order, bounds, classes, g, x, 0.25 * limit, least, flags)[0] < 0:
         return DISPLACED, lost, of_lost
     if best >= 0 and repeated:
         return DUPLICATE, best, 0.0
@@ -134,17 +132,17 @@ def _cause_of_false(lines, closed, discs, order, bounds, classes, g, x, r, weigh
                 for q in range(lines.span[y, START], lines.span[y, STOP]):
                     taken[q] = taken[q] or near[q]
         return (MERGE if own > 1 else FRAGMENT), best, 0.0
-    best, share = _other_class(lines, discs, order, bounds, classes, g, x, limit, least, near)
+    best, share = _other_class(lines, order, bounds, classes, g, x, limit, least, near)
     if best >= 0:
         return CLASS, best, share
-    best, share, _ = best_fit(lines, discs, order, bounds, g, x, True, wide, least, None, near)
+    best, share, _ = best_fit(lines, order, bounds, g, x, True, wide, least, None, near)
     if best >= 0:
         return DISPLACED, best, share
     return (OVER if r >= rules.sure else BACKGROUND), NONE, 0.0
 
 
 @jit
-def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, gap, merged, out):
+def _cover_others(lines, order, bounds, g, x, match, r, partner, limit, gap, merged, out):
     """Write the confidence of a matched prediction at points of other true lines that its unmatched points cover.
 
     ``merged`` gets its own points that other true lines cover.
@@ -155,7 +153,7 @@ def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, g
         y = order[k]
         if y == match or box_distance_squared(lines.line_box, x, y) >= limit:
             continue
-        gaps_between(lines, discs, x, y, limit, gap)
+        gaps_between(lines, x, y, limit, gap)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
             merged[p] = merged[p] or gap[p] < limit
         for q in range(lines.span[y, START], lines.span[y, STOP]):
@@ -263,7 +261,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     """
     truth_of, partner, _, _ = assigned
     limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
-    discs, order, shares = discs_of(lines), np.empty(count, np.uint64), np.zeros((count, CAUSES))
+    order, shares = np.empty(count, np.uint64), np.zeros((count, CAUSES))
     loose, is_matched, overlaps = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
     settled = np.zeros(count, np.bool_)  # true lines with a match that is not loose
     taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
@@ -281,7 +279,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             continue
         y = U(truth_of[x])
         is_matched[y] = True
-        gaps_between(lines, discs, x, y, rules.reach * rules.reach, gap)
+        gaps_between(lines, x, y, rules.reach * rules.reach, gap)
         of_x, of_y = share_closer(lines, x, limit, gap, near), share_closer(lines, y, limit, gap, near)
         loose[x] = max(of_x, of_y) < rules.covered
         settled[y] = not loose[x]
@@ -295,7 +293,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if alone:
                 weight = r if truth_of[x] < 0 else 0.0
                 cause_of[x], j, share = _cause_of_false(
-                    lines, closed, discs, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory
+                    lines, closed, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory
                 )
                 if j >= 0:
                     y = order[j]
@@ -303,9 +301,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
                     shares[y, cause_of[x]] = max(shares[y, cause_of[x]], r * share)
             if truth_of[x] >= 0:
                 covered = free if alone else proper
-                _cover_others(
-                    lines, discs, order, bounds, g, x, U(truth_of[x]), r, partner, limit, other_gap, merged, covered
-                )
+                _cover_others(lines, order, bounds, g, x, U(truth_of[x]), r, partner, limit, other_gap, merged, covered)
     for g in range(len(bounds)):
         for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
             _split_missed(lines, confidence, y, free, proper, shares)
