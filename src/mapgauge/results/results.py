@@ -16,9 +16,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
-from mapgauge.results.notebook import summary_html
-from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
-from mapgauge.results.tables import (
+from mapgauge.results.frame_tables import (
     Level,
     Rows,
     frame_columns,
@@ -30,6 +28,8 @@ from mapgauge.results.tables import (
     to_polars,
     worst_first,
 )
+from mapgauge.results.notebook import summary_html
+from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.values import Summary
 
 

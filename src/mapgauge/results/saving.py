@@ -39,7 +39,7 @@ from mapgauge.io.files.source import RAISE, Content, is_folder, is_plain_file, m
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.protocols import Protocol
-from mapgauge.results.tables import MemoryRows, Rows
+from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.values import Input, Summary
 
 _SIDES = ("predictions", "truth")
