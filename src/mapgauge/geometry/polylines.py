@@ -6,7 +6,7 @@ Lists of small arrays exist only at the public border.
 """
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -126,11 +126,16 @@ class Polylines:
         """Iterate over the points of each polyline, as views."""
         return (self[i] for i in range(len(self)))
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Polylines]") -> "Polylines":
+        """Join parts, one after the other. All must have the same dimension, except those without points."""
+        blocks = [part.coords for part in parts if len(part.coords)] or [parts[0].coords]
+        sizes = [np.diff(part.offsets) for part in parts]
+        return cls.unchecked(np.concatenate(blocks), np.concatenate([[0], *sizes]).cumsum())
+
     def and_then(self, other: "Polylines") -> "Polylines":
-        """Append other polylines. Both must have the same dimension unless one has no points."""
-        blocks = [side.coords for side in (self, other) if len(side.coords)] or [self.coords]
-        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
-        return Polylines.unchecked(np.concatenate(blocks), offsets)
+        """Append other polylines."""
+        return Polylines.joined([self, other])
 
     def pick(self, rows: Offsets) -> "Polylines":
         """Pick some of the polylines, in the order given."""
