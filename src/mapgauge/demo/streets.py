@@ -57,12 +57,8 @@ class _Junction(NamedTuple):
     half: float  # metres, half the width of the side road
     radius: float  # metres, of the corners
     depth: float  # metres, of crossings
+    free: float  # metres from the edge of the other road to the start of the dividers
     arms: tuple[bool, bool]  # whether there is a side road on the left, on the right
-
-    @property
-    def free(self) -> float:
-        """Metres from the edge of the other road to the start of the dividers."""
-        return self.radius + self.depth + 1
 
 
 def draw_streets(rng: np.random.Generator) -> Streets:
@@ -115,7 +111,8 @@ def _junctions(rng: np.random.Generator) -> list[_Junction]:
     while at < _LENGTH - 20:
         arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
         half = _LANE * (2 if rng.random() < 0.3 else 1)
-        junctions.append(_Junction(at, half, rng.uniform(2.5, 5), rng.uniform(3, 4.5), arms))
+        radius, depth = rng.uniform(2.5, 5), rng.uniform(3, 4.5)
+        junctions.append(_Junction(at, half, radius, depth, radius + depth + 1, arms))
         at += rng.uniform(42, 65)
     return junctions
 
@@ -142,10 +139,8 @@ def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float
     across = -right + _MARGIN, left - _MARGIN
     beside = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
     boxes = [((j.at + near, j.at + far), across), ((j.at - far, j.at - near), across)]
-    if j.arms[0]:
-        boxes.append((beside, (left + j.radius, left + j.radius + j.depth)))
-    if j.arms[1]:
-        boxes.append((beside, (-right - j.radius - j.depth, -right - j.radius)))
+    sides = (left + j.radius, left + j.radius + j.depth), (-right - j.radius - j.depth, -right - j.radius)
+    boxes += [(beside, side) for side, arm in zip(sides, j.arms, strict=True) if arm]
     chosen = np.argsort(rng.random(len(boxes)))[: rng.integers(2, len(boxes) + 1)]
     return [[(a, c), (b, c), (b, d), (a, d), (a, c)] for (a, b), (c, d) in (boxes[i] for i in chosen.tolist())]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.polylines import Polylines, survey
 from mapgauge.typing import Bounds, Flags, Forward, Indices, Points
 
 Region: TypeAlias = tuple[float, float] | Bounds
@@ -93,8 +93,9 @@ def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, In
     whole_start = (first[new] == offsets[line[new]]) & (enter[new, 0] == 0)
     whole_end = (first[last] + 2 == offsets[line[new] + 1]) & (leave[last, 0] == 1)
     joined, owners = _join_at_start(polylines, points, pieces, line[new], whole_start, whole_end)
-    long = _has_length(joined)
-    return (joined, owners) if long.all() else (joined.pick(np.flatnonzero(long)), owners[long])
+    # A repeated point on the edge of the region is not a piece.
+    long = np.flatnonzero(survey(joined).repeats < np.diff(joined.offsets) - 1)
+    return joined.pick(long), owners[long]
 
 
 def _join_at_start(
@@ -126,10 +127,3 @@ def _join_at_start(
     sizes = np.bincount(target[number[order]], minlength=len(line))
     filled = sizes > 0
     return Polylines(points[order], np.concatenate([[0], sizes[filled]]).cumsum()), line[filled]
-
-
-def _has_length(polylines: Polylines) -> NDArray[np.bool_]:
-    """Return which polylines have two different points; a repeated point on the edge of the region is not a piece."""
-    owner = np.repeat(np.arange(len(polylines)), np.diff(polylines.offsets))
-    moves = (polylines.coords[1:] != polylines.coords[:-1]).any(axis=1) & (owner[1:] == owner[:-1])
-    return np.bincount(owner[1:][moves], minlength=len(polylines)) > 0

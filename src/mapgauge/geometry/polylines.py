@@ -74,13 +74,12 @@ class Polylines:
             items = list(polylines)
         except TypeError as error:
             raise InvalidInput(f"{name} must be a sequence of polylines, got {polylines!r}") from error
-        arrays = []
-        for i, item in enumerate(items):
-            points = as_points(item, f"{name}[{i}]", dimension)
-            if dimension is None and len(points):
-                dimension = points.shape[1]
-            arrays.append(points)
-        return cls.pack(arrays, [f"{name}[{i}]" for i in range(len(arrays))], 2 if dimension is None else dimension)
+        arrays, names = [], [f"{name}[{i}]" for i in range(len(items))]
+        for item, called in zip(items, names, strict=True):
+            arrays.append(as_points(item, called, dimension))
+            if dimension is None and len(arrays[-1]):
+                dimension = arrays[-1].shape[1]
+        return cls.pack(arrays, names, 2 if dimension is None else dimension)
 
     @classmethod
     def pack(cls, arrays: list[Points], names: list[str], dimension: int) -> "Polylines":
@@ -100,9 +99,8 @@ class Polylines:
     def unchecked(cls, coords: Points, offsets: Offsets) -> "Polylines":
         """Make ``Polylines`` from arrays that were taken from other ``Polylines`` and are therefore valid."""
         made = object.__new__(cls)
-        object.__setattr__(made, "coords", coords)
-        object.__setattr__(made, "offsets", offsets)
-        object.__setattr__(made, "measured", None)
+        for name, value in (("coords", coords), ("offsets", offsets), ("measured", None)):
+            object.__setattr__(made, name, value)
         return made
 
     @property
@@ -181,8 +179,17 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
     for many polylines at once.
     """
     kind = getattr(polyline, "geom_type", None)
+    if kind == "Polygon":
+        if len(polyline.interiors):
+            raise InvalidInput(
+                f"{name} is a Polygon with a hole, expected one ring",
+                remedy="Pass its exterior, and each of its interiors as a polyline of its own if it should count",
+            )
+        polyline = polyline.exterior
+    elif kind not in (None, "LineString", "LinearRing"):
+        raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")
     if kind is not None:
-        polyline = _shapely_coordinates(polyline, kind, name)
+        polyline = polyline.coords if len(polyline.coords) else np.empty((0, 2))
     if isinstance(polyline, np.ma.MaskedArray) and np.ma.is_masked(polyline):
         masked = np.count_nonzero(polyline.mask)
         raise InvalidInput(f"{name} has {masked} masked values", remedy="Fill or remove them first")
@@ -222,20 +229,6 @@ def check_finite(points: Points, name: str) -> None:
         )
 
 
-def _shapely_coordinates(geometry: Any, kind: str, name: str) -> Points:
-    if kind == "Polygon":
-        if len(geometry.interiors):
-            raise InvalidInput(
-                f"{name} is a Polygon with a hole, expected one ring",
-                remedy="Pass its exterior, and each of its interiors as a polyline of its own if it should count",
-            )
-        geometry = geometry.exterior
-    elif kind not in ("LineString", "LinearRing"):
-        raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")
-    coordinates: Points = np.asarray(geometry.coords)
-    return coordinates if len(coordinates) else np.empty((0, 2))
-
-
 _MANY = 200_000  # points; for fewer, numpy is fast enough and no kernel is compiled
 
 
@@ -258,26 +251,22 @@ def survey(polylines: Polylines) -> Survey:
     >>> survey(Polylines.of([[[0, 5], [2, 1], [2, 1]], [[7, 7]]])).repeats
     array([1, 0])
     """
-    if polylines.measured is None:
-        object.__setattr__(polylines, "measured", _surveyed(polylines))
-    measured: Survey = polylines.measured
-    return measured
-
-
-def _surveyed(polylines: Polylines) -> Survey:
     coords, offsets = polylines.coords, polylines.offsets
-    if len(coords) > _MANY:
+    measured: Survey | None = polylines.measured
+    if measured is None and len(coords) > _MANY:
         # The kernel would be compiled again for other arrays.
-        return Survey(*kernels.lines.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
-    shape = len(polylines), polylines.dimension
-    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
-    rows = np.flatnonzero(np.diff(offsets))
-    if len(rows):
-        low[rows], high[rows] = boxes_of(coords, offsets[rows])
-    same = np.flatnonzero((coords[1:] == coords[:-1]).all(axis=1))
-    owner = np.searchsorted(offsets, same, side="right") - 1
-    inside = same + 1 < offsets[owner + 1]
-    return Survey(low, high, np.bincount(owner[inside], minlength=len(polylines)))
+        measured = Survey(*kernels.lines.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
+    elif measured is None:
+        low, high = (np.full((len(polylines), polylines.dimension), value) for value in (np.inf, -np.inf))
+        rows = np.flatnonzero(np.diff(offsets))
+        if len(rows):
+            low[rows], high[rows] = boxes_of(coords, offsets[rows])
+        same = np.flatnonzero((coords[1:] == coords[:-1]).all(axis=1))
+        owner = np.searchsorted(offsets, same, side="right") - 1
+        inside = same + 1 < offsets[owner + 1]
+        measured = Survey(low, high, np.bincount(owner[inside], minlength=len(polylines)))
+    object.__setattr__(polylines, "measured", measured)
+    return measured
 
 
 def boxes_of(points: Floats, starts: Indices, axis: int = 0) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
-from mapgauge.checks.extent import extent_of
+from mapgauge.checks.context import extent_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames
 from mapgauge.evaluation.scores import exact_sums, rounded
