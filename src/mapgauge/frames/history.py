@@ -15,7 +15,7 @@ import numpy as np
 
 from mapgauge.decoding import decode_json, decoder_of
 from mapgauge.errors import InvalidInput
-from mapgauge.typing import Degenerate, Forward
+from mapgauge.typing import Degenerate, Forward, Sampling
 
 _Names: TypeAlias = dict[str, str]
 F = TypeVar("F")  # MapFrames, which this module cannot import
@@ -60,6 +60,7 @@ STEPS: Mapping[str, type[msgspec.Struct]] = {
             "resample",
             spacing=Annotated[float, msgspec.Meta(ge=0.01)] | None,
             count=Annotated[int, msgspec.Meta(le=10_000)] | None,
+            sampling=Sampling,
         ),
     )
 }

@@ -9,7 +9,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import place_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.typing import Flags, Points
+from mapgauge.typing import Flags, Points, Sampling
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
@@ -47,12 +47,13 @@ def without_boxes(frames: "MapFrames") -> "MapFrames":
     return frames.as_classes([name for name in frames.classes if name not in frames.boxes])
 
 
-def resampled(frames: "MapFrames", spacing: float | None, count: int | None) -> Polylines:
+def resampled(frames: "MapFrames", spacing: float | None, count: int | None, sampling: Sampling) -> Polylines:
     """Return the polylines, resampled, and the boxes as they are."""
     return resample_polylines(
         frames.polylines,
         spacing=spacing,
         count=count,
+        sampling=sampling,
         locate=partial(place_of, frames),
         frames=frames.offsets,
         kept=is_box(frames) if frames.boxes else None,

@@ -60,7 +60,7 @@ def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = N
 
 
 def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:
-    """Clip all segments (Liang and Barsky). Returns the pieces, and for each piece the index of its polyline."""
+    """Return the pieces of polylines, and the polyline of each. All segments are clipped (Liang and Barsky)."""
     coords, offsets = polylines.coords, polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
