@@ -64,7 +64,14 @@ class _Junction(NamedTuple):
 def draw_streets(rng: np.random.Generator) -> Streets:
     """Draw a road with junctions."""
     left, right = np.minimum(rng.integers(1, 4, 2), 2).tolist()  # number of lanes, more often two than one
-    junctions = _junctions(rng)
+    junctions = []
+    at = rng.uniform(20, 55)
+    while at < _LENGTH - 20:
+        arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
+        half = _LANE * (2 if rng.random() < 0.3 else 1)
+        radius, depth = rng.uniform(2.5, 5), rng.uniform(3, 4.5)
+        junctions.append(_Junction(at, half, radius, depth, radius + depth + 1, arms))
+        at += rng.uniform(42, 65)
     lines: list[tuple[int, Line]] = []
     after: list[int] = []
 
@@ -73,7 +80,7 @@ def draw_streets(rng: np.random.Generator) -> Streets:
         after.extend([*range(len(lines) + 1, len(lines) + len(parts)), -1])
         lines.extend((label, part) for part in parts)
 
-    ends = [at for j in junctions for at in (j.at - j.half - j.free, j.at + j.half + j.free)]
+    ends = [end for j in junctions for end in (j.at - j.half - j.free, j.at + j.half + j.free)]
     spans = list(zip([0.0, *ends[1::2]], [*ends[::2], _LENGTH], strict=True))
     for lane in range(1 - right, left):
         draw(DIVIDER, *([(begin, lane * _LANE), (end, lane * _LANE)] for begin, end in spans))
@@ -88,33 +95,16 @@ def draw_streets(rng: np.random.Generator) -> Streets:
     for j in junctions:
         for line in _crossings(rng, j, left * _LANE, right * _LANE):
             draw(CROSSING, line)
-    road = _road(rng)
-    dense = [np.array(line) if label == CROSSING else _dense(line) for label, line in lines]
-    points, _ = road.place(*np.concatenate(dense).T)
-    label = np.array([label for label, _ in lines], np.int64)
-    return Streets(road, right, label, Polylines(points, np.cumsum([0, *map(len, dense)])), np.array(after, np.int64))
-
-
-def _road(rng: np.random.Generator) -> Road:
-    step = 0.5
-    along = np.arange(0, _LENGTH + step, step)
+    along = np.arange(0, _LENGTH + 0.5, 0.5)
     heading = np.full(len(along), rng.uniform(0, 2 * np.pi))
     for period, bend in ((180, 0.4), (90, 0.1)):
         heading += bend * rng.random() * np.sin(2 * np.pi * (along / (period * rng.uniform(1, 2)) + rng.random()))
     direction = np.stack([np.cos(heading), np.sin(heading)], axis=1)
-    return Road(along, rng.uniform(-2000, 2000, 2) + step * direction.cumsum(axis=0), heading)
-
-
-def _junctions(rng: np.random.Generator) -> list[_Junction]:
-    junctions = []
-    at = rng.uniform(20, 55)
-    while at < _LENGTH - 20:
-        arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
-        half = _LANE * (2 if rng.random() < 0.3 else 1)
-        radius, depth = rng.uniform(2.5, 5), rng.uniform(3, 4.5)
-        junctions.append(_Junction(at, half, radius, depth, radius + depth + 1, arms))
-        at += rng.uniform(42, 65)
-    return junctions
+    road = Road(along, rng.uniform(-2000, 2000, 2) + 0.5 * direction.cumsum(axis=0), heading)
+    dense = [np.array(line) if label == CROSSING else _dense(line) for label, line in lines]
+    points, _ = road.place(*np.concatenate(dense).T)
+    label = np.array([label for label, _ in lines], np.int64)
+    return Streets(road, right, label, Polylines(points, np.cumsum([0, *map(len, dense)])), np.array(after, np.int64))
 
 
 def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:

@@ -275,11 +275,10 @@ def boxes_of(points: Floats, starts: Indices, axis: int = 0) -> tuple[Floats, Fl
 
 
 def buffers_meet(polylines: Polylines, pairs: Pairs, width: float) -> Flags:
-    """Return for each pair whether the buffers of its two lines, ``width`` metres to each side, intersect.
+    """Return for each pair whether the buffers of its two lines, ``width`` metres to each side, intersect in the plane.
 
     Caps are flat and joins are mitred, so a buffer does not extend beyond the ends of its line. Short lines one behind
     the other therefore do not meet although they are near. A line of length 0 has an empty buffer and meets nothing.
-    Height is ignored.
     """
     shapely = require("shapely", "the pre-filter by buffers", "shapely")
     used, index = np.unique(pairs, return_inverse=True)
