@@ -18,7 +18,7 @@ Three reductions keep the optimum:
 """
 
 import hashlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,7 @@ COLUMNS = (*PARTS, "mass", *(f"pld_{name}" for name in Parts._fields), "switch_c
 MASS, PLD, COUNTS = len(PARTS), slice(len(PARTS) + 1, len(PARTS) + 6), slice(len(PARTS) + 6, len(PARTS) + 8)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SceneAssignment:
+class SceneAssignment(NamedTuple):
     """Who is assigned to whom in the frames of a scene. Instances are those of the groups."""
 
     prediction: Indices  # (pairs,)
@@ -174,8 +173,7 @@ def _counts(groups: Groups, assignment: SceneAssignment) -> Floats:
     return np.stack([np.bincount(group, which, minlength=count) for which in (switched, interrupted)], axis=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class Candidates(NamedTuple):
     """Pairs of tracks in frames where they save something, sorted by pair, then frame."""
 
     first: Indices  # track of the first side
@@ -184,18 +182,13 @@ class Candidates:
     saving: Floats  # above 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Columns:
+class _Columns(NamedTuple):
     """The variables: candidates, and stretches of frames without savings. Sorted by pair, then frame."""
 
     pair: Indices
     start: Indices  # first frame
     candidate: Indices  # -1 for a stretch without savings
-
-    @property
-    def idle(self) -> Flags:
-        flags: Flags = self.candidate < 0
-        return flags
+    idle: Flags  # whether it is such a stretch
 
 
 def assign_over_time(
@@ -238,17 +231,11 @@ def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
     ends = np.roll(begins, -1)
     before = np.where(begins, 0, np.roll(frame, 1) + 1)  # the first frame of the stretch before a candidate
     gap, tail = before < frame, ends & (frame < frames - 1)
-    own = np.arange(len(pair))
     none = np.full(len(pair), -1)
-    columns = np.concatenate(
-        [
-            np.stack([pair, before, none])[:, gap],
-            np.stack([pair, frame, own]),
-            np.stack([pair, frame + 1, none])[:, tail],
-        ],
-        axis=1,
-    )
-    return _Columns(*columns[:, np.lexsort((columns[1], columns[0]))])
+    stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
+    columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
+    columns = columns[:, np.lexsort((columns[1], columns[0]))]
+    return _Columns(*columns, idle=columns[2] < 0)
 
 
 def _problem(
@@ -264,23 +251,18 @@ def _problem(
     low, high = np.where(idle[left], left, right)[~plain], np.where(idle[left], right, left)[~plain]
     np.add.at(gain, low, half)
     np.add.at(gain, high, -half)
-    below = Sparse.of(
-        np.tile(np.arange(len(low)), 2),
-        np.concatenate([low, high]),
-        np.repeat([1.0, -1.0], len(low)),
-        len(low),
-    )
+    below = _rows_of_two(low, high, (1.0, -1.0))
     once = [_once(columns, tracks, frames) for tracks in (first, second)]
     rows = Sparse.stack([*once, below])
     limit = np.concatenate([np.ones(len(once[0]) + len(once[1])), np.zeros(len(low))])
-    links = int(np.count_nonzero(plain))
-    terms = Sparse.of(
-        np.tile(np.arange(links), 2),
-        np.concatenate([left[plain], right[plain]]),
-        np.repeat([-1.0, 1.0], links),
-        links,
-    )
-    return Problem(gain, rows, limit, terms, np.full(links, half))
+    terms = _rows_of_two(left[plain], right[plain], (-1.0, 1.0))
+    return Problem(gain, rows, limit, terms, np.full(len(terms), half))
+
+
+def _rows_of_two(first: Indices, second: Indices, values: tuple[float, float]) -> Sparse:
+    """Return rows with two variables each."""
+    count = len(first)
+    return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), count)
 
 
 def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
