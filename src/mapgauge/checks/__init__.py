@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mapgauge.checks import coordinates, instances, names, relations
-from mapgauge.checks.context import Context, degrees_of_side
+from mapgauge.checks.context import Context, degrees_found, is_geographic
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
@@ -46,8 +46,6 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     instances.copies,
     instances.closed_shares,
 )
-
-_LEVELS = ("error", "warning", "note")
 
 
 def check(
@@ -86,18 +84,17 @@ def check(
 
 def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of the readers and of all checks, most severe first."""
-    findings = list(read)
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
-        for function in CHECKS:
-            findings += function(context)
-    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: _LEVELS.index(finding.level)))
+        findings = [*read, *(finding for function in CHECKS for finding in function(context))]
+    levels = ("error", "warning", "note")
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: levels.index(finding.level)))
 
 
 def findings_of_side(frames: MapFrames) -> list[Finding]:
     """Return the findings of the reader, and of the checks that need one side only."""
-    side, lines = "truth" if frames.confidence is None else "predictions", without_boxes(frames)
-    checks = (degrees_of_side, relations.tracks_of_side, relations.links_of_side)
-    return [*frames.findings, *(finding for check_side in checks for finding in check_side(side, lines))]
+    name, side = "truth" if frames.confidence is None else "predictions", without_boxes(frames)
+    degrees = [degrees_found(name, side, len(side.polylines))] if is_geographic(side) else []
+    return [*frames.findings, *degrees, *relations.tracks_of_side(name, side), *relations.links_of_side(name, side)]
 
 
 __all__ = ["CHECKS", "check"]

@@ -23,18 +23,13 @@ from mapgauge.typing import Bounds, Floats, Indices, Points
 Counts: TypeAlias = dict[str, int]  # number of instances per class
 
 _FRAMES = 256  # at most this many frames are used for extents
-_COMPARED = 24  # at most this many of them are used for nearest distances
-_COMPARED_INSTANCES = 5  # a side needs at least this many instances to have an extent
-ENOUGH = 20  # and this many to be called smaller than a region, because a few frames need not fill one
+ENOUGH = 20  # instances of a side that is called smaller than a region; a few frames need not fill one
 FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
-_TRIM = 0.02  # share of instances that is ignored at each edge
 _EDGE = 0.2  # metres; instances that end within this distance end at the same edge
-_AT_EDGE = 4  # number of instances that must end at the same edge
 _ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
 _LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
 _NEXT = 0.5  # most lines of a frame are nearer than this to the next one: 50 km, or half a metre
 _FROM_ORIGIN = 2.0  # no land is nearer to longitude 0, latitude 0
-_POLAR = 84.0  # degrees of latitude; UTM ends here
 
 
 class Extent(NamedTuple):
@@ -83,9 +78,9 @@ def extent_of(side: MapFrames) -> Extent | None:
     frame = side.frame[rows]
     starts = np.flatnonzero(np.diff(frame, prepend=-1))
     span = np.maximum.reduceat(high, starts, axis=0) - np.minimum.reduceat(low, starts, axis=0)
-    trimmed = max(int(_TRIM * len(rows)), int(len(rows) >= 10))
+    trimmed = max(int(0.02 * len(rows)), int(len(rows) >= 10))  # instances that are ignored at each edge
     low, high = np.sort(low, axis=0), np.sort(high, axis=0)[::-1]
-    least = max(trimmed + 1, _AT_EDGE)
+    least = max(trimmed + 1, 4)  # instances that must end at the same edge
     cut = ((low - low[0] < _EDGE).sum(axis=0) >= least) & ((high[0] - high < _EDGE).sum(axis=0) >= least)
     return Extent(low[trimmed], high[trimmed], cut, float(np.median(np.hypot(*span.T))), len(rows))
 
@@ -102,12 +97,6 @@ def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
     return float(np.median(length)) < _LINE and apart < _NEXT and bool(np.median(on_earth) == 1)
 
 
-def degrees_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
-    """Find longitude and latitude on one side."""
-    if is_geographic(side):
-        yield degrees_found(name, side, len(side.polylines))
-
-
 def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
     """Return the finding about one side, or about both, with ``count`` instances."""
     centre, length, _ = _lines(side)
@@ -116,10 +105,10 @@ def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
         f"{name}: the coordinates look like longitude and latitude, such as ({x:.6f}, {y:.6f}), and half of the lines "
         f"are shorter than {np.median(length):.2g}. Thresholds and cutoffs are metres, so no value has a meaning"
     )
-    utm = f"-t_srs EPSG:{326 if y >= 0 else 327}{int((x + 180) // 6) % 60 + 1:02}" if abs(y) < _POLAR else "-t_srs CRS"
+    utm = f"EPSG:{326 if y >= 0 else 327}{int((x + 180) // 6) % 60 + 1:02}" if abs(y) < 84 else "CRS"  # UTM ends there
     remedy = Remedy(
         "Project them to metres first, for example with geopandas: data.to_crs(data.estimate_utm_crs())",
-        f"Project them to metres first, for example with ogr2ogr {utm} OUT IN",
+        f"Project them to metres first, for example with ogr2ogr -t_srs {utm} OUT IN",
     )
     return Finding("error", "coordinates-world", text, count, remedy=remedy)
 
@@ -192,7 +181,7 @@ class Context:
         everyone = np.arange(len(predictions.polylines))
         sure = predictions.keep(most_confident(predictions, everyone, len(truth.polylines)))
         x, y = extent_of(sure), extent_of(truth)
-        if x is None or y is None or min(x.instances, y.instances) < _COMPARED_INSTANCES:
+        if x is None or y is None or min(x.instances, y.instances) < 5:
             return None
         return x.moved(self.turn), y
 
@@ -209,7 +198,7 @@ class Context:
         x, y = self.sampled
         if x.tokens != y.tokens:
             return Neighbours(())
-        frames = evenly(range(len(x)), _COMPARED)
+        frames = evenly(range(len(x)), 24)
         return Neighbours.of(x.at(frames), y.at(frames))
 
     @cached_property

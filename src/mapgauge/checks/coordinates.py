@@ -17,20 +17,14 @@ from mapgauge.protocols import PROTOCOLS
 from mapgauge.typing import Bounds, Indices, Points
 
 _ONE = 1.05  # normalised coordinates are at most this large
-_METRES = 5.0  # a side in metres is larger than this
-_USUAL = 67.0  # metres: the diagonal of 60 x 30
 _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches", 3.281: "feet", 0.001: "kilometres"}
 _NO_REGION = 8.0  # sizes that differ by this factor are not explained by different regions
 _ALIKE = 1.25  # two factors that differ by no more than this are taken as equal
 _NEARER = 0.5  # a smaller factor is a unit's, not a region's, if it reduces the distance by this factor
 _SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
 _TURNED = 0.8  # the same for sizes along swapped axes
-_SMALL = 5.0  # metres; smaller sizes say nothing about a region
+_SMALL = 5.0  # metres; smaller sizes say nothing about a region, and are not in metres
 _AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
-_SHIFTED = 0.25  # share of the size that counts as a shift, if lines are not cut off at an edge
-_FRAMES = 8  # number of frames needed to call them unrelated
-_APART = 2.0  # metres; unrelated frames are at least this far apart,
-_HARDLY = 0.7  # and at least this share of the distance to other frames; valid pairs of files have 0.2
 
 
 def padding(context: Context) -> Iterator[Finding]:
@@ -78,7 +72,7 @@ def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         remedy = Remedy.of("Scale both sides to the region")
         yield Finding("warning", "coordinates-normalised", text, x.instances + y.instances, remedy=remedy)
     for name, own, other in (("predictions", x, y), ("truth", y, x)):
-        if _is_normalised(own) and other.size.max() > _METRES:
+        if _is_normalised(own) and other.size.max() > _SMALL:
             from_zero = own.low.min() > 1 - _ONE
             span, advice = ("[0, 1]", "Subtract 0.5 and multiply by") if from_zero else ("[-1, 1]", "Multiply by half")
             text = f"{name}: all coordinates lie within {span}, while the other side measures {other} m"
@@ -113,7 +107,8 @@ def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     diagonals = [float(np.hypot(*extent.size)) for extent in (x, y)]
     if not all(0 < diagonal < np.inf for diagonal in diagonals):
         return
-    wrong = int(np.argmax(np.abs(np.log(diagonals) - np.log(_USUAL))))  # the side with the less usual size
+    # The side with the less usual size. 67 m are the diagonal of 60 x 30.
+    wrong = int(np.argmax(np.abs(np.log(diagonals) - np.log(67.0))))
     own, other = (x, y) if wrong == 0 else (y, x)
     factor = diagonals[wrong] / diagonals[1 - wrong]
     known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
@@ -194,7 +189,7 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     offset = x.centre - y.centre
     clear = x.cut & y.cut & (np.abs(x.size - y.size) < _AS_CUT) & (np.abs(offset) > _AS_CUT)
     if not clear.any():
-        away = (np.abs(offset) > _SHIFTED * y.size) & (y.size > _SMALL) & _similar(x.size / y.size, _TURNED).all()
+        away = (np.abs(offset) > 0.25 * y.size) & (y.size > _SMALL) & _similar(x.size / y.size, _TURNED).all()
         gap, turn = context.neighbours.gap, context.turn
         some = context.neighbours.truths > 0
         clear = away & (some and gap(lambda points: turn(points) - offset) < _SAME * gap(turn))
@@ -250,10 +245,10 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
 def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     """Find frames that have the same token but different contents."""
     neighbours = context.neighbours
-    if context.turn.what or len(neighbours.frames) < _FRAMES:
+    if context.turn.what or len(neighbours.frames) < 8:
         return
     own, others = neighbours.gap(), neighbours.gap_to_others()
-    if own > _APART and own > _HARDLY * others:
+    if own > 2 and own > 0.7 * others:  # metres; valid pairs of files have a share of 0.2
         text = (
             f"the predictions are hardly nearer to the truth of their own frame (median {own:.1f} m) than to that of "
             f"other frames ({others:.1f} m), in {len(neighbours.frames)} frames"
@@ -327,9 +322,6 @@ def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
 
 
 _MARGIN = 0.3  # metres; MapTR cuts its crossings 0.2 m outside the region
-_FEW = 0.05  # if a larger share of instances leaves the region, it is a warning
-_BEYOND = 3.0  # an instance is far away if it is this many times as far from the origin as the truth reaches,
-_SINGLE = 0.2  # and at most this share of the instances is; with more, the coordinates are of another kind
 _LONGER = 1.3  # one side of a region or an extent is longer than the other by at least this factor
 _COVERED = 0.7  # truth that was made for a region covers at least this share of it along each axis,
 _FILLED = 0.85  # and this share if the region is not known
@@ -391,22 +383,22 @@ def not_for_region(context: Context) -> Iterator[Finding]:
                 "Use .crop(region) on both sides to compare only what lies inside",
                 "Use --set crop=true to compare only what lies inside",
             )
-            level: Level = "warning" if len(rows) > _FEW * total else "note"
+            level: Level = "warning" if len(rows) > 0.05 * total else "note"
             text = f"leave the region by more than {_MARGIN} m"
             yield from about_instances((name, side), rows, level, "region-left", text, remedy, share=True)
 
 
 def far_away(context: Context) -> Iterator[Finding]:
-    """Find single instances that reach far beyond all others, if no region was given."""
+    """Find single instances that reach three times as far as the truth, if no region was given."""
     if context.region is not None or context.extents is None:
         return
     truth = context.extents[1]
-    reach = _BEYOND * float(np.hypot(*np.maximum(np.abs(truth.low), np.abs(truth.high))))
+    reach = 3 * float(np.hypot(*np.maximum(np.abs(truth.low), np.abs(truth.high))))
     text = f"reach more than {reach:.0f} m from the origin; the truth measures {truth} m"
     remedy = Remedy("Use .crop(region) if they should not count", "Use --set crop=true if they should not count")
     for name, side in context.sides:
         rows = _beyond(side, (-reach, -reach, reach, reach), 0.0)
-        if len(rows) <= _SINGLE * len(side.polylines):
+        if len(rows) <= 0.2 * len(side.polylines):  # with more, the coordinates are of another kind
             yield from about_instances((name, side), rows, "warning", "instances-far-away", text, remedy)
 
 

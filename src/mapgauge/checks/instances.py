@@ -85,9 +85,6 @@ def all_equal(context: Context) -> Iterator[Finding]:
     yield Finding("warning", code, text, len(values), remedy=remedy)
 
 
-_SAME_REGION = 3.0  # metres
-
-
 class Published(NamedTuple):
     """Numbers of frames and instances of a data set at 60 x 30 m, from papers and issues."""
 
@@ -151,7 +148,7 @@ def published(context: Context) -> Iterator[Finding]:
             yield Finding("note", "frames-published", text, frames)
         return
     extent = extent_of(context.sampled[1])
-    if extent is None or np.abs(np.sort(extent.size) - (30, 60)).max() > _SAME_REGION:
+    if extent is None or np.abs(np.sort(extent.size) - (30, 60)).max() > 3:
         return  # the numbers are for 60 x 30 m
     for name, count in context.offered[1].items():
         others = known.instances.get(common_name(name), (count,))
@@ -167,8 +164,6 @@ _OPEN = 0.1  # gap between the ends as a share of the length; models that predic
 _MOSTLY, _RARELY = 60, 20  # per cent of a class
 _INSTANCES = 10  # instances of a class needed on each side
 _NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
-_PAIRS = 10  # number of such pairs needed
-_OFFSET = 0.5  # metres; a smaller difference in height is not reported
 
 
 def few_points(context: Context) -> Iterator[Finding]:
@@ -296,10 +291,10 @@ def height(context: Context) -> Iterator[Finding]:
         for i in np.flatnonzero(distance.min(axis=1) < _NEAR).tolist():
             other = frame.predictions[distance[i].argmin()]
             above.append(float(other[:, 2].mean() - frame.truth[i, :, 2].mean()))
-    if len(above) < _PAIRS:
+    if len(above) < 10:
         return
     low, offset, high = np.quantile(above, (0.25, 0.5, 0.75))
-    if abs(offset) > max(_OFFSET, high - low):
+    if abs(offset) > max(0.5, high - low):
         text = (
             f"the predictions lie {abs(offset):.1f} m {'above' if offset > 0 else 'below'} the truth (median of "
             f"{len(above)} pairs of lines). One height may be measured from the road and the other from the LiDAR"

@@ -17,7 +17,6 @@ KINDS = {
     "Argoverse 2": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d+"),  # log id and timestamp
     "timestamp": re.compile(r"\d{9,20}"),  # Argoverse 2 without the log id, and others
 }
-_MOST = 0.9  # share of tokens that must match a pattern
 
 
 # Differences between the tokens of two projects for the same frames: a change, the same in Python, when the tokens
@@ -43,13 +42,12 @@ _CHANGES: tuple[tuple[Callable[[str], str], str, str, str], ...] = (
         "Remove the folder and the file suffix from",
     ),
 )
-_ENOUGH = 0.5  # a change is the likely cause if at least this share of tokens matches after it
 
 
 def kind_of(tokens: Sequence[str]) -> str | None:
-    """Return the data set that the tokens seem to belong to."""
+    """Return the data set that most of the tokens seem to belong to."""
     for kind, pattern in KINDS.items():
-        if sum(pattern.fullmatch(token) is not None for token in tokens) > _MOST * len(tokens):
+        if sum(pattern.fullmatch(token) is not None for token in tokens) > 0.9 * len(tokens):
             return kind
     return None
 
@@ -84,8 +82,8 @@ def one_side_only(context: Context) -> Iterator[Finding]:
         text = f"none of the {len(x)} tokens of the predictions is among the {len(y)} tokens of the truth{cause}"
         kinds = kind_of(unknown), kind_of(missing)
         if not cause and kinds.count("nuScenes") == 1:
-            side, other = ("predictions", "truth") if kinds[0] == "nuScenes" else ("truth", "predictions")
-            text += f". Those of the {side} look like nuScenes (32 hexadecimal digits), those of the {other} do not"
+            own, others = ("predictions", "truth") if kinds[0] == "nuScenes" else ("truth", "predictions")
+            text += f". Those of the {own} look like nuScenes (32 hexadecimal digits), those of the {others} do not"
         remedy = remedy or Remedy.of("Check that both files belong to the same data set and split")
         yield Finding("error", "tokens-disjoint", text, len(x) + len(y), (unknown[0], missing[0]), remedy)
         return
@@ -121,11 +119,11 @@ def order(context: Context) -> Iterator[Finding]:
 
 
 def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy | None]:
-    """Return the change that makes the tokens of both sides match, as text and remedy, if there is one."""
+    """Return the change that makes half of the tokens of both sides match, as text and remedy, if there is one."""
     given = (("predictions", unknown), ("truth", missing))
     for change, expression, match, advice in _CHANGES:
         matching = set(map(change, unknown)) & set(map(change, missing))
-        if matching and len(matching) >= _ENOUGH * min(len(unknown), len(missing)):
+        if matching and len(matching) >= 0.5 * min(len(unknown), len(missing)):
             sides = [side for side, tokens in given if any(change(token) != token for token in tokens)]
             calls = [f"dataclasses.replace({x}, tokens=tuple({expression} for token in {x}.tokens))" for x in sides]
             shell = f"{advice} the tokens of the {' and the '.join(sides)}"
@@ -190,8 +188,18 @@ def names(context: Context) -> Iterator[Finding]:
         remedy = Remedy("Use .rename({...}) on one side", "Give one side as FILE,rename=OLD:NEW")
         yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y), remedy=remedy)
         return
-    yield from _alone(alone_x, x, "only-predicted", "the truth", "all of them count as false")
-    yield from _alone(alone_y, y, "never-predicted", "the predictions", "all of them count as missed")
+    remedy = Remedy(
+        "Select the classes to compare, or use .rename({...}) if this one has another name there",
+        "Pass the classes to compare with --classes, or give the file as FILE,rename=OLD:NEW if this one has another "
+        "name there",
+    )
+    for name in (*alone_x, *alone_y):
+        code, lacking, effect = "class-never-predicted", "the predictions", "all of them count as missed"
+        if name in x:
+            code, lacking, effect = "class-only-predicted", "the truth", "all of them count as false"
+        count = x.get(name, 0) + y.get(name, 0)
+        text = f"{count} instances of {name}, a class that is not in {lacking}: {effect}"
+        yield Finding("warning", code, text, count, remedy=remedy)
 
 
 def _renamed(context: Context, side: str, table: Mapping[str, str]) -> str:
@@ -213,17 +221,6 @@ def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str
             for table, names in zip(tables, (predicted, true), strict=True):
                 table.update({name: target for name in names if name != target})
     return tables
-
-
-def _alone(classes: Sequence[str], counts: Counts, code: str, lacking: str, effect: str) -> Iterator[Finding]:
-    remedy = Remedy(
-        "Select the classes to compare, or use .rename({...}) if this one has another name there",
-        "Pass the classes to compare with --classes, or give the file as FILE,rename=OLD:NEW if this one has another "
-        "name there",
-    )
-    for name in classes:
-        text = f"{counts[name]} instances of {name}, a class that is not in {lacking}: {effect}"
-        yield Finding("warning", f"class-{code}", text, counts[name], remedy=remedy)
 
 
 def not_compared(context: Context) -> Iterator[Finding]:

@@ -18,18 +18,13 @@ Motion: TypeAlias = Callable[[Points], Points]  # moves points (..., 2)
 T = TypeVar("T")
 
 _POINTS = 10  # points per line
-_MOST_TRUE = 24  # truth instances per frame, at most
-_PER_TRUE = 2  # predictions per truth instance, the most confident ones
 _PAIRS = 4096  # lines that are compared at once
-_MOST_PREDICTED = 100  # predictions per frame, at most, if there are no confidences to choose by
 _NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
 _VOTES = 3  # number of votes needed per class
 _WON = 0.6  # share of the votes that a class needs
 _OWN = 0.25  # with a larger share for the right class, nothing is swapped
 _INSTANCES = 10  # truth instances needed for a judgement
 _APART = 1.0  # metres; if the sides are nearer than this, the axes are right
-_BETTER = 0.6  # a turn must reduce the distance by this factor
-_CLEARER = 0.75  # and be nearer than any other turn by this factor
 
 
 class Frame(NamedTuple):
@@ -51,9 +46,9 @@ class Neighbours(NamedTuple):
         """Prepare two sides that have the same frames."""
         frames = []
         for i in range(len(truth)):
-            y = _spread(truth, rows_with_points(truth, i), _MOST_TRUE)
-            sure = most_confident(predictions, rows_with_points(predictions, i), _PER_TRUE * len(y))
-            x = _spread(predictions, sure, _MOST_PREDICTED)
+            y = _spread(truth, rows_with_points(truth, i), 24)
+            sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
+            x = _spread(predictions, sure, 100)  # there may be no confidences to choose by
             if len(x) and len(y):
                 frames.append(Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x]))
         return cls(tuple(frames))
@@ -120,7 +115,7 @@ def most_confident(predictions: MapFrames, rows: Indices, most: int) -> Indices:
 def rows_with_points(side: MapFrames, frame: int) -> Indices:
     """Return the instances of one frame that have points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
-    return rows[side.polylines.offsets[rows + 1] > side.polylines.offsets[rows]]
+    return np.compress(side.polylines.offsets[rows + 1] > side.polylines.offsets[rows], rows)
 
 
 def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
@@ -182,7 +177,7 @@ def find_turn(neighbours: Neighbours) -> Turn:
     if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
         return Turn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(_TURNS))[:2]
-    return _TURNS[i] if best < _BETTER * here and best < _CLEARER * second else Turn()
+    return _TURNS[i] if best < 0.6 * here and best < 0.75 * second else Turn()
 
 
 def find_exchange(

@@ -10,32 +10,22 @@ from numpy.typing import NDArray
 from mapgauge.checks.context import Context, percent
 from mapgauge.checks.neighbours import coarse, evenly, near_chamfer, rows_with_points
 from mapgauge.errors import Remedy
+from mapgauge.frames import tracks
 from mapgauge.frames.findings import Finding, Level, examples
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import (
-    codes_of,
-    findings_of_times,
-    findings_of_tracks,
-    frames_by_scene,
-    in_time,
-    link_findings,
-    track_findings,
-)
 from mapgauge.geometry.polylines import boxes_of
 from mapgauge.typing import Flags, Indices, Points
 
 _JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap
-_MOST_JUMPS = 0.01  # share of steps that may jump before it is a warning
 _NEAR_TRACK = 1.5  # metres: a prediction is matched with the nearest truth up to this distance
 _TRACK_FRAMES = 120  # at most this many frames are searched for ids that follow several true tracks
-_MOST_SHARED = 0.25  # share of predicted tracks that may follow several true tracks before it is a warning
 
 
 def ids(context: Context) -> Iterator[Finding]:
     """Find what is unusual about the tracks of each side, if both have tracks. Otherwise nothing follows them."""
     if all(side.track is not None for _, side in context.sides):
-        yield from track_findings(context.predictions, context.truth)
+        yield from tracks.track_findings(context.predictions, context.truth)
         for name, side in context.sides:
             yield from _jumps(name, side, _poses_of(context, side))
 
@@ -43,8 +33,8 @@ def ids(context: Context) -> Iterator[Finding]:
 def tracks_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find what is unusual about the tracks of one side by itself, given its name. There is nothing without tracks."""
     if side.track is not None:
-        yield from findings_of_tracks(name, side)
-        yield from findings_of_times(name, side)
+        yield from tracks.findings_of_tracks(name, side)
+        yield from tracks.findings_of_times(name, side)
         yield from _jumps(name, side, side.poses)
 
 
@@ -68,7 +58,7 @@ def shared(context: Context) -> Iterator[Finding]:
             "to several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
         )
         remedy = Remedy.of("Check that ids are not shared by different objects")
-        level: Level = "warning" if len(several) > _MOST_SHARED * len(followed) else "note"
+        level: Level = "warning" if len(several) > 0.25 * len(followed) else "note"
         shown = tuple(dict.fromkeys(track for _, _, track in several))[:3]
         yield Finding(level, "tracks-shared", text, len(several), shown, remedy)
 
@@ -80,8 +70,8 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
         return
     rows = np.flatnonzero((track != "") & (np.diff(side.polylines.offsets) > 0))
     rank = np.zeros(len(side), np.int64)
-    place = np.argsort(in_time(side))
-    for frames in frames_by_scene(side).values():
+    place = np.argsort(tracks.in_time(side))
+    for frames in tracks.frames_by_scene(side).values():
         rank[frames[np.argsort(place[frames])]] = np.arange(len(frames))
     lines = side.polylines.pick(rows)
     world = np.empty((len(lines.coords), 2))
@@ -89,8 +79,8 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     for pose, begin, end in zip(poses, first, first[1:], strict=False):  # points are sorted by frame
         world[begin:end] = lines.coords[begin:end] @ pose[:2, : side.dimension].T + pose[:2, 3]
     low, high = boxes_of(world, lines.offsets[:-1])
-    scene = codes_of(side.scenes)[side.frame[rows]]
-    keys = np.stack([rank[side.frame[rows]], codes_of(track[rows]), side.label[rows], scene])
+    scene = tracks.codes_of(side.scenes)[side.frame[rows]]
+    keys = np.stack([rank[side.frame[rows]], tracks.codes_of(track[rows]), side.label[rows], scene])
     order = np.lexsort(keys)
     a, b = order[:-1], order[1:]
     next_to = (keys[1:, a] == keys[1:, b]).all(axis=0) & (keys[0, b] == keys[0, a] + 1)
@@ -105,7 +95,7 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     )
     remedy = Remedy.of("Check the ids, the poses and the order of the frames")
     shown = tuple(dict.fromkeys(track[np.sort(rows[b[next_to][far]])].tolist()))[:3]
-    level: Level = "warning" if len(far) > _MOST_JUMPS * steps else "note"
+    level: Level = "warning" if len(far) > 0.01 * steps else "note"
     yield Finding(level, "tracks-jump", text, len(far), shown, remedy)
 
 
@@ -157,7 +147,6 @@ _SHARE = 0.5  # share of the links, or of the lanes that meet, that makes it a f
 _DECISIVE = 0.2  # share of the links that meet in one direction only; the links of a poor method are far from all ends
 _LINK = 0.5  # a score above it is a link
 _MOST = 5  # successors of a lane, as a mean over all lanes
-_SELF = 0.25  # share of predicted lanes that lead into themselves; single false links are normal
 
 _ROWS = "row i and column j of the matrix say that lane i leads into lane j"
 
@@ -165,7 +154,7 @@ _ROWS = "row i and column j of the matrix say that lane i leads into lane j"
 def links_on_one_side(context: Context) -> Iterator[Finding]:
     """Find links between lanes that the other side lacks."""
     if all(len(side.polylines) for _, side in context.sides):
-        yield from link_findings(context.predictions, context.truth)
+        yield from tracks.link_findings(context.predictions, context.truth)
 
 
 def ends(context: Context) -> Iterator[Finding]:
@@ -234,7 +223,7 @@ def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> It
     start, end = _end_points(side)
     own = own[np.linalg.norm(end[own] - start[own], axis=1) > _NEAR]
     lanes = len(_lanes(side, links))
-    if not len(own) or (side.confidence is not None and len(own) <= _SELF * lanes):
+    if not len(own) or (side.confidence is not None and len(own) <= 0.25 * lanes):  # single false links are normal
         return
     text = f"{name}: {len(own)} of {lanes} lanes ({percent(len(own), lanes)}) lead into themselves"
     remedy = Remedy.of("Set the diagonal of the matrix to 0")

@@ -20,10 +20,8 @@ ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossi
 
 def plain(value: Any) -> Any:
     """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-    if hasattr(value, "cpu"):
-        value = value.cpu()
+    for name in ("detach", "cpu"):
+        value = getattr(value, name)() if hasattr(value, name) else value
     floating = getattr(value, "is_floating_point", None)
     return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
 

@@ -21,15 +21,14 @@ def check_boxes(frames: "MapFrames") -> None:
         return
     boxes = np.flatnonzero(is_box(frames))
     start, stop = frames.polylines.offsets[boxes], frames.polylines.offsets[boxes + 1]
-    wrong = np.flatnonzero(stop - start != 2)
+    sizes = stop - start
     expected = "expected a box: the two corners with the smallest and the largest coordinates, in pixels"
-    if len(wrong):
-        k = int(wrong[0])
-        raise InvalidInput(f"{place_of(frames, int(boxes[k]))} has {stop[k] - start[k]} points, {expected}")
+    if (sizes != 2).any():
+        k = int(np.argmax(sizes != 2))
+        raise InvalidInput(f"{place_of(frames, int(boxes[k]))} has {sizes[k]} points, {expected}")
     low, high = frames.polylines.coords[start, :2], frames.polylines.coords[start + 1, :2]
-    wrong = np.flatnonzero(~(low <= high).all(axis=1))
-    if len(wrong):
-        k = int(wrong[0])
+    if not (low <= high).all():
+        k = int(np.argmin((low <= high).all(axis=1)))
         corners = f"the corners {low[k].tolist()} and {high[k].tolist()}"
         raise InvalidInput(f"{place_of(frames, int(boxes[k]))} has {corners}, {expected}")
 

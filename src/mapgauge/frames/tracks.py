@@ -156,9 +156,9 @@ def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
         yield from findings_about(alone, "note", "scenes-one-frame", text)
     apart = [scene for scene, own in several.items() if (np.diff(own) != 1).any()]
     text = f"{name}: the frames of {len(apart)} of {len(scenes)} scenes are not together in the file"
-    if side.timestamps is not None:
+    times = side.timestamps
+    if times is not None:
         yield from findings_about(apart, "note", "scenes-in-pieces", f"{text}. They are scored together")
-        yield from _order(name, side, several, len(scenes))
     elif apart:
         text += ", and there are no time stamps. Their order in the file is taken as the order of time"
         remedy = Remedy.of("Add time stamps, or check the order of the frames")
@@ -166,16 +166,12 @@ def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
     elif several and side.scenes is not None:
         text = f"{name}: there are no time stamps. The order of frames in the file is taken as the order of time"
         yield Finding("note", "timestamps-missing", text, len(several))
-
-
-def _order(name: str, side: MapFrames, scenes: dict[str, Indices], count: int) -> Iterator[Finding]:
-    """Yield findings about the time stamps of scenes with several frames."""
-    assert side.timestamps is not None
-    times = side.timestamps
-    back = [scene for scene, own in scenes.items() if (np.diff(times[own]) < 0).any()]
-    text = f"{name}: the frames of {len(back)} of {count} scenes are not in the order of their time stamps"
+    if times is None:
+        return
+    back = [scene for scene, own in several.items() if (np.diff(times[own]) < 0).any()]
+    text = f"{name}: the frames of {len(back)} of {len(scenes)} scenes are not in the order of their time stamps"
     yield from findings_about(back, "note", "scenes-order", f"{text}. Time stamps decide")
-    sorted_frames = {scene: own[np.argsort(times[own], kind="stable")] for scene, own in scenes.items()}
+    sorted_frames = {scene: own[np.argsort(times[own], kind="stable")] for scene, own in several.items()}
     steps = {scene: np.diff(times[own]) for scene, own in sorted_frames.items()}
     usual = float(np.median(np.concatenate([*steps.values()]))) if steps else 0.0
     long = [scene for scene, step in steps.items() if usual > 0 and (step > _PAUSE * usual).any()]

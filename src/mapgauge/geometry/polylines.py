@@ -15,7 +15,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.typing import Closed, Flags, Floats, Indices, Offsets, Pairs, Points, PolylineLike, PolylinesLike
+from mapgauge.typing import Closed, Flags, Floats, Indices, Offsets, Pairs, Points, PolylinesLike
 
 CLOSED_TOLERANCE = 0.1  # metres; the published numbers were computed with this rule
 
@@ -171,7 +171,7 @@ def ranges(starts: Offsets, sizes: Offsets) -> Offsets:
     return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
-def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -> Points:
+def as_points(polyline: Any, name: str, dimension: int | None = None) -> Points:
     """Return the points of one polyline as a float64 array ``(n, dimension)``; refuse anything else.
 
     ``name`` names the polyline in an error message. An empty polyline has shape ``(0, dimension)``, or ``(0, 2)`` if

@@ -15,7 +15,7 @@ from mapgauge.evaluation.scores import exact_sums, rounded
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.features.tracks.drives import common_areas, common_parts, drives_of, motions_between, oriented
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, pick_rows
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.markup import text_table
 from mapgauge.metrics.groups import group
@@ -129,20 +129,11 @@ class Consistency:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, all values and the worst transitions as plain values, for JSON."""
-        return {
-            "name": self.name,
-            "lags": list(self.lags),
-            "region": list(self.region),
-            "margin": self.margin,
-            "cutoff": self.cutoff,
-            "spacing": self.spacing,
-            "scenes": self.scenes,
-            "samples": self.samples,
-            "level": self.level,
-            FLICKER: self.flicker,
-            "values": self.rows,
-            "worst": [row for lag in self.lags for row in self.worst(lag=lag)],
-        }
+        names = ("name", "lags", "region", "margin", "cutoff", "spacing", "scenes", "samples", "level", FLICKER)
+        settings = {name: getattr(self, name) for name in names}
+        lists = {"lags": list(self.lags), "region": list(self.region)}
+        worst = [row for lag in self.lags for row in self.worst(lag=lag)]
+        return settings | lists | {"values": self.rows, "worst": worst}
 
 
 def _plain(estimates: dict[str, Estimate] | None) -> dict[str, float | None]:
@@ -281,10 +272,9 @@ def consistency(
         for own in drives.scenes.values()
         for pair in zip(own[:-each].tolist(), own[each:].tolist(), strict=True)
     ]
-    lag, earlier, later = np.array(pairs, np.int64).reshape(-1, 3).T
-    area = common_areas(motions_between(drives.poses, earlier, later), box)
-    apart = int(np.count_nonzero(area <= 0))
-    lag, earlier, later, area = (column[area > 0] for column in (lag, earlier, later, area))
+    all_pairs = np.array(pairs, np.int64).reshape(-1, 3).T
+    areas = common_areas(motions_between(drives.poses, all_pairs[1], all_pairs[2]), box)
+    (lag, earlier, later), area, apart = all_pairs[:, areas > 0], areas[areas > 0], int(np.count_nonzero(areas <= 0))
     if not len(lag):
         raise InvalidInput(
             f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
@@ -297,15 +287,8 @@ def consistency(
         return _score(frames, poses, earlier[block], later[block], box, settings)
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
-    scene_of = drives.frames.scenes or ()
-    columns = Transitions(
-        lag,
-        tuple(scene_of[i] for i in later.tolist()),
-        tuple(frames.tokens[i] for i in earlier.tolist()),
-        tuple(frames.tokens[i] for i in later.tolist()),
-        area,
-        sums,
-    )
+    names = ((drives.frames.scenes or (), later), (frames.tokens, earlier), (frames.tokens, later))
+    columns = Transitions(lag, *(pick_rows(column, rows) for column, rows in names), area, sums)
     estimates = {each: estimates_of(columns, each, frames.classes, samples, float(level), seed) for each in wanted}
     still = np.tile(np.eye(4), (len(frames), 1, 1))  # the poses of a vehicle that does not move
     findings = (

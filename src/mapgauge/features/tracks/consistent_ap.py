@@ -149,10 +149,12 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
         some = common[rows]
-        x, (y0, y1) = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
-        numbers[0, rows] = np.abs(y1 - y0).mean(axis=1)
+        x, values = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
+        numbers[0, rows] = np.abs(values[1] - values[0]).mean(axis=1)
         if places > 2:
-            numbers[1, rows] = np.abs(_turning(x, y1) - _turning(x, y0))
+            angle = np.arctan(np.diff(values) / np.diff(x))
+            turning = np.abs(np.diff(angle)).mean(axis=-1)  # the mean turning angle of each line
+            numbers[1, rows] = np.abs(turning[1] - turning[0])
     return numbers, count > 0
 
 
@@ -181,13 +183,6 @@ def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: 
     number = np.bincount(key, minlength=at.size)
     total = np.bincount(key, value, minlength=at.size)
     return (total / np.where(number, number, np.nan)).reshape(at.shape)
-
-
-def _turning(at: Floats, height: Floats) -> Floats:
-    """Return the mean turning angle of functions ``(lines, places)``, in radians."""
-    angle = np.arctan(np.diff(height) / np.diff(at))
-    mean: Floats = np.abs(np.diff(angle)).mean(axis=1)
-    return mean
 
 
 BETA = 15.0  # metres of mean difference at which localisation is 0

@@ -61,8 +61,9 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
                 "Pass a file that has scenes with --poses, or give them with the predictions: FILE,scenes=FILE",
             ),
         )
+    at_frame = [f"{name}: the pose of frame {token}" for token in frames.tokens]
+    motions = check_poses(frames.poses, len(frames), at_frame.__getitem__, "Correct the pose, or leave the frame out")
     frames = replace(frames, scenes=known, history=None)
-    motions = _rigid(frames, name)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
     place = np.argsort(in_time(frames))
@@ -101,24 +102,6 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"
     findings = findings_about(lacking, "warning", "frames-without-output", text)
     return align(frames, bare, classes=frames.classes)[0], findings
-
-
-def _rigid(frames: MapFrames, name: str) -> NDArray[np.float64]:
-    """Return the poses after checking them. The message names the first frame whose pose is not valid."""
-    assert frames.poses is not None
-    try:
-        return check_poses(frames.poses, len(frames))
-    except InvalidInput:
-        for token, pose in zip(frames.tokens, frames.poses, strict=True):
-            try:
-                check_poses(pose, 1)
-            except InvalidInput as error:
-                raise InvalidInput(
-                    f"{name}: the pose of frame {token} is not a rigid motion (a rotation and a translation, last row "
-                    "0 0 0 1)",
-                    remedy="Correct the pose, or leave the frame out",
-                ) from error
-        raise
 
 
 def motions_between(poses: NDArray[np.float64], earlier: Indices, later: Indices) -> NDArray[np.float64]:

@@ -130,7 +130,11 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         predicted = np.flatnonzero(groups.is_prediction & (label == c))
         matched = np.where(np.isin(predicted, partner), predicted, -1)
         of_predictions = _rows(groups, assignment, predicted, matched, len(frames))
-        lonely = _false_tracks(groups, assignment, predicted, matched)
+        # Predicted tracks that are false in most of their frames, by their confidence in those frames.
+        number, alone = assignment.track[predicted], matched < 0
+        weight = np.bincount(number, np.where(alone, groups.confidence[predicted], 0.0))
+        lonely = np.flatnonzero(2 * np.bincount(number, alone) > np.bincount(number))
+        lonely = lonely[np.argsort(-weight[lonely], kind="stable")].tolist()
         of_false = [row for number in lonely[:false] if (row := of_predictions.get(number)) is not None]
         rows = sorted(of_truth.values(), key=lambda row: (int(np.argmax(row.cells > ABSENT)), _natural(row.track)))
         # Only predicted tracks that are drawn keep a number.
@@ -176,17 +180,6 @@ def _rows(
     return rows
 
 
-def _false_tracks(groups: Groups, assignment: SceneAssignment, predicted: Indices, matched: Indices) -> list[int]:
-    """Return the predicted tracks that are false in most of their frames, by their confidence in those frames."""
-    number = assignment.track[predicted]
-    count = np.bincount(number)
-    alone = np.bincount(number, matched < 0)
-    weight = np.bincount(number, np.where(matched < 0, groups.confidence[predicted], 0.0))
-    mostly_alone = np.flatnonzero(2 * alone > count)
-    order: list[int] = mostly_alone[np.lexsort((mostly_alone, -weight[mostly_alone]))].tolist()
-    return order
-
-
 def _natural(name: str) -> str:
     """Return a key that sorts names by their numbers.
 
@@ -213,6 +206,10 @@ def _colours(rows: Sequence[StripRow], count: int) -> tuple[str, ...]:
 
 
 SCENES = 50  # scenes of which the page has the tracks
+_HINT = (
+    "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, in "
+    "the shell with mapgauge evaluate --set track_pld.switch_cost=0.5."
+)
 
 
 def worst_scenes(methods: Sequence[Results]) -> dict[str, list[int]]:
@@ -246,16 +243,6 @@ def _described(strip: Strip) -> dict[str, Any]:
     }
 
 
-def _hint(methods: Sequence[Results]) -> str:
-    """Return how to get the tracks over time, if both sides of all methods have tracks and T-PLD was not computed."""
-    if any(not has_tracks(method) or TRACK_PLD.name in method.metrics or not method.scenes for method in methods):
-        return ""
-    return (
-        "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, "
-        "in the shell with mapgauge evaluate --set track_pld.switch_cost=0.5."
-    )
-
-
 class TracksSection(Section):
     """The tracks of scenes over time."""
 
@@ -270,7 +257,8 @@ class TracksSection(Section):
         by_scene = worst_scenes(methods)
         scenes = [scene for scene, frames in by_scene.items() if not set(drawn).isdisjoint(frames)][:SCENES]
         if not scenes:
-            return Added(about=_hint(methods))
+            possible = all(has_tracks(each) and TRACK_PLD.name not in each.metrics and each.scenes for each in methods)
+            return Added(about=_HINT if possible else "")
         arrays: Arrays = {}
         try:
             for k, method in enumerate(methods):

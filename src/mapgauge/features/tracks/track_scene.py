@@ -1,12 +1,8 @@
 """Solves T-PLD of one scene: the assignment of tracks in all frames, its parts and its switches.
 
 T-PLD is PLD of all frames plus half the switch cost for each pair of tracks whose assignment begins or ends between two
-frames. The numbers do not depend on the order of the instances or on the names of the tracks: tracks are numbered by
-their content before they are assigned.
-
-Tracks of two sides are assigned to each other in every frame. A pair of tracks saves something in the frames where both
-are present and near. A change of the assignment between two frames costs half the switch cost for each pair that
-begins or ends.
+frames. A pair saves something in the frames where both tracks are present and near. The numbers do not depend on the
+order of the instances or on the names of the tracks: tracks are numbered by their content before they are assigned.
 
 Three reductions keep the optimum:
 
@@ -64,23 +60,8 @@ def solve_scene(
         rows[:, :5] = plain[:, :5]
         x = np.flatnonzero(truth_of >= 0)
         assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
-    else:
-        assignment = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
-    rows[:, COUNTS] = _counts(groups, assignment)
-    return rows, assignment
-
-
-def _with_switches(
-    groups: Groups,
-    rows: Floats,
-    track: Indices,
-    frame: Indices,
-    directed: bool,
-    cutoff: float,
-    switch_cost: float,
-    binary: bool,
-) -> SceneAssignment:
-    """Assign with a switch cost, and write the six parts of each group."""
+        rows[:, COUNTS] = _counts(groups, assignment)
+        return rows, assignment
     confidence = groups.confidence
     pairs = kernels.pld.near_pairs(groups.lines, confidence, groups.bounds, cutoff)
     long = kernels.sospa.is_long(groups.lines, groups.closed)
@@ -111,7 +92,9 @@ def _with_switches(
     sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
     rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
     chosen = weight > 0
-    return SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
+    assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
+    rows[:, COUNTS] = _counts(groups, assignment)
+    return rows, assignment
 
 
 def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices:
@@ -135,9 +118,7 @@ def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices
             code[k] += len(names) * seen[place]
     digests = {number: hashlib.blake2b(digest_size=16) for number in dict.fromkeys(code.tolist())}
     for k in np.argsort(frame, kind="stable").tolist():
-        digest = digests[int(code[k])]
-        digest.update(int(frame[k]).to_bytes(8, "big"))
-        digest.update(content[k])
+        digests[int(code[k])].update(int(frame[k]).to_bytes(8, "big") + content[k])
     # Equal tracks can be exchanged without changing a number. Their names decide.
     order = sorted(digests, key=lambda number: (digests[number].digest(), number))
     place_of = {number: place for place, number in enumerate(order)}
@@ -198,16 +179,14 @@ def assign_over_time(
 
     A switch is two changes. The switch cost must be above 0.
     """
-    changes = np.zeros(frames)
-    count = len(candidates.saving)
-    new = np.ones(count, np.bool_)
+    changes, assigned = np.zeros(frames), np.ones(len(candidates.saving))
+    new = np.ones(len(assigned), np.bool_)
     new[1:] = (np.diff(candidates.first) != 0) | (np.diff(candidates.second) != 0)
     pair_of = new.cumsum() - 1
     first, second = candidates.first[new], candidates.second[new]
     part = components_of(first, second)
     # A pair without rivals is assigned in all frames.
     contested = np.bincount(part, minlength=1)[part] > 1
-    assigned = np.ones(count)
     if not contested.any():
         return assigned, changes
     rivals = np.flatnonzero(contested[pair_of])
@@ -235,7 +214,7 @@ def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
     stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
     columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
     columns = columns[:, np.lexsort((columns[1], columns[0]))]
-    return _Columns(*columns, idle=columns[2] < 0)
+    return _Columns(columns[0], columns[1], columns[2], columns[2] < 0)
 
 
 def _problem(

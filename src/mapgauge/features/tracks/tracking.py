@@ -158,10 +158,10 @@ def track(
     tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
     # The order of the input, without frames that only the poses have, and with its boxes, which get no ids.
     tracked = tracked.at([tracked.index[token] for token in given.tokens])
-    names = np.full(len(given.polylines), "", object)
-    names[~is_box(given)] = tracked.track
+    ids = np.full(len(given.polylines), "", object)
+    ids[~is_box(given)] = tracked.track
     same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
-    return replace(given, track=names.astype(np.str_), history=None, **same)
+    return replace(given, track=ids.astype(np.str_), history=None, **same)
 
 
 def _by_content(frames: MapFrames) -> Indices:
