@@ -287,8 +287,8 @@ def consistency(
         return _score(frames, poses, earlier[block], later[block], box, settings)
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
-    names = ((drives.frames.scenes or (), later), (frames.tokens, earlier), (frames.tokens, later))
-    columns = Transitions(lag, *(pick_rows(column, rows) for column, rows in names), area, sums)
+    tokens = [pick_rows(frames.tokens, rows) for rows in (earlier, later)]
+    columns = Transitions(lag, pick_rows(drives.frames.scenes, later), tokens[0], tokens[1], area, sums)
     estimates = {each: estimates_of(columns, each, frames.classes, samples, float(level), seed) for each in wanted}
     still = np.tile(np.eye(4), (len(frames), 1, 1))  # the poses of a vehicle that does not move
     findings = (

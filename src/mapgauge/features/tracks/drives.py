@@ -45,7 +45,8 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     findings: list[Finding] = []
     if poses is not None:
         frames, findings = _with_poses(frames, loaded(poses), name)
-    if frames.poses is None:
+    own_poses = frames.poses
+    if own_poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
             remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --poses"),
@@ -62,7 +63,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
             ),
         )
     at_frame = [f"{name}: the pose of frame {token}" for token in frames.tokens]
-    motions = check_poses(frames.poses, len(frames), at_frame.__getitem__, "Correct the pose, or leave the frame out")
+    motions = check_poses(own_poses, len(frames), at_frame.__getitem__, "Correct the pose, or leave the frame out")
     frames = replace(frames, scenes=known, history=None)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
