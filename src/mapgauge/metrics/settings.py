@@ -123,13 +123,9 @@ def check_fields(values: Any) -> None:
 
 
 def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] | None = None) -> Any:
-    """Return a value in the form of a type hint.
+    """Return a value in the form of a type hint, which ``check`` may check further, value by value.
 
-    Args:
-        name: The name of the field in messages.
-        hint: The type: a number, a flag, a text, a choice, a tuple of one of these, or one of these or None.
-        value: The value.
-        check: A further check of the value, or of each value of a tuple.
+    Types are a number, a flag, a text, a choice, a tuple of one of these, or one of these or None.
     """
     options = _options(hint)
     if value is None and type(None) in options:
@@ -190,6 +186,21 @@ def from_text(name: str, hint: Any, text: str) -> Any:
         except ValueError as error:
             raise InvalidInput(f"{name} must be {_in_words(kind, 1)}, got {text!r}") from error
     return text
+
+
+def as_text(value: Any) -> str:
+    """Return a value as ``with_settings`` reads it; "" if there is none.
+
+    >>> as_text((0.5, 1.0)), as_text(None), as_text(True)
+    ('0.5,1', 'none', 'true')
+    """
+    if value is MISSING:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(map(as_text, value))
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def type_in_words(hint: Any) -> str:

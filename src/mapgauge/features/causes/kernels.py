@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, best_fit, discs_of, gaps_between, nearest_point, share_closer, share_covered
+from mapgauge.kernels.fits import NONE, best_fit, gaps_between, nearest_point, share_closer, share_covered
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 
 
 @jit
-def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken, free, near, overlaps, inside):
+def _along_truth(lines, order, bounds, g, x, weight, limit, least, taken, free, near, overlaps, inside):
     """The true line of group g that a prediction lies along, how many it covers, and whether most of this was taken.
 
     The line is -1 if less than the share ``least`` of the prediction is near true lines. ``near`` gets the true points
@@ -46,11 +46,11 @@ def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken,
         overlaps[y] = False
         if box_distance_squared(lines.line_box, x, y) >= limit:
             continue
-        of_x = share_covered(lines, discs, x, y, limit, 0.0, near)
+        of_x = share_covered(lines, x, y, limit, 0.0, near)
         if of_x == 0.0:
             continue
         overlaps[y] = True
-        of_y = share_covered(lines, discs, y, x, limit, 0.0, near)
+        of_y = share_covered(lines, y, x, limit, 0.0, near)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
             inside[p] = inside[p] | near[p]
         for q in range(lines.span[y, START], lines.span[y, STOP]):
@@ -67,14 +67,14 @@ def _along_truth(lines, discs, order, bounds, g, x, weight, limit, least, taken,
 
 
 @jit
-def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, inside):
+def _cause_of_false(lines, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, inside):
     """The cause of a prediction as if it were unmatched, the place of the true line it is about, and the share of it.
 
     The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line.
     """
     limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
     best, own, repeated = _along_truth(
-        lines, discs, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, overlaps, inside
+        lines, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, overlaps, inside
     )
     if best >= 0 and repeated:
         return DUPLICATE, best, 0.0
@@ -88,19 +88,19 @@ def _cause_of_false(lines, discs, order, bounds, classes, g, x, r, weight, rules
     first, most, share = g - g % classes, 0.0, 0.0
     for h in range(first, first + classes):
         if h != g:
-            k, part, fit = best_fit(lines, discs, order, bounds, h, x, False, limit, rules.covered, inside)
+            k, part, fit = best_fit(lines, order, bounds, h, x, False, limit, rules.covered, inside)
             if fit > most:
                 best, share, most = k, part, fit
     if best >= 0:
         return CLASS, best, share
-    best, share, _ = best_fit(lines, discs, order, bounds, g, x, True, wide, rules.covered, inside)
+    best, share, _ = best_fit(lines, order, bounds, g, x, True, wide, rules.covered, inside)
     if best >= 0:
         return DISPLACED, best, share
     return (OVER if r >= rules.sure else BACKGROUND), NONE, 0.0
 
 
 @jit
-def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, gap, merged, out):
+def _cover_others(lines, order, bounds, g, x, match, r, partner, limit, gap, merged, out):
     """Write the confidence of a matched prediction at points of other true lines that its unmatched points cover.
 
     ``merged`` gets its own points that other true lines cover.
@@ -111,7 +111,7 @@ def _cover_others(lines, discs, order, bounds, g, x, match, r, partner, limit, g
         y = order[k]
         if y == match or box_distance_squared(lines.line_box, x, y) >= limit:
             continue
-        gaps_between(lines, discs, x, y, limit, gap)
+        gaps_between(lines, x, y, limit, gap)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
             merged[p] = merged[p] or gap[p] < limit
         for q in range(lines.span[y, START], lines.span[y, STOP]):
@@ -215,7 +215,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     """
     truth_of, partner, _, _ = assigned
     limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
-    discs, order, shares = discs_of(lines), np.empty(count, np.uint64), np.zeros((count, CAUSES))
+    order, shares = np.empty(count, np.uint64), np.zeros((count, CAUSES))
     loose, is_matched, overlaps = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
     taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
     near, merged = np.empty(points, np.bool_), np.empty(points, np.bool_)
@@ -231,7 +231,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             continue
         y = U(truth_of[x])
         is_matched[y] = True
-        gaps_between(lines, discs, x, y, rules.reach * rules.reach, gap)
+        gaps_between(lines, x, y, rules.reach * rules.reach, gap)
         of_x, of_y = share_closer(lines, x, limit, gap, near), share_closer(lines, y, limit, gap, near)
         loose[x] = max(of_x, of_y) < rules.covered
         for q in range(lines.span[y, START], lines.span[y, STOP]):
@@ -243,7 +243,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if alone:
                 weight = r if truth_of[x] < 0 else 0.0
                 cause_of[x], j, share = _cause_of_false(
-                    lines, discs, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, merged
+                    lines, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, merged
                 )
                 if j >= 0:
                     y = order[j]
@@ -251,9 +251,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
                     shares[y, cause_of[x]] = max(shares[y, cause_of[x]], r * share)
             if truth_of[x] >= 0:
                 covered = free if alone else proper
-                _cover_others(
-                    lines, discs, order, bounds, g, x, U(truth_of[x]), r, partner, limit, other_gap, merged, covered
-                )
+                _cover_others(lines, order, bounds, g, x, U(truth_of[x]), r, partner, limit, other_gap, merged, covered)
     for g in range(len(bounds)):
         for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
             _split_missed(lines, confidence, y, free, proper, shares)
