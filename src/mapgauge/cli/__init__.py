@@ -68,7 +68,8 @@ def _run() -> int | str | None:
         else:
             code = _unexpected(error)
     finally:
-        _forget_outputs()
+        if (files := sys.modules.get("mapgauge.io.files.source")) is not None:  # not after help and usage errors
+            files.OUTPUTS.declare()  # none, for a further command in this process
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
 
@@ -90,13 +91,6 @@ def _without_plugins(arguments: list[str]) -> list[str]:
 
         plugins.use(modules)
     return others
-
-
-def _forget_outputs() -> None:
-    """Declare no outputs, for a further command in this process. Help and usage errors import no files."""
-    files = sys.modules.get("mapgauge.io.files.source")
-    if files is not None:
-        files.OUTPUTS.declare()
 
 
 @contextmanager
@@ -153,17 +147,15 @@ def _unexpected(error: Exception) -> int:
 
     from mapgauge.version import __version__
 
-    what = f"{type(error).__name__}: {error}"
     lines = [f"mapgauge {__version__}, Python {platform.python_version()}, {platform.platform()}", f"{sys.argv}", ""]
-    text = "\n".join(lines) + "\n" + "".join(traceback.format_exception(error))
-    try:
+    kept = "the command and its input"
+    with suppress(OSError):
         number, path = tempfile.mkstemp(prefix="mapgauge-error-", suffix=".txt")
         with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError:
-        fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep the command and its input")
-        return UNEXPECTED
-    fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {path}")
+            file.write("\n".join([*lines, *traceback.format_exception(error)]))
+        kept = path
+    what = f"{type(error).__name__}: {error}"
+    fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {kept}")
     return UNEXPECTED
 
 

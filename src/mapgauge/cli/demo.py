@@ -7,8 +7,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.compare import show_comparison
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.output import progress, say
-from mapgauge.cli.parsing import at_least
-from mapgauge.cli.show import corners_of
+from mapgauge.cli.plot import corners_of
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import own_folder
 from mapgauge.errors import MissingDependency
@@ -32,12 +31,7 @@ MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 def demo(
     output: Annotated[Path, o.output_option("FOLDER", "A folder.")] = Path("demo"),
-    size: Annotated[
-        int,
-        o.option(
-            "--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", callback=at_least("--size", 1)
-        ),
-    ] = 80,
+    size: Annotated[int, o.option("--size N", o.COMPUTED, "Number of frames to make. A scene has ten.", least=1)] = 80,
     seed: o.SeedOption = 0,
 ) -> None:
     """Try everything on synthetic data.

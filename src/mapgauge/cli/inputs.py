@@ -5,6 +5,7 @@ options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name=
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io.files.source import Content
 
+_exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
 _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth
 _PATHS = ("tracks", "scenes", "predictions", "truth")  # options that name another file
@@ -140,13 +142,6 @@ def check_unnamed(*paths: Path) -> None:
     for path in paths:
         if "name" in options_of(path):
             refuse(f"{path},name", "has no effect in this command, which compares no files")
-
-
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # a name that is too long, or with a null character
-        return False
 
 
 def _parse(file: str, items: list[str]) -> dict[str, Any]:

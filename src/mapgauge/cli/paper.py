@@ -122,10 +122,10 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
     rows = io.StringIO()
     write_csv(rows_of(comparison), rows)
     return {
-        "table.tex": methods_table(names, values, latex_columns(methods[0], by_class=False), [line], protocol=protocol),
-        "classes.tex": methods_table(
-            names, values, latex_columns(methods[0], by_class=True), [line], protocol=protocol
-        ),
+        **{
+            file: methods_table(names, values, latex_columns(methods[0], by_class), [line], protocol=protocol)
+            for file, by_class in (("table.tex", False), ("classes.tex", True))
+        },
         "intervals.tex": latex_of(comparison, ["mean"], [line]),
         "table.csv": rows.getvalue(),
     }
@@ -137,13 +137,13 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
 
     protocol = methods[0].protocol
     settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about")}
-    settings = {
-        key: value for key, value in settings.items() if value is not None and value is not False and value != ()
-    }
+    stated = [
+        f"{key}={_text(value)}" for key, value in settings.items() if value not in (None, ()) and value is not False
+    ]
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
-        f"protocol {full_name(protocol)}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
+        f"protocol {full_name(protocol)}: {', '.join(stated)}",
         f"metrics {', '.join(methods[0].metrics)}",
         *([f"ranges {_text(ranges)}"] if (ranges := methods[0].summary.ranges) else []),
         f"truth {' and '.join(truths)}",

@@ -9,7 +9,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, is_quiet, progress, say, show_table, tell_findings, warn
-from mapgauge.cli.parsing import Texts, at_least, listed, parse_region, refuse, valid, without_effect
+from mapgauge.cli.parsing import Texts, listed, parse_region, refuse, valid, without_effect
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -34,23 +34,19 @@ OutputOption: TypeAlias = Annotated[
     Path, o.output_option("FILE", "A file; those that end in .gz and .zst are compressed.")
 ]
 RulesOption: TypeAlias = Annotated[
-    str, o.option("--rules", "NAME", o.COMPUTED, "How to make truth from a map; see `mapgauge truth rules`.")
+    str, o.option("--rules NAME", o.COMPUTED, "How to make truth from a map; see `mapgauge truth rules`.")
 ]
-SplitOption: TypeAlias = Annotated[str | None, o.option("--split", "NAME", o.READ, "Split to cut; val by default.")]
-ScenesOption: TypeAlias = Annotated[
-    Texts, o.option("--scenes", "NAME,...", o.READ, "Scenes to cut, instead of a split.")
-]
+SplitOption: TypeAlias = Annotated[str | None, o.option("--split NAME", o.READ, "Split to cut; val by default.")]
+ScenesOption: TypeAlias = Annotated[Texts, o.option("--scenes NAME,...", o.READ, "Scenes to cut, instead of a split.")]
 TokensOption: TypeAlias = Annotated[
-    Path | None, o.option("--tokens", "FILE", o.READ, "File with one frame token per line, instead of a split.")
+    Path | None, o.option("--tokens FILE", o.READ, "File with one frame token per line, instead of a split.")
 ]
-EveryOption: TypeAlias = Annotated[
-    int, o.option("--every", "N", o.READ, "Take every N-th frame of a scene.", callback=at_least("--every", 1))
-]
+EveryOption: TypeAlias = Annotated[int, o.option("--every N", o.READ, "Take every N-th frame of a scene.", least=1)]
 CenterlinesOption: TypeAlias = Annotated[
-    bool, o.flag("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
+    bool, o.option("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
 ]
 RestartOption: TypeAlias = Annotated[
-    bool, o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
+    bool, o.option("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
 
 
@@ -61,7 +57,7 @@ def nuscenes(
     output: OutputOption,
     split: SplitOption = None,
     tables: Annotated[
-        str, o.option("--tables", "NAME", o.READ, "Folder of the tables, with the version.")
+        str, o.option("--tables NAME", o.READ, "Folder of the tables, with the version.")
     ] = "v1.0-trainval",
     region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
@@ -98,14 +94,14 @@ def av2(
     every: EveryOption = 1,
     every_through_all: Annotated[
         bool,
-        o.flag(
+        o.option(
             "--every-through-all",
             o.READ,
             "Count --every through the frames of all scenes, as the public repositories do.",
         ),
     ] = False,
     height: Annotated[
-        bool, o.flag("--height", o.COMPUTED, "Write points with their height, for the rules of public converters.")
+        bool, o.option("--height", o.COMPUTED, "Write points with their height, for the rules of public converters.")
     ] = False,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
