@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from docs import tables
 from docs.conf import LISTS, contents_of
 from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
@@ -21,7 +22,6 @@ from tests.test_architecture import ROOMS
 from tools.check_site import faults
 
 import mapgauge as mg
-from mapgauge.metrics import describe
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -97,10 +97,10 @@ def table(header: str, rows: list[str]) -> str:
 @pytest.mark.parametrize(
     ("page", "generated"),
     [
-        ("protocols", describe.protocols_table),
-        ("protocols", describe.fields_table),
-        ("protocols", describe.settings_table),
-        ("json-output", describe.keys_table),
+        ("protocols", tables.protocols_table),
+        ("protocols", tables.fields_table),
+        ("protocols", tables.settings_table),
+        ("json-output", tables.keys_table),
     ],
 )
 def test_a_table_of_the_reference_is_that_of_the_rows(page: str, generated: Callable[[], str]) -> None:
@@ -108,7 +108,7 @@ def test_a_table_of_the_reference_is_that_of_the_rows(page: str, generated: Call
 
 
 def test_evaluate_names_every_metric() -> None:
-    assert describe.metrics_listed() in (mg.evaluate.__doc__ or "")
+    assert tables.metrics_listed() in (mg.evaluate.__doc__ or "")
 
 
 def names_of(module: ModuleType) -> list[str]:

@@ -143,11 +143,11 @@ def test_a_module_on_the_path_is_enough(world: Path) -> None:
 
 PYTHON = """
 import mapgauge as mg
-from mapgauge.metrics import describe
+from mapgauge.metrics.table import settings_rows
 from mapgauge.torch import PolylineMetric
 
 if __name__ == "__main__":
-    assert "toy.price" in describe.settings_names()
+    assert "toy.price" in [row["name"] for row in settings_rows()]
     protocol = mg.protocol("paper-60x30", settings={"toy": {"price": 2}})
     sides = mg.read("good.parquet"), mg.read("truth.parquet")
     results = mg.evaluate(*sides, protocol)

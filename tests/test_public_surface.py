@@ -55,7 +55,7 @@ CONTRACT = {
     "binary=False",
     "chamfer": "",
     "frechet": "closed=False directed=True",
-    "resample": "spacing=None count=None",
+    "resample": "spacing=None count=None sampling=paper",
     "read": "classes=None degenerate=strict workers=None",
     "write": "classes=None",
     "check": "region=None classes=None",

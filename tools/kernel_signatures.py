@@ -54,7 +54,7 @@ def _evaluate(metric: str) -> Callable[[Path], None]:
         from mapgauge.demo import demo_world
 
         predictions, truth = demo_world(20, seed=0, quality="good")
-        settings = mg.protocol("paper-60x30", switch_cost=1.0, sospa=(0.5,))
+        settings = mg.protocol("paper-60x30", settings={"ap_sospa": {"thresholds": (0.5,)}})
         mg.evaluate(predictions, truth, settings, metrics=[metric])
 
     return work

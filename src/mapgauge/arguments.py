@@ -29,9 +29,15 @@ def _number(name: str, value: object, expected: str, is_valid: Callable[[float],
     raise InvalidInput(f"{name} must be {expected}, got {value!r}")
 
 
-def check_number(name: str, value: object) -> float:
+def _between(name: str, value: object, least: float, most: float, what: str = "a number", unit: str = "") -> float:
+    """Return a number in a range that messages name."""
+    expected = f"{what} from {least:g} to {most:g}{unit}"
+    return _number(name, value, expected, lambda number: least <= number <= most)
+
+
+def check_number(name: str, value: object, expected: str = "a finite number") -> float:
     """Return a finite number."""
-    return _number(name, value, "a finite number", math.isfinite)
+    return _number(name, value, expected, math.isfinite)
 
 
 def check_length(name: str, value: object) -> float:
@@ -42,20 +48,17 @@ def check_length(name: str, value: object) -> float:
 def check_cutoff(name: str, value: object) -> float:
     """Return a cutoff in metres: a length whose powers of any accepted order neither underflow nor overflow."""
     check_length(name, value)
-    expected = f"a length from {_SMALLEST_CUTOFF:g} to {_LARGEST_CUTOFF:g} metres"
-    return _number(name, value, expected, lambda number: _SMALLEST_CUTOFF <= number <= _LARGEST_CUTOFF)
+    return _between(name, value, _SMALLEST_CUTOFF, _LARGEST_CUTOFF, "a length", " metres")
 
 
 def check_order(order: object) -> float:
     """Return the order ``p`` of a metric: at least 1, and not so high that powers underflow."""
-    expected = f"a number from 1 to {_HIGHEST_ORDER}"
-    return _number("order", order, expected, lambda number: 1 <= number <= _HIGHEST_ORDER)
+    return _between("order", order, 1, _HIGHEST_ORDER)
 
 
 def check_switch_cost(name: str, value: object) -> float:
     """Return the cost of a switch of tracks or of a wrong link: a finite number of at least 0."""
-    expected = f"a number from 0 to {_LARGEST_SWITCH_COST:g}"
-    return _number(name, value, expected, lambda number: 0 <= number <= _LARGEST_SWITCH_COST)
+    return _between(name, value, 0, _LARGEST_SWITCH_COST)
 
 
 def check_link_floor(name: str, value: object) -> float:
@@ -69,11 +72,6 @@ def check_tolerance(tolerance: object) -> float:
     return _number("closed_tolerance", tolerance, expected, lambda number: 0 <= number < math.inf)
 
 
-def check_angle(degrees: object) -> float:
-    """Return a finite angle in degrees."""
-    return _number("degrees", degrees, "a finite angle", math.isfinite)
-
-
 def check_flag(name: str, value: object) -> bool:
     """Return True or False. Other values that Python treats as true or false are refused."""
     if not isinstance(value, bool | np.bool_):
@@ -83,9 +81,7 @@ def check_flag(name: str, value: object) -> bool:
 
 def check_forward(forward: object) -> Forward | None:
     """Return the axis that points forward, or None if it is unknown."""
-    if forward is None:
-        return None
-    if forward not in ("x", "y"):
+    if forward not in ("x", "y", None):
         raise InvalidInput(f'forward must be "x", "y", or None if it is unknown, got {forward!r}')
     return forward
 
@@ -94,27 +90,22 @@ def check_closed(closed: object, *, auto: bool = True) -> Closed:
     """Return True, False or "auto", which only functions that have the points support."""
     if isinstance(closed, bool | np.bool_):
         return bool(closed)
-    if isinstance(closed, str) and closed == "auto" and auto:
+    if auto and isinstance(closed, str) and closed == "auto":
         return "auto"
     hint = 'True, False or "auto"' if auto else 'True or False ("auto" needs the points)'
     raise InvalidInput(f"closed must be {hint}, got {closed!r}")
 
 
-def check_count(count: SupportsIndex) -> int:
+def check_count(name: str, count: SupportsIndex) -> int:
     """Return a number of points to resample to: a whole number of at least 2."""
-    return check_whole("count", count, 2)
+    return check_whole(name, count, 2)
 
 
 def check_whole(name: str, value: SupportsIndex, least: int) -> int:
     """Return a whole number of at least ``least``."""
-    expected = f"{name} must be a whole number of at least {least}"
-    try:
-        number = operator.index(value)
-    except TypeError as error:
-        raise InvalidInput(f"{expected}, got {value!r}") from error
-    if isinstance(value, bool) or number < least:
-        raise InvalidInput(f"{expected}, got {value!r}")
-    return number
+    if isinstance(value, bool) or not hasattr(value, "__index__") or operator.index(value) < least:
+        raise InvalidInput(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return operator.index(value)
 
 
 def check_workers(workers: SupportsIndex | None) -> int | None:

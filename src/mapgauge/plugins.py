@@ -7,12 +7,9 @@ A plug-in is a distribution with an entry point in the group of a table (``mapga
 import importlib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mapgauge.errors import MapgaugeError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 Row = TypeVar("Row")
 
@@ -31,12 +28,9 @@ class Table(MutableMapping[str, Row], Generic[Row]):
     """Rows by their names: first the rows of the package, then of plug-ins in the order of their names."""
 
     def __init__(self, group: str, kind: str, own: Callable[[], Mapping[str, Row]]) -> None:
-        """Prepare a table. Nothing is imported.
+        """Prepare a table of a group of entry points. Nothing is imported.
 
-        Args:
-            group: The group of entry points: ``"mapgauge.metrics"``.
-            kind: The class of a row, as module and name.
-            own: Returns the rows of the package.
+        ``kind`` is the class of a row, as module and name. ``own`` returns the rows of the package.
         """
         self.group, self._kind, self._own = group, kind, own
         self._rows: dict[str, Row] | None = None
@@ -62,10 +56,6 @@ class Table(MutableMapping[str, Row], Generic[Row]):
         """Return the number of rows."""
         return len(self._loaded())
 
-    def __contains__(self, name: object) -> bool:
-        """Whether there is a row of this name."""
-        return name in self._loaded()
-
     def rows_of(self, module: str) -> dict[str, Row]:
         """Return the rows that a module defines or imports."""
         kind = named(self._kind)
@@ -84,20 +74,23 @@ class Table(MutableMapping[str, Row], Generic[Row]):
         return self._rows
 
     def _load(self) -> dict[str, Row]:
+        from importlib.metadata import entry_points
+
         rows = dict(self._own())
         places = dict.fromkeys(rows, "mapgauge")
 
         def add(row: Any, place: str) -> None:
-            if row.name in rows and rows[row.name] is not row:
+            known: Any = rows.setdefault(row.name, row)
+            if known is not row:
                 raise MapgaugeError(
                     f"{self.group}: the name {row.name!r} is used twice, by {places[row.name]} and by {place}",
                     remedy="Rename one of them, or uninstall one of the distributions",
                 )
-            if row.name not in rows:
-                rows[row.name], places[row.name] = row, place
+            places.setdefault(row.name, place)
 
-        for entry in _entry_points(self.group):
-            place = _place(entry)
+        for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, entry.value)):
+            of = "" if entry.dist is None else f" of the distribution {entry.dist.name} {entry.dist.version}"
+            place = f"{entry.value}{of}"
             try:
                 row = entry.load()
             except Exception as error:
@@ -115,17 +108,6 @@ class Table(MutableMapping[str, Row], Generic[Row]):
         return rows
 
 
-def _entry_points(group: str) -> "list[EntryPoint]":
-    from importlib.metadata import entry_points
-
-    return sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))
-
-
-def _place(entry: "EntryPoint") -> str:
-    of = "" if entry.dist is None else f" of the distribution {entry.dist.name} {entry.dist.version}"
-    return f"{entry.value}{of}"
-
-
 def use(modules: Sequence[str]) -> None:
     """Add the rows of some modules to the tables.
 
@@ -133,8 +115,8 @@ def use(modules: Sequence[str]) -> None:
         modules: Names of modules. Each defines a metric, a format or a protocol at its top level. A module that was
             already given adds nothing.
     """
-    with _lock:
-        for module in modules:
+    for module in modules:
+        with _lock:
             if module not in _modules:
                 _use(module)
 

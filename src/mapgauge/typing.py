@@ -19,5 +19,6 @@ PolylineLike: TypeAlias = ArrayLike | Any
 PolylinesLike: TypeAlias = Iterable[PolylineLike] | Any
 Closed: TypeAlias = bool | Literal["auto"]
 Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances that are not valid polylines
+Sampling: TypeAlias = Literal["paper", "even"]  # where the points of a resampled polyline lie
 Forward: TypeAlias = Literal["x", "y"]  # the axis that points forward; y to the left of x, x to the right of y
 Bounds: TypeAlias = tuple[float, float, float, float]  # x_min, y_min, x_max, y_max

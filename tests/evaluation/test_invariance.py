@@ -1,6 +1,7 @@
 """Results do not depend on the division of the work, nor on the order of frames and instances."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests.checks.world import predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
 from mapgauge.evaluation import data
 from mapgauge.protocols import Protocol
 
@@ -181,3 +183,14 @@ def test_every_row_is_what_pld_says_of_that_frame_alone() -> None:
                 directed=False,
             )
             assert results.scores.sums["pld"][0, f, c].tolist() == [*alone.parts, alone.mass], (token, name)
+
+
+def test_reversed_truth_has_pld_0_with_even_sampling() -> None:
+    truth = demo_world(4, seed=3)[1]
+    reversed_truth = replace(truth, polylines=mg.Polylines.of([line[::-1] for line in truth.polylines]))
+    paper, even = (
+        mg.evaluate(reversed_truth.with_confidence(1), truth, name, metrics=["pld"]).mean["pld"]
+        for name in ("paper-60x30", "even-60x30")
+    )
+    assert paper > 0.1
+    assert even == pytest.approx(0, abs=1e-12)

@@ -20,6 +20,28 @@ def test_no_second_copy_of_the_end_when_the_length_is_a_multiple_up_to_rounding(
             assert points[-1, 0] == length
 
 
+def test_even_sampling_has_round_of_length_over_spacing_equal_pieces() -> None:
+    for length, pieces in ((0.1, 1), (0.7, 1), (0.75, 2), (1.2, 2), (1.3, 3), (10.25, 21)):
+        points = mg.resample([[0, 0], [length, 0]], spacing=0.5, sampling="even")
+        assert points[:, 0] == pytest.approx(np.linspace(0, length, pieces + 1), abs=1e-15)
+
+
+def test_evenly_sampled_reversals_have_the_same_points(rng: np.random.Generator) -> None:
+    for _ in range(200):
+        steps = rng.choice([[0.25, 0.0], [0.1, 0.2], [-0.15, 0.05]], int(rng.integers(1, 12)))
+        line = np.concatenate([[[0.0, 0.0]], np.cumsum(steps, axis=0)])
+        forth, back = (mg.resample(points, spacing=0.5, sampling="even") for points in (line, line[::-1]))
+        assert forth == pytest.approx(back[::-1], abs=1e-12)
+
+
+def test_even_sampling_needs_a_spacing() -> None:
+    with pytest.raises(mg.InvalidInput, match='"even" needs a spacing'):
+        mg.resample([[0, 0], [1, 0]], count=3, sampling="even")
+    with pytest.raises(mg.InvalidInput, match='sampling must be "paper" or "even", got \'odd\''):
+        mg.resample([[0, 0], [1, 0]], spacing=1, sampling="odd")  # type: ignore[arg-type]
+    assert mg.protocol("even-60x30", count=20).sampling == "paper"
+
+
 def test_a_spacing_longer_than_the_line_keeps_both_ends() -> None:
     assert mg.resample([[0, 0], [1, 0], [1, 1]], spacing=50).tolist() == [[0, 0], [1, 1]]
 

@@ -168,6 +168,7 @@ def resample_lines(rng: np.random.Generator) -> Arguments:
         np.where(kept, 0.0, lengths),
         kept,
         step,
+        bool(rng.integers(2)),
         count,
         float(rng.choice([-1, 0, 0.1])),
     )

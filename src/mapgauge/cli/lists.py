@@ -29,15 +29,14 @@ def protocols(json: JsonOption = False) -> None:
     say_columns([[protocol.name, protocol.about] for protocol in PROTOCOLS.values()])
     parts = " ".join(f"-{part}" for part in PARTS)
     say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
-    rows = [[protocol.name, protocol.sampling, _settings(protocol)] for protocol in PROTOCOLS.values()]
+    rows = [[protocol.name, protocol.sampling_in_words, _settings(protocol)] for protocol in PROTOCOLS.values()]
     show_table(Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3))
 
 
 def metrics(json: JsonOption = False) -> None:
     """List the metrics, and their settings for --set."""
-    from mapgauge.metrics.describe import as_text, settings_rows
-    from mapgauge.metrics.settings import fields_of
-    from mapgauge.metrics.table import METRICS
+    from mapgauge.metrics.settings import as_text, fields_of
+    from mapgauge.metrics.table import METRICS, settings_rows
 
     settings = {row.name: {} if row.settings_type is None else fields_of(row.settings_type) for row in METRICS.values()}
     if json:

@@ -78,9 +78,9 @@ def _writable_formats() -> list[str]:
 
 
 def _settings() -> list[str]:
-    from mapgauge.metrics.describe import settings_names
+    from mapgauge.metrics.table import settings_rows
 
-    return [f"{name}=" for name in settings_names()]
+    return [f"{row['name']}=" for row in settings_rows()]
 
 
 def _known_format(param: typer.CallbackParam, name: str | None) -> str | None:

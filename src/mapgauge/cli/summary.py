@@ -81,7 +81,7 @@ def _title(metric: "Metric", protocol: "Protocol") -> str:
     """Return the title of a table: the metric, the direction that is better, and the settings."""
     from mapgauge.protocols import full_name
 
-    settings = ", ".join(filter(None, [metric.stated(protocol), protocol.sampling]))
+    settings = ", ".join(filter(None, [metric.stated(protocol), protocol.sampling_in_words]))
     return f"{metric.title}, {metric.better} ({full_name(protocol)}; {settings})"
 
 

@@ -63,8 +63,13 @@ class Sweep:
 
 
 def sampling_of(row: dict[str, Any]) -> str:
-    """Return a short description of the sampling in a row of a sweep."""
-    return Protocol("sweep", spacing=row["spacing"], count=row["count"]).sampling_short
+    """Return a short description of the sampling in a row of a sweep.
+
+    >>> sampling_of({"spacing": 0.5, "count": None}), sampling_of({"spacing": None, "count": 200})
+    ('0.5 m', 'N = 200')
+    """
+    how = "as is" if row["count"] is None else f"N = {row['count']}"
+    return how if row["spacing"] is None else f"{row['spacing']:g} m"
 
 
 def region_of(row: dict[str, Any]) -> str:

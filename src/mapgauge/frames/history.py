@@ -15,6 +15,7 @@ import numpy as np
 
 from mapgauge.decoding import decode_json, decoder_of
 from mapgauge.errors import InvalidInput
+from mapgauge.typing import Sampling
 
 F = TypeVar("F")  # MapFrames, which this module cannot import
 P = ParamSpec("P")
@@ -65,6 +66,7 @@ STEPS: Mapping[str, type[msgspec.Struct]] = {
             "resample",
             spacing=Annotated[float, msgspec.Meta(ge=0.01)] | None,
             count=Annotated[int, msgspec.Meta(le=10_000)] | None,
+            sampling=Sampling,
         ),
     )
 }

@@ -13,7 +13,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import place_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
-from mapgauge.typing import Confidences, Flags, Indices, Points
+from mapgauge.typing import Confidences, Flags, Indices, Points, Sampling
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
@@ -59,12 +59,13 @@ def with_old_boxes(frames: "MapFrames", moved: Polylines) -> Polylines:
     return Polylines(np.where(points[:, None], frames.polylines.coords, moved.coords), moved.offsets)
 
 
-def resampled(frames: "MapFrames", spacing: float | None, count: int | None) -> Polylines:
+def resampled(frames: "MapFrames", spacing: float | None, count: int | None, sampling: Sampling) -> Polylines:
     """Return the polylines, resampled, and the boxes as they are."""
     return resample_polylines(
         frames.polylines,
         spacing=spacing,
         count=count,
+        sampling=sampling,
         locate=partial(place_of, frames),
         frames=frames.offsets,
         kept=is_box(frames) if frames.boxes else None,

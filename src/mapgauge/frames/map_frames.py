@@ -33,7 +33,7 @@ from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
 from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
-from mapgauge.typing import Confidences, Flags, Forward, Indices
+from mapgauge.typing import Confidences, Flags, Forward, Indices, Sampling
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -269,9 +269,11 @@ class MapFrames:
         return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
     @recorded
-    def resample(self, *, spacing: float | None = None, count: int | None = None) -> "MapFrames":
+    def resample(
+        self, *, spacing: float | None = None, count: int | None = None, sampling: Sampling = "paper"
+    ) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
-        return replace(self, polylines=resampled(self, spacing, count))
+        return replace(self, polylines=resampled(self, spacing, count, sampling))
 
     @recorded
     def rotate(self, degrees: float) -> "MapFrames":

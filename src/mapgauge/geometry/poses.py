@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mapgauge.arguments import check_angle
+from mapgauge.arguments import check_number
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Forward, Points
@@ -37,7 +37,7 @@ def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
 
 def rotation_about_z(degrees: float) -> NDArray[np.float64]:
     """Return the ``(4, 4)`` motion that turns counter-clockwise seen from above. Quarter turns are exact."""
-    turns = check_angle(degrees) / 90
+    turns = check_number("degrees", degrees, "a finite angle") / 90
     if turns == round(turns):
         c, s = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(turns) % 4]
     else:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.arguments import check_count, check_length
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.polylines import Polylines, as_points
-from mapgauge.typing import Flags, Floats, Indices, Offsets, Points, PolylineLike
+from mapgauge.typing import Flags, Floats, Indices, Offsets, Points, PolylineLike, Sampling
 
 # More points come from a wrong unit or a broken coordinate, not from a map. 4 million points at a spacing of 0.5 m are
 # 2,000 km. 270 million points take 4 GiB.
@@ -20,17 +20,21 @@ _FAR = 1e4  # metres from the origin; a line that begins there and has a point a
 _METRES = "Check that the coordinates are in metres"
 
 
-def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None = None) -> Points:
+def resample(
+    x: PolylineLike, *, spacing: float | None = None, count: int | None = None, sampling: Sampling = "paper"
+) -> Points:
     """Resample a polyline at equal spacing, or to a fixed number of points.
 
     With ``spacing`` s the points lie at the arc lengths 0, s, 2s, ... before the end, and at the end itself. The last
-    gap is usually shorter. With ``count`` the points lie at ``linspace(0, length, count)``. A closing point is treated
-    like any other point.
+    gap is usually shorter. With ``sampling="even"`` the line is cut into ``round(length / s)`` equal pieces, at least
+    one, so that a line and its reversal have the same points. With ``count`` the points lie at
+    ``linspace(0, length, count)``. A closing point is treated like any other point.
 
     Args:
         x: ``(n, dimension)`` points in metres.
         spacing: Metres between neighbouring points along the line. Give either this or ``count``.
         count: Number of points, at least 2.
+        sampling: How points are placed with ``spacing``: ``"paper"`` or ``"even"``.
 
     Returns:
         The new points. A polyline without length gives two (or ``count``) equal points. A polyline without points gives
@@ -41,6 +45,10 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
            [0.5, 0. ],
            [1. , 0. ],
            [1. , 0.2]])
+    >>> resample([[0, 0], [1, 0], [1, 0.2]], spacing=0.5, sampling="even")
+    array([[0. , 0. ],
+           [0.6, 0. ],
+           [1. , 0.2]])
     >>> resample([[0, 0], [3, 0]], count=3)
     array([[0. , 0. ],
            [1.5, 0. ],
@@ -48,7 +56,11 @@ def resample(x: PolylineLike, *, spacing: float | None = None, count: int | None
     """
     points = as_points(x, "x")
     return resample_polylines(
-        Polylines.pack([points], ["x"], points.shape[1]), spacing=spacing, count=count, locate=lambda i: "x"
+        Polylines.pack([points], ["x"], points.shape[1]),
+        spacing=spacing,
+        count=count,
+        sampling=sampling,
+        locate=lambda i: "x",
     ).coords
 
 
@@ -57,6 +69,7 @@ def resample_polylines(
     *,
     spacing: float | None = None,
     count: int | None = None,
+    sampling: Sampling = "paper",
     locate: Callable[[int], str] = "polyline {}".format,
     frames: NDArray[np.int64] | None = None,
     kept: Flags | None = None,
@@ -69,8 +82,9 @@ def resample_polylines(
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
+    check_sampling(sampling, spacing)
     side = Side.of(polylines, spacing, count, locate, frames, kept)
-    points, offsets, _ = resample_sides(side, side.none, np.arange(len(polylines)), spacing, count)
+    points, offsets, _ = resample_sides(side, side.none, np.arange(len(polylines)), spacing, count, sampling)
     return Polylines.unchecked(np.ascontiguousarray(points.T), offsets)
 
 
@@ -118,7 +132,13 @@ class Side(NamedTuple):
 
 
 def resample_sides(
-    x: Side, y: Side, order: Indices, spacing: float | None, count: int | None, tolerance: float = 0.0
+    x: Side,
+    y: Side,
+    order: Indices,
+    spacing: float | None,
+    count: int | None,
+    sampling: Sampling = "paper",
+    tolerance: float = 0.0,
 ) -> tuple[Floats, Offsets, Flags]:
     """Resample the polylines of two sides, as ``resample`` does, in the layout of kernels.
 
@@ -129,15 +149,23 @@ def resample_sides(
     lengths, kept = np.concatenate([x.lengths, y.lengths]), np.concatenate([x.kept, y.kept])
     step, number = _step_and_count(spacing, count)
     resampled: tuple[Floats, Offsets, Flags] = kernels.resample.resample_lines(
-        x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, number, tolerance
+        x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, sampling == "even", number, tolerance
     )
     return resampled
+
+
+def check_sampling(sampling: str, spacing: float | None) -> None:
+    """Refuse an unknown rule, and one that has no effect because there is no spacing."""
+    if sampling not in ("paper", "even"):
+        raise InvalidInput(f'sampling must be "paper" or "even", got {sampling!r}')
+    if sampling == "even" and spacing is None:
+        raise InvalidInput('sampling "even" needs a spacing', remedy=Remedy("Set spacing=", "Pass --set spacing=0.5"))
 
 
 def _step_and_count(spacing: float | None, count: int | None) -> tuple[float, int]:
     """Return the arguments of the kernel: the spacing, or 0 and the number of points."""
     if count is not None:
-        return 0.0, check_count(count)
+        return 0.0, check_count("count", count)
     return 0.0 if spacing is None else check_length("spacing", spacing), 0
 
 

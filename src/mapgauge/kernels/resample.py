@@ -40,6 +40,12 @@ def samples_before_end(length, spacing):
 
 
 @jit
+def even_pieces(length, spacing):
+    """Number of equal pieces of about a spacing. The slack lets a line and its reversal have the same number."""
+    return max(U(math.floor(length / spacing + 0.5 + SLACK)), ONE)
+
+
+@jit
 def _place(coords, start, stop, begin, samples, spacing, out):
     """Write the points at arc lengths ``0, spacing, 2 spacing, ...`` to ``out[:, begin:begin + samples]``."""
     i = start
@@ -97,7 +103,7 @@ def _resample(coords, start, stop, begin, end, step, out):
         out[k, end - ONE] = coords[stop - ONE, k]
 
 
-def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, tolerance):
+def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, even, count, tolerance):
     """Return about how many points ``resample_lines`` reads and writes."""
     samples = np.maximum(lengths / spacing, 1).sum() if spacing > 0 else count * len(lengths)
     return len(x) + len(y) + float(samples)
@@ -105,13 +111,13 @@ def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, t
 
 @interpreted_while_small(_samples)
 @jit_allocating
-def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, count, tolerance):
+def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, even, count, tolerance):
     """Resample the lines of two sides, and write them in a given order.
 
     ``order`` has indices of all lines, those of the first side before those of the second. Lines that are ``kept`` are
-    copied. There are ``count`` samples on a line; if it is 0, one at each ``spacing``. ``tolerance`` is how far apart
-    the ends of a closed line may be; if negative, they must be equal. Return the points, ``(dimension, points)``, their
-    offsets, and whether the ends of each line meet.
+    copied. There are ``count`` samples on a line; if it is 0, one at each ``spacing``, or, if ``even``, at the ends of
+    equal pieces of about a spacing. ``tolerance`` is how far apart the ends of a closed line may be; if negative, they
+    must be equal. Return the points, ``(dimension, points)``, their offsets, and whether the ends of each line meet.
     """
     first = len(x_offsets) - 1
     offsets, closed = np.zeros(len(order) + 1, np.int64), np.empty(len(order), np.bool_)
@@ -119,7 +125,12 @@ def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, co
         i = order[k]
         size = x_offsets[i + 1] - x_offsets[i] if i < first else y_offsets[i - first + 1] - y_offsets[i - first]
         if size > 0 and not kept[i]:
-            size = count if count > 0 else 1 + np.int64(samples_before_end(lengths[i], spacing))
+            if count > 0:
+                size = count
+            elif even:
+                size = 1 + np.int64(even_pieces(lengths[i], spacing))
+            else:
+                size = 1 + np.int64(samples_before_end(lengths[i], spacing))
         offsets[k + 1] = offsets[k] + size
     out = np.empty((x.shape[1] if len(x) > 0 or len(y) == 0 else y.shape[1], offsets[-1]))
     for k in range(len(order)):
@@ -130,7 +141,7 @@ def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, co
         if kept[i]:
             _copy(coords, start, stop, begin, out)
         elif begin < end:
-            step = lengths[i] / (count - 1) if count > 0 else spacing
+            step = lengths[i] / (end - begin - ONE) if count > 0 or even else spacing
             _resample(coords, start, stop, begin, end, step, out)
         closed[k] = _ends_meet(out, begin, end, tolerance)
     return out, offsets, closed

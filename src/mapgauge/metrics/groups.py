@@ -271,4 +271,4 @@ def _resampled(x: MapFrames, y: MapFrames, order: Indices, protocol: Protocol) -
         return Side.of(side.polylines, spacing, count, partial(place_of, side), side.offsets, kept)
 
     tolerance = protocol.closed_tolerance if protocol.closed == "auto" else -1.0  # -1: ends that are equal
-    return resample_sides(measured(x), measured(y), order, spacing, count, tolerance)
+    return resample_sides(measured(x), measured(y), order, spacing, count, protocol.sampling, tolerance)

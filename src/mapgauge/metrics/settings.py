@@ -192,6 +192,21 @@ def from_text(name: str, hint: Any, text: str) -> Any:
     return text
 
 
+def as_text(value: Any) -> str:
+    """Return a value as ``with_settings`` reads it; "" if there is none.
+
+    >>> as_text((0.5, 1.0)), as_text(None), as_text(True)
+    ('0.5,1', 'none', 'true')
+    """
+    if value is MISSING:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(map(as_text, value))
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def type_in_words(hint: Any) -> str:
     """Return a type hint as it is written in help and documentation.
 

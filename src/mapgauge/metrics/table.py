@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from itertools import cycle, pairwise
+from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
 from mapgauge.metrics.rows import METRICS
+from mapgauge.metrics.settings import as_text, fields_of, hints_of, type_in_words
 from mapgauge.protocols import Protocol, changes, full_name
 
+NO_SETTINGS = ("name", "about", "settings")  # fields of ``Protocol`` that are no settings
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 
@@ -43,17 +46,12 @@ def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
     metric, base = METRICS[name], f'mg.protocol("{protocol.name}", '
     if metric.settings_type is not None and name not in protocol.settings:
         field = fields(metric.settings_type)[0]
-        lacking, recommended = field.name, field.default
-        if recommended is MISSING:
-            remedy = Remedy(
-                f'Set it: {base}settings={{"{name}": {{"{lacking}": ...}}}})', f"Give one: --set {name}.{lacking}=VALUE"
-            )
-        else:
-            shown = ",".join(map(_plain, recommended)) if isinstance(recommended, tuple) else _plain(recommended)
-            remedy = Remedy(
-                f'Set it: {base}settings={{"{name}": {{"{lacking}": {recommended!r}}}}})',
-                f"Give one: --set {name}.{lacking}={shown}",
-            )
+        lacking, default = field.name, field.default
+        python, shell = ("...", "VALUE") if default is MISSING else (repr(default), as_text(default))
+        remedy = Remedy(
+            f'Set it: {base}settings={{"{name}": {{"{lacking}": {python}}}}})',
+            f"Give one: --set {name}.{lacking}={shell}",
+        )
     elif metric.at_cutoffs:
         lacking = "cutoffs"
         remedy = Remedy(f"Pass them: {base}cutoffs=(...))", "Give them: --cutoff with numbers, separated by commas")
@@ -62,15 +60,33 @@ def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
     return InvalidInput(f"the protocol {full_name(protocol)} has no {lacking} for {name}", remedy=remedy)
 
 
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _has_settings(name: str, protocol: Protocol) -> bool:
     """Whether the protocol has settings for a metric. A combined metric needs the settings of all its metrics."""
     rows = METRICS[name].rows
     needed = rows.of if isinstance(rows, CombinedRows) else (name,)
     return all(METRICS[other].settings(protocol) for other in needed)
+
+
+def settings_rows() -> list[dict[str, Any]]:
+    """Return all settings that ``with_settings`` takes.
+
+    Each has ``name``, ``type``, ``unit``, ``default`` and ``help``. Settings of metrics are named ``metric.setting``.
+    The default is the recommended value; it is ``dataclasses.MISSING`` if there is none.
+    """
+    kinds = [("", Protocol), *((f"{row.name}.", row.settings_type) for row in METRICS.values())]
+    return [
+        {
+            "name": f"{prefix}{name}",
+            "type": type_in_words(hints_of(kind)[name]),
+            "unit": field.metadata.get("unit", ""),
+            "default": field.default,
+            "help": field.metadata.get("help", ""),
+        }
+        for prefix, kind in kinds
+        if kind is not None
+        for name, field in fields_of(kind).items()
+        if prefix or name not in NO_SETTINGS
+    ]
 
 
 def sum_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, SumRows]]:

@@ -5,25 +5,26 @@ settings of single metrics are in ``settings``, by the name of the metric. Every
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mapgauge.arguments import (
     check_class_names,
     check_closed,
+    check_count,
     check_cutoff,
     check_length,
     check_not_mean,
     check_order,
     check_tolerance,
-    check_whole,
 )
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.geometry.resampling import check_sampling
 from mapgauge.markup import facts
 from mapgauge.metrics.rows import METRICS
-from mapgauge.metrics.settings import Settings, checked, hints_of, no_such, setting
+from mapgauge.metrics.settings import Settings, checked, fields_of, hints_of, no_such, setting
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
@@ -47,7 +48,8 @@ TRAFFIC_ELEMENTS = (
 LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
 
-
+# Fields that are checked by their types, and by the checks that they name.
+_CHECKED = ("spacing", "count", "truth_count", "sampling", "cutoffs", "crop", "directed", "skip_without_truth")
 PLUG_IN = Remedy(
     "If it belongs to a plug-in, install it or call mapgauge.plugins.use", "If it belongs to a plug-in, pass --plugin"
 )
@@ -59,15 +61,8 @@ class MetricSettings(Mapping[str, Any]):
     __slots__ = ("_rows",)
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        """Check settings.
-
-        Args:
-            given: By name of metric: settings, or a mapping with some of their values. The others are recommended ones.
-        """
+        """Check settings, or mappings with some of their values, by name of metric. The others are recommended ones."""
         given = {} if given is None else given
-        if isinstance(given, MetricSettings):
-            self._rows: dict[str, Any] = given._rows
-            return
         if not isinstance(given, Mapping):
             raise InvalidInput(
                 f"settings must be a mapping by metric, got {given!r}",
@@ -97,24 +92,24 @@ class MetricSettings(Mapping[str, Any]):
         return repr(self._rows)
 
 
-def settings_of(metric: str, values: Any, base: Settings | None = None) -> Settings:
-    """Return the settings of a metric.
-
-    Args:
-        metric: The name of the metric.
-        values: Settings, or a mapping with some of their values.
-        base: Settings with the other values. If None, the recommended ones.
-    """
+def settings_type(metric: str, where: str, got: str = "") -> type[Settings]:
+    """Return the class of the settings of a metric. Messages begin with ``where`` and end with ``got``."""
     if metric not in METRICS:
-        raise no_such("unknown metric", str(metric), list(METRICS), remedy=PLUG_IN)
+        raise no_such(f"{where}unknown metric", str(metric), list(METRICS), remedy=PLUG_IN)
     kind = METRICS[metric].settings_type
     if kind is None:
-        raise InvalidInput(f"the metric {metric} has no settings of its own, got {values!r}")
+        raise InvalidInput(f"{where}the metric {metric} has no settings of its own{got}")
+    return kind
+
+
+def settings_of(metric: str, values: Any, base: Settings | None = None) -> Settings:
+    """Return the settings of a metric from settings or some values. The others are in ``base`` or recommended."""
+    kind = settings_type(metric, "", f", got {values!r}")
     if isinstance(values, kind):
         return values
     if not isinstance(values, Mapping):
         raise InvalidInput(f"settings of {metric} must be a mapping of values by name, got {values!r}")
-    known = [field.name for field in fields(kind)]
+    known = list(fields_of(kind))
     for name in values:
         if name not in known:
             raise no_such(f"the metric {metric} has no setting", str(name), known)
@@ -125,12 +120,6 @@ def settings_of(metric: str, values: Any, base: Settings | None = None) -> Setti
     except TypeError as error:
         lacking = [name for name in known if name not in values and name in str(error)]
         raise InvalidInput(f"{metric}: there is no value for {', '.join(lacking)}, and none is recommended") from error
-
-
-def _check_names(name: str, names: Any) -> tuple[str, ...]:
-    if not isinstance(names, tuple | list) or not all(isinstance(text, str) for text in names):
-        raise InvalidInput(f"{name} must be a tuple of names, got {names!r}")
-    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +144,16 @@ class Protocol:
     )
     count: int | None = setting(
         None,
-        check=lambda name, value: check_whole(name, value, 2),
+        check=check_count,
         help="Points per polyline after resampling. Without spacing and count, points stay as they are.",
     )
+    sampling: Literal["paper", "even"] = setting(
+        "paper",
+        help="Where points lie with spacing s: at 0, s, 2s, ... and at the end (paper), or at the ends of round(length "
+        "/ s) equal pieces (even).",
+    )
     truth_count: int | None = setting(
-        None,
-        check=lambda name, value: check_whole(name, value, 2),
-        help="Points to which true polylines are resampled before that (MapTracker).",
+        None, check=check_count, help="Points to which true polylines are resampled before that (MapTracker)."
     )
     closed: bool | Literal["auto"] = setting(
         "auto", help='Which polylines are closed. "auto" decides by the distance of their ends.'
@@ -192,21 +184,20 @@ class Protocol:
         def store(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        hints = hints_of(Protocol)
-        for member in fields(self):
-            if member.name in ("spacing", "count", "truth_count", "cutoffs", "crop", "directed", "skip_without_truth"):
-                value = getattr(self, member.name)
-                store(member.name, checked(member.name, hints[member.name], value, member.metadata.get("check")))
-            elif member.name in ("part", "ties"):
-                checked(member.name, hints[member.name], getattr(self, member.name))
+        known, hints = fields_of(self), hints_of(Protocol)
+        for name in (*_CHECKED, "part", "ties"):
+            store(name, checked(name, hints[name], getattr(self, name), known[name].metadata["check"]))
         if self.classes is not None:
-            store("classes", _check_names("classes", self.classes))
+            if not isinstance(self.classes, tuple | list) or not all(isinstance(name, str) for name in self.classes):
+                raise InvalidInput(f"classes must be a tuple of names, got {self.classes!r}")
+            store("classes", tuple(self.classes))
             if not self.classes or len(set(self.classes)) < len(self.classes):
                 raise InvalidInput(f"classes must be one or more different names, got {self.classes!r}")
             check_not_mean(self.classes)
         store("boxes", tuple(check_class_names(self.boxes)))
         if self.spacing is not None and self.count is not None:
             raise InvalidInput(f"give spacing or count, not both, got {self.spacing!r} and {self.count!r}")
+        check_sampling(self.sampling, self.spacing)
         if self.region is not None:
             check_region(self.region)
             store("region", tuple(float(value) for value in self.region))
@@ -220,29 +211,22 @@ class Protocol:
             values.check(self)
 
     @property
-    def sampling(self) -> str:
+    def sampling_in_words(self) -> str:
         """How polylines are sampled, in words.
 
-        >>> [Protocol("", **how).sampling for how in ({"spacing": 0.5}, {"count": 200}, {})]
+        >>> [Protocol("", **how).sampling_in_words for how in ({"spacing": 0.5}, {"count": 200}, {})]
         ['a point every 0.5 m', '200 points per polyline', 'points as in the file']
+        >>> Protocol("", spacing=0.5, sampling="even").sampling_in_words
+        'equal pieces of about 0.5 m'
         """
-        how = "points as in the file" if self.count is None else f"{self.count} points per polyline"
-        return how if self.spacing is None else f"a point every {self.spacing:g} m"
-
-    @property
-    def sampling_short(self) -> str:
-        """How polylines are sampled, for table cells and legends.
-
-        >>> [Protocol("", **how).sampling_short for how in ({"spacing": 0.5}, {"count": 200}, {})]
-        ['0.5 m', 'N = 200', 'as is']
-        """
-        how = "as is" if self.count is None else f"N = {self.count}"
-        return how if self.spacing is None else f"{self.spacing:g} m"
+        if self.spacing is not None:
+            return f"{'equal pieces of about' if self.sampling == 'even' else 'a point every'} {self.spacing:g} m"
+        return "points as in the file" if self.count is None else f"{self.count} points per polyline"
 
     def _repr_html_(self) -> str:
         given = {key: value for key, value in self.flat().items() if key not in ("name", "about")}
         shown = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
-        return facts(f"Protocol {self.name} with these settings", shown)  # they may be changed
+        return facts(f"Protocol {self.name} with these settings", shown)
 
     def replace(self, **changes: Any) -> "Protocol":
         """Return a copy with some fields changed.
@@ -256,14 +240,13 @@ class Protocol:
         >>> list(changed.settings)
         ['track_pld', 'ap_chamfer']
         """
-        known = [field.name for field in fields(self)]
         for name in changes:
-            if name not in known:
-                raise _no_field(name, [name for name in known if name not in ("name", "about")])
+            if name not in fields_of(self):
+                raise _no_field(name)
         if changes.get("spacing") is not None:
             changes.setdefault("count", None)
         if changes.get("count") is not None:
-            changes.setdefault("spacing", None)
+            changes |= {"spacing": None, "sampling": "paper"} | changes
         if "settings" in changes:
             changes["settings"] = self._merged(changes["settings"])
         changed = replace(self, **changes)
@@ -289,17 +272,15 @@ class Protocol:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {
-            "settings": {
-                name: {field.name: getattr(values, field.name) for field in fields(values)}
-                for name, values in self.settings.items()
-            }
-        }
+        return _plain(self) | {"settings": {name: _plain(values) for name, values in self.settings.items()}}
 
     def flat(self) -> dict[str, Any]:
         """Return all settings by name; settings of a metric are named ``metric.setting``."""
         return flat_settings(self.to_dict())
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    return {name: getattr(values, name) for name in fields_of(values)}
 
 
 def flat_settings(plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,11 +295,11 @@ def _first_kept(own: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
     return (own[0], *(value for value in new if value != own[0])) if own and own[0] in new[1:] else new
 
 
-def _no_field(name: str, known: list[str]) -> InvalidInput:
+def _no_field(name: str) -> InvalidInput:
     """Return the error for an unknown field, which may be a setting of some metrics."""
     owners = [row.name for row in METRICS.values() if row.settings_type and name in hints_of(row.settings_type)]
     if not owners:
-        return no_such("a protocol has no setting", name, known)
+        return no_such("a protocol has no setting", name, list(fields_of(Protocol))[2:])  # without name and about
     return InvalidInput(
         f"a protocol has no setting {name!r}: it belongs to {' and '.join(owners)}",
         remedy=Remedy(f'Write settings={{"{owners[0]}": {{"{name}": ...}}}}', f"Write --set {owners[0]}.{name}=..."),

@@ -1,17 +1,18 @@
 """The table of protocols, changes of settings, and the names of protocols with changed settings."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import Field, fields
+from itertools import product
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.rows import METRICS
-from mapgauge.metrics.settings import fields_of, from_text, hints_of, no_such, word_of
+from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.plugins import Table
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, PLUG_IN, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, TRAFFIC_ELEMENTS, Protocol, settings_type
 
-_NEAR, _FAR = (0.5, 1.0, 1.5), (1.0, 1.5, 2.0)  # metres; usual thresholds at 60x30 and 100x50
-_REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), _FAR)}
+_NEAR = (0.5, 1.0, 1.5)  # metres
+_REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), (1.0, 1.5, 2.0))}  # with usual thresholds
 _GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
 
 
@@ -19,41 +20,49 @@ def _built_in() -> Mapping[str, Protocol]:
     return {row.name: row for row in (*_of_lines(), *_of_openlane(), *_of_graphs())}
 
 
+def _sized(
+    name: str,
+    about: str,
+    metrics: Iterable[str] = ("ap_chamfer",),
+    settings: Mapping[str, Any] | None = None,
+    **shared: Any,
+) -> Iterable[Protocol]:
+    """Yield a protocol for each region. Some metrics have the usual thresholds there."""
+    for size, (region, thresholds) in _REGIONS.items():
+        own = {metric: {"thresholds": thresholds} for metric in metrics} | dict(settings or {})
+        words = about.format(size.replace("x", " x "))
+        yield Protocol(f"{name}-{size}", words, region=region, settings=own, **shared)
+
+
 def _of_lines() -> Iterable[Protocol]:
-    for size, (region, thresholds) in _REGIONS.items():
-        yield Protocol(
-            f"paper-{size}",
-            f"the paper's evaluation at {size.replace('x', ' x ')} m",
-            region=region,
+    for name, sampling, more in (
+        ("paper", "paper", ""),
+        ("even", "even", ", with equal pieces: a line and its reversal are equal"),
+    ):
+        yield from _sized(
+            name,
+            f"the paper's evaluation at {{}} m{more}",
             spacing=0.5,
+            sampling=sampling,
             cutoffs=(1.5,),
-            settings={"ap_chamfer": {"thresholds": thresholds}, "ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
+            settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
         )
-    for size, (region, thresholds) in _REGIONS.items():
-        yield Protocol(
-            f"streammapnet-{size}",
-            f"StreamMapNet's and MapTracker's Chamfer-AP at {size.replace('x', ' x ')} m",
-            region=region,
-            count=200,
-            settings={"ap_chamfer": {"thresholds": thresholds}},
-        )
+    yield from _sized("streammapnet", "StreamMapNet's and MapTracker's Chamfer-AP at {} m", count=200)
     yield Protocol(
         "maptr",
         "MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
         count=100,
         settings={"ap_chamfer": {"thresholds": _NEAR, "buffers": 2.0}},
     )
-    for size, (region, thresholds) in _REGIONS.items():
-        yield Protocol(
-            f"maptracker-c-{size}",
-            f"MapTracker's C-mAP at {size.replace('x', ' x ')} m, and the mAP that its code prints beside it",
-            region=region,
-            count=200,
-            truth_count=20,
-            skip_without_truth=True,
-            ties="file",
-            settings={"ap_chamfer": {"thresholds": thresholds}, "c_map": {"thresholds": thresholds}},
-        )
+    yield from _sized(
+        "maptracker-c",
+        "MapTracker's C-mAP at {} m, and the mAP that its code prints beside it",
+        ("ap_chamfer", "c_map"),
+        count=200,
+        truth_count=20,
+        skip_without_truth=True,
+        ties="file",
+    )
     yield Protocol(
         "mas-60x30",
         "mAS as its paper defines it, not as its public code computes it",
@@ -71,28 +80,23 @@ def _of_openlane() -> Iterable[Protocol]:
         about="OpenLane-V2's DET_l of centrelines: Fréchet of the points as they are, relaxed with range, 11-point AP",
         settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0), "relaxed": True, "prefilter": 3.0} | rules},
     )
-    for kind in ("centrelines", "segments"):
-        for version in ("v1.0", "v1.1"):
-            first = version == "v1.0"
-            old: dict[str, Any] = {"drop_closing": False} if first else {}
-            top: dict[str, Any] = {"rules": version, "lanes": kind} | old
-            shared = {"det_t": {}, "top_ll": top, "top_lt": top}
-            if kind == "centrelines":
-                yield lanes.replace(
-                    name=f"openlanev2-{version}",
-                    about=f"OpenLane-V2's scores of centrelines, version {version[1:]}: DET, TOP, OLS, F-score",
-                    boxes=TRAFFIC_ELEMENTS,
-                    classes=(LANE, *TRAFFIC_ELEMENTS),
-                    settings={"det_l": old, "det_l_ch": old, "f_lane": {}} | shared,
-                )
-            else:
-                yield lanes.replace(
-                    name=f"openlanev2-v2.{version[-1]}",
-                    about=f"OpenLane-V2's scores of lane segments, version 2.{version[-1]}: DET, TOP, OLUS",
-                    boxes=TRAFFIC_ELEMENTS,
-                    classes=(LANE, *LANE_LINES, *AREAS, *TRAFFIC_ELEMENTS),
-                    settings={"det_ls": old, "det_a": old} | shared,
-                )
+    for kind, version in product(("centrelines", "segments"), ("v1.0", "v1.1")):
+        old: dict[str, Any] = {"drop_closing": False} if version == "v1.0" else {}
+        top: dict[str, Any] = {"rules": version, "lanes": kind} | old
+        others: tuple[str, ...] = ()
+        if kind == "centrelines":
+            number, scores = version[1:], "centrelines, version {}: DET, TOP, OLS, F-score"
+            settings = {"det_l": old, "det_l_ch": old, "f_lane": {}}
+        else:
+            number, scores = f"2.{version[-1]}", "lane segments, version {}: DET, TOP, OLUS"
+            others, settings = (*LANE_LINES, *AREAS), {"det_ls": old, "det_a": old}
+        yield lanes.replace(
+            name=f"openlanev2-v{number}",
+            about=f"OpenLane-V2's scores of {scores.format(number)}",
+            boxes=TRAFFIC_ELEMENTS,
+            classes=(LANE, *others, *TRAFFIC_ELEMENTS),
+            settings=settings | {"det_t": {}, "top_ll": top, "top_lt": top},
+        )
 
 
 def _of_graphs() -> Iterable[Protocol]:
@@ -182,29 +186,17 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
             )
         metric, dot, key = name.partition(".")
         if not dot:
-            hints = {key: hint for key, hint in hints_of(Protocol).items() if key not in ("name", "about", "settings")}
-            if name in hints:
-                changed[name] = _value(name, hints[name], value.strip())
-            else:
+            hints = hints_of(Protocol)
+            if name not in hints or name in ("name", "about", "settings"):
                 protocol.replace(**{name: None})  # raises the error for this name
+            value = value.lower().replace("x", ",") if name == "region" else value
+            changed[name] = from_text(name, hints[name], value.strip())
             continue
-        if metric not in METRICS:
-            raise no_such(f"{text}: unknown metric", metric, list(METRICS), remedy=PLUG_IN)
-        kind = METRICS[metric].settings_type
-        if kind is None:
-            raise InvalidInput(f"{text}: the metric {metric} has no settings of its own")
-        if key not in hints_of(kind):
-            raise no_such(f"{text}: the metric {metric} has no setting", key, list(hints_of(kind)))
-        settings.setdefault(metric, {})[key] = _value(name, hints_of(kind)[key], value.strip())
-    if settings:
-        changed["settings"] = settings
-    return protocol.replace(**changed) if changed else protocol
-
-
-def _value(name: str, hint: Any, text: str) -> Any:
-    if name == "region":
-        text = text.lower().replace("x", ",")
-    return from_text(name, hint, text)
+        hints = hints_of(settings_type(metric, f"{text}: "))
+        if key not in hints:
+            raise no_such(f"{text}: the metric {metric} has no setting", key, list(hints))
+        settings.setdefault(metric, {})[key] = from_text(name, hints[key], value.strip())
+    return protocol.replace(**changed, settings=settings)
 
 
 _MOST = 4  # values of one setting that are listed
@@ -262,42 +254,32 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
     if not dot and metric in METRICS:
         return f"no {word_of(next(iter(fields_of(METRICS[metric].settings_type).values())))}"
     if not dot:
-        field = fields_of(protocol)[key]
-        return _setting_in_words(
-            word_of(field), value, field.metadata["unit"], first=key == "cutoffs", by="x" * (key == "region")
-        )
+        return _setting_in_words(fields_of(protocol)[key], value, first=key == "cutoffs")
     row = METRICS[metric]
     field = fields_of(row.settings_type)[name]
     first = row.shows_first and row.setting is not None and row.setting.field == name
-    text = _setting_in_words(word_of(field), value, field.metadata["unit"], first=first)
     alike = {
         getattr(values, own.name)
         for values in protocol.settings.values()
         for own in fields(values)
         if word_of(own) == word_of(field)
     }
-    return text if len(alike) == 1 else f"{text} of {row.title}"
+    return _setting_in_words(field, value, first=first) + ("" if len(alike) == 1 else f" of {row.title}")
 
 
-def _setting_in_words(word: str, value: Any, unit: str, *, first: bool, by: str = "") -> str:
+def _setting_in_words(field: "Field[Any]", value: Any, *, first: bool) -> str:
     """Return a setting and its value in words. Of several values, ``first`` says that tables show the first."""
-    word = word.removesuffix("s") if first else word
-    unit = f" {unit}" if unit == "m" else ""
+    word = word_of(field).removesuffix("s") if first else word_of(field)
+    unit = " m" if field.metadata["unit"] == "m" else ""
     if value is None or value == ():
         return f"no {word}"
     if isinstance(value, bool):
         return word if value else f"{word} off"
     if not isinstance(value, tuple):
-        return f"{word} {_text(value)}{unit}"
-    if len(value) > _MOST and not first:
-        return f"{len(value)} values of {word}"
-    texts = [_text(single) for single in value]
-    if first:
-        *others, last = texts[1:] or [""]
-        also = f", also {', '.join(others)}{' and ' if others else ''}{last}{unit}"
-        return f"{word} {texts[0]}{unit}" + (also if last else "")
-    return f"{word} {(by or '/').join(texts)}{unit}"
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{word} {as_text(value)}{unit}"
+    texts = list(map(as_text, value))
+    if not first:
+        joined = f"{word} {('x' if field.name == 'region' else '/').join(texts)}{unit}"
+        return joined if len(value) <= _MOST else f"{len(value)} values of {word}"
+    also = f", also {' and '.join(filter(None, [', '.join(texts[1:-1]), texts[-1]]))}{unit}" if texts[1:] else ""
+    return f"{word} {texts[0]}{unit}{also}"

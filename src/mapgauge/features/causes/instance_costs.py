@@ -250,7 +250,7 @@ def _replaced(x: MapFrames, gone: Indices, lines: list[Points], owners: list[int
 def _sampled(frames: MapFrames, protocol: Protocol) -> Polylines:
     if protocol.spacing is None and protocol.count is None:
         return frames.polylines
-    return resampled(frames, protocol.spacing, protocol.count)
+    return resampled(frames, protocol.spacing, protocol.count, protocol.sampling)
 
 
 def _stitch(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:

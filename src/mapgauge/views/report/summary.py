@@ -49,7 +49,7 @@ def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
     files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     return (
         f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
-        f"Protocol {escape(full_name(settings))}: {', '.join([settings.sampling, *filter(None, stated)])}. "
+        f"Protocol {escape(full_name(settings))}: {', '.join([settings.sampling_in_words, *filter(None, stated)])}. "
         '<a href="#explorer">Go to the frames</a></p>'
     )
 

@@ -1,63 +1,18 @@
-"""Texts about metrics and their settings, generated from the rows: help, lists and tables of the documentation."""
+"""Tables of the reference, generated from the rows of metrics and protocols. Tests compare the pages with them."""
 
+import textwrap
 from dataclasses import MISSING
-from typing import Any
 
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Value
-from mapgauge.metrics.settings import fields_of, hints_of, type_in_words
-from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.metrics.settings import fields_of
+from mapgauge.metrics.table import METRICS, NO_SETTINGS, settings_rows
+from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS
 
-_NO_SETTINGS = ("name", "about", "settings")  # fields of ``Protocol`` that are no settings
 _OTHER = {"part": "part", "headline": "beside it"}
-
-
-def settings_rows() -> list[dict[str, Any]]:
-    """Return all settings that ``with_settings`` takes.
-
-    Each has ``name``, ``type``, ``unit``, ``default`` and ``help``. Settings of metrics are named ``metric.setting``.
-    The default is the recommended value; it is ``dataclasses.MISSING`` if there is none.
-    """
-    kinds = [("", Protocol), *((f"{row.name}.", row.settings_type) for row in METRICS.values())]
-    return [
-        {
-            "name": f"{prefix}{name}",
-            "type": type_in_words(hints_of(kind)[name]),
-            "unit": field.metadata.get("unit", ""),
-            "default": field.default,
-            "help": field.metadata.get("help", ""),
-        }
-        for prefix, kind in kinds
-        if kind is not None
-        for name, field in fields_of(kind).items()
-        if prefix or name not in _NO_SETTINGS
-    ]
-
-
-def settings_names() -> list[str]:
-    """Return the names of all settings, for completion."""
-    return [row["name"] for row in settings_rows()]
-
-
-def as_text(value: Any) -> str:
-    """Return a value as ``with_settings`` reads it; "" if there is none.
-
-    >>> as_text((0.5, 1.0)), as_text(None), as_text(True)
-    ('0.5,1', 'none', 'true')
-    """
-    if value is MISSING:
-        return ""
-    if isinstance(value, tuple):
-        return ",".join(map(as_text, value))
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def metrics_listed(width: int = 120, indent: str = " " * 12) -> str:
     """Return the names of the package's metrics as they stand in the docstring of ``evaluate``."""
-    import textwrap
-
     names = ", ".join(f"``{name}``" for name in METRICS)
     return textwrap.fill(f"{names}.", width, initial_indent=indent, subsequent_indent=indent)
 
@@ -129,7 +84,7 @@ def protocols_table() -> str:
         shown = {
             field: getattr(protocol, field)
             for field, about in fields_of(protocol).items()
-            if field not in _NO_SETTINGS and getattr(protocol, field) != about.default
+            if field not in NO_SETTINGS and getattr(protocol, field) != about.default
         }
         for metric, own in protocol.settings.items():
             for k, (field, about) in enumerate(fields_of(own).items()):
