@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from mapgauge.results.intervals import Difference, Estimate
 
 FAILED_GATE = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
+_CORRECTION_HELP = "Correct the verdicts for the number of differences."
+_FAIL_IF_HELP = (
+    f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
+    "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated."
+)
 
 
 def compare(
@@ -29,18 +34,8 @@ def compare(
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
-    correction: Annotated[
-        str, o.choice("--correction", o.COMPUTED, "Correct the verdicts for the number of differences.", "none", "holm")
-    ] = "none",
-    fail_if: Annotated[
-        Texts,
-        o.option(
-            "--fail-if CONDITION",
-            o.WRITTEN,
-            f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
-            "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
-        ),
-    ] = None,
+    correction: Annotated[str, o.choice("--correction", o.COMPUTED, _CORRECTION_HELP, "none", "holm")] = "none",
+    fail_if: Annotated[Texts, o.option("--fail-if CONDITION", o.WRITTEN, _FAIL_IF_HELP)] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -212,13 +207,10 @@ def _document(comparison: "Comparison") -> dict[str, Any]:
     return {
         "names": comparison.names,
         "protocol": full_name(comparison.protocol),
-        "drawn": comparison.drawn,
-        "units": comparison.units,
-        "samples": comparison.samples,
-        "level": comparison.level,
-        "correction": comparison.correction,
-        "tested": comparison.tested,
-        "notes": comparison.notes,
+        **{
+            key: getattr(comparison, key)
+            for key in ("drawn", "units", "samples", "level", "correction", "tested", "notes")
+        },
         "estimates": {
             name: _plain(estimates) for name, estimates in zip(comparison.names, comparison.estimates, strict=True)
         },

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from mapgauge.cli import Attempts, parsing
 from mapgauge.cli import options as o
-from mapgauge.cli import parsing
 from mapgauge.cli.compile import compile_for, is_compiling
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
+_PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
+_WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
+_BY_CLASS_HELP = "With --latex, a column for each class instead of the means only."
+_BRIEF_HELP = "Leave out the lines after the tables that say what the values mean."
 
 
 def evaluate(
@@ -43,32 +46,14 @@ def evaluate(
     output: Annotated[
         Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
     ] = None,
-    page: Annotated[
-        Path | None,
-        o.option(
-            "--report FILE",
-            o.WRITTEN,
-            "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
-        ),
-    ] = None,
+    page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None,
     frames: o.FramesOption = 200,
-    with_geometry: Annotated[
-        bool,
-        o.option(
-            "--with-geometry",
-            o.WRITTEN,
-            "Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
-        ),
-    ] = False,
+    with_geometry: Annotated[bool, o.option("--with-geometry", o.WRITTEN, _WITH_GEOMETRY_HELP)] = False,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
-    by_class: Annotated[
-        bool, o.option("--by-class", o.WRITTEN, "With --latex, a column for each class instead of the means only.")
-    ] = False,
-    brief: Annotated[
-        bool, o.option("--brief", o.WRITTEN, "Leave out the lines after the tables that say what the values mean.")
-    ] = False,
+    by_class: Annotated[bool, o.option("--by-class", o.WRITTEN, _BY_CLASS_HELP)] = False,
+    brief: Annotated[bool, o.option("--brief", o.WRITTEN, _BRIEF_HELP)] = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
     format: o.FormatOption = None,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from mapgauge.cli import Attempts
 from mapgauge.cli import options as o
 from mapgauge.cli.compare import intervals_in_words, latex_of, rows_of
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods, named_by
 from mapgauge.cli.output import inform, say_columns, warn, write_csv

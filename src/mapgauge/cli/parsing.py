@@ -1,6 +1,6 @@
 """Turns the text of options into values. Invalid values are usage errors (exit code 2)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -18,12 +18,18 @@ Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
 class GivenPath(type(Path())):  # type: ignore[misc]
-    """A path that keeps the URL it was given as. ``Path`` removes one of the two slashes of ``s3://``."""
+    """A path that keeps the URL it was given as, and its options. ``Path`` removes one of two slashes of ``s3://``."""
 
     url: str | None = None
+    given: str = ""  # as on the command line
+    options: Mapping[str, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the URL and the options in another process."""
+        return (*super().__reduce__(), vars(self))
 
 
-def path_or_url(text: str) -> Path:
+def path_or_url(text: str) -> GivenPath:
     """Return a path from the command line. A URL is kept in its attribute ``url``.
 
     >>> path_or_url("file:///truth").url, path_or_url("truth").name

@@ -42,6 +42,11 @@ def _figure(name: str) -> str:
     return name
 
 
+_METRIC_HELP = "Metric that decides what a hit is (pr; calibration, also pld). Default: the first AP of the results."
+_THRESHOLD_HELP = "Threshold of a hit (pr, calibration). Default: a panel for each."
+_VALUE_HELP = "Value of a frame (histogram), such as pld, missed or truth. Default: pld."
+
+
 def plot(
     context: typer.Context,
     figure: Annotated[
@@ -56,22 +61,9 @@ def plot(
     ],
     files: o.MethodsArgument,
     output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
-    metric: Annotated[
-        str | None,
-        o.option(
-            "--metric NAME",
-            o.DRAWN,
-            "Metric that decides what a hit is (pr; calibration, also pld). Default: the first AP of the results.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        o.option("--threshold VALUE", o.DRAWN, "Threshold of a hit (pr, calibration). Default: a panel for each."),
-    ] = None,
-    value: Annotated[
-        str | None,
-        o.option("--value KEY", o.DRAWN, "Value of a frame (histogram), such as pld, missed or truth. Default: pld."),
-    ] = None,
+    metric: Annotated[str | None, o.option("--metric NAME", o.DRAWN, _METRIC_HELP)] = None,
+    threshold: Annotated[float | None, o.option("--threshold VALUE", o.DRAWN, _THRESHOLD_HELP)] = None,
+    value: Annotated[str | None, o.option("--value KEY", o.DRAWN, _VALUE_HELP)] = None,
     scene: o.SceneOption = None,
     classes: Annotated[Texts, o.classes_option("all; only `strip` chooses")] = None,
     title: o.TitleOption = None,
@@ -111,6 +103,12 @@ def plot(
     save_figure(getattr(figures, function)(methods, names=sides.names, title=title, style=style, **chosen), output)
 
 
+_CAUSES_HELP = (
+    "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
+    "there are at most 1,200,000 instances."
+)
+
+
 def report(
     context: typer.Context,
     files: o.MethodsArgument,
@@ -118,14 +116,7 @@ def report(
     frames: o.FramesOption = 200,
     title: o.TitleOption = None,
     causes: Annotated[
-        bool | None,
-        o.option(
-            "--causes/--no-causes",
-            o.COMPUTED,
-            "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
-            "there are at most 1,200,000 instances.",
-            show_default=False,
-        ),
+        bool | None, o.option("--causes/--no-causes", o.COMPUTED, _CAUSES_HELP, show_default=False)
     ] = None,
     protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
@@ -154,48 +145,30 @@ def report(
 RANKS = ("worst", "best", "median")
 PANELS = 12  # frames of a scene
 _LISTED = 5  # tokens in an error
+_FRAME_HELP = (
+    "Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the first "
+    "file, usually PLD."
+)
+_PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
+_FORWARD_HELP = "Axis that points forward. Default: that of the files, or x if they do not say."
+_CONFIDENCE_HELP = "Do not draw predictions with a lower confidence. Matches and values do not change."
 
 
 def show(
     context: typer.Context,
     files: o.MethodsArgument,
     output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
-    frame: Annotated[
-        str,
-        o.option(
-            "--frame TOKEN|worst|best|median",
-            o.DRAWN,
-            "Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the first "
-            "file, usually PLD.",
-        ),
-    ] = "worst",
+    frame: Annotated[str, o.option("--frame TOKEN|worst|best|median", o.DRAWN, _FRAME_HELP)] = "worst",
     scene: o.SceneOption = None,
-    panels: Annotated[
-        int | None,
-        o.option(
-            "--panels N",
-            o.DRAWN,
-            f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}.",
-            least=1,
-        ),
-    ] = None,
+    panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None,
     side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False,
-    forward: Annotated[
-        str | None,
-        o.choice(
-            "--forward",
-            o.DRAWN,
-            "Axis that points forward. Default: that of the files, or x if they do not say.",
-            "x",
-            "y",
-        ),
-    ] = None,
+    forward: Annotated[str | None, o.choice("--forward", o.DRAWN, _FORWARD_HELP, "x", "y")] = None,
     confidence: Annotated[
         float,
         o.option(
             "--confidence SHARE",
             o.DRAWN,
-            "Do not draw predictions with a lower confidence. Matches and values do not change.",
+            _CONFIDENCE_HELP,
             callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
     ] = 0.0,

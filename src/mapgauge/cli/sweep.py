@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
 _SETTINGS = ("region", "spacing", "count", "cutoff")
+_VARY_HELP = (
+    "Values of a setting to try: spacing=0.25,0.5 or count=20,50 or region=60x30,100x50, to which both sides "
+    "are cropped. Can be repeated."
+)
 
 
 def sweep(
@@ -35,15 +39,7 @@ def sweep(
     predictions: o.PredictionsArgument,
     truth: o.TruthArgument,
     cutoff: o.CutoffOption = None,
-    vary: Annotated[
-        parsing.Texts,
-        o.option(
-            "--vary NAME=VALUE,...",
-            o.COMPUTED,
-            "Values of a setting to try: spacing=0.25,0.5 or count=20,50 or region=60x30,100x50, to which both sides "
-            "are cropped. Can be repeated.",
-        ),
-    ] = None,
+    vary: Annotated[parsing.Texts, o.option("--vary NAME=VALUE,...", o.COMPUTED, _VARY_HELP)] = None,
     protocol: o.ProtocolOption = None,
     metrics: o.MetricsOption = None,
     classes: o.ClassesOption = None,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mapgauge.cli import Attempts
 from mapgauge.cli import options as o
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import (
     Table,
