@@ -53,10 +53,12 @@ def _run() -> int | str | None:
     WATCH.interrupted = False
     try:
         try:
-            from mapgauge.cli.app import application_for
+            from mapgauge.cli.app import COMMANDS, application
 
             arguments = _without_plugins(sys.argv[1:])
-            application_for(arguments)(arguments, prog_name="mapgauge")
+            # The modules of all commands are imported for help and hints only.
+            named = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+            application(named)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()

@@ -171,11 +171,6 @@ def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     return made
 
 
-def application_for(arguments: list[str]) -> typer.Typer:
-    """Return the application for some arguments: with the command they name, or with all of them for help and hints."""
-    return application(arguments[:1]) if arguments[:1] and arguments[0] in COMMANDS else application()
-
-
 def __getattr__(name: str) -> typer.Typer:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mapgauge.results.results import Results
 
 METHODS: tuple[Literal["good", "poor"], ...] = ("good", "poor")
-RANGES = (0, 10, 20, 30)
-CUTOFFS = (0.5, 1.0, 1.5, 2.0)
 FIGURES = ("frame.svg", "parts.svg", "cutoffs.svg", "precision-recall.svg", "ranges.svg", "histogram.svg")
 FILES = (
     "truth.geojson",
@@ -58,8 +56,8 @@ def demo(
         # Results of data that was read from files record the files, as in a usual evaluation.
         predictions, truth = read(output / f"{quality}.json"), read(output / "truth.geojson")
         with progress(f"evaluating {quality}") as advance:
-            results.append(evaluate(predictions, truth, ranges=RANGES, progress=advance))
-            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=[PLD.name]))
+            results.append(evaluate(predictions, truth, ranges=(0, 10, 20, 30), progress=advance))
+            sweeps.append(sweep(predictions, truth, cutoffs=(0.5, 1.0, 1.5, 2.0), metrics=[PLD.name]))
         results[-1].save(output / f"{quality}.mg")
         files += [f"{quality}.json", f"{quality}.mg"]
     show_results("text", results, names)

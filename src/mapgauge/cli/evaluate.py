@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -211,6 +211,7 @@ class _Printer:
         self.lines: list[list[str]] = []
         self.saved: list[Path] = []
         self.outputs = Attempts()
+        self.attempt = self.outputs.attempt
 
     def read(self, side: str, frames: "MapFrames") -> None:
         if not self.silent:
@@ -267,6 +268,3 @@ class _Printer:
                 raise
             warn(f"interrupted: {error}" if error.args else "interrupted")
             raise typer.Exit(130) from error
-
-    def attempt(self) -> AbstractContextManager[None]:
-        return self.outputs.attempt()

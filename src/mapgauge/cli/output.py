@@ -12,6 +12,7 @@ import shutil
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -158,11 +159,9 @@ def distrust(findings: Iterable[Finding]) -> None:
 
 def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
     """End the command with exit code 1 if there are findings of the level of --fail-on, or of a more serious one."""
-    levels = [finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ())]
+    levels = Counter(finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ()))
     if levels:
-        counts = [
-            f"{levels.count(kind)} {kind}{'s' * (levels.count(kind) > 1)}" for kind in dict.fromkeys(sorted(levels))
-        ]
+        counts = [f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(levels.items())]
         warn(f"failed: {' and '.join(counts)} among the findings (--fail-on {level})")
         raise typer.Exit(1)
 

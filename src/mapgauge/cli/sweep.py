@@ -8,19 +8,8 @@ import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
-from mapgauge.cli import parsing
+from mapgauge.cli import output, parsing
 from mapgauge.cli.inputs import Reading
-from mapgauge.cli.output import (
-    Table,
-    distrust,
-    exit_on,
-    progress,
-    save_figure,
-    show_table,
-    warn_of,
-    write_csv,
-    write_json,
-)
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.markup import number
 
@@ -77,18 +66,18 @@ def sweep(
     how: dict[str, Any] = {"metrics": chosen, "unknown": "ignore" if ignore_unknown else "error", "workers": workers}
     for k, (called, x, y) in enumerate(Reading(format, workers).each(names, predictions, truth, classes), 1):
         method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
-        with progress(f"evaluating {method}", settings=number_of_settings) as advance:
+        with output.progress(f"evaluating {method}", settings=number_of_settings) as advance:
             sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
-        warn_of(sweeps[-1].results[0].findings)
+        output.warn_of(sweeps[-1].results[0].findings)
     findings = [finding for one in sweeps for finding in one.results[0].findings]
-    distrust(dict.fromkeys(findings))
+    output.distrust(dict.fromkeys(findings))
     rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
     _print(form, rows, settings)
     if figure is not None:
         from mapgauge import plot
 
-        save_figure(plot.cutoffs(sweeps, names=names), figure)
-    exit_on(fail_on, findings)
+        output.save_figure(plot.cutoffs(sweeps, names=names), figure)
+    output.exit_on(fail_on, findings)
 
 
 def _varied(settings: "Protocol", vary: parsing.Texts) -> dict[str, Any]:
@@ -117,10 +106,10 @@ def _print(form: parsing.Form, rows: list[dict[str, Any]], settings: "Protocol")
     from mapgauge.protocols import full_name
 
     if form == "json":
-        write_json(rows)
+        output.write_json(rows)
         return
     if form == "csv":
-        write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
+        output.write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
         return
     keys = [key for key in rows[0] if key not in (*_SETTINGS, "name")]
     several = len({row["name"] for row in rows}) > 1
@@ -141,4 +130,4 @@ def _print(form: parsing.Form, rows: list[dict[str, Any]], settings: "Protocol")
         sys.stdout.write(la.tabular([[la.escaped(text) for text in (*header, *map(la.titled, keys))]], body, [title]))
     else:
         body = [[*head, *(number(row[key]) for key in keys)] for head, row in pairs]
-        show_table(Table(title, [*header, *map(heading, keys)], body, len(header)), gap=False)
+        output.show_table(output.Table(title, [*header, *map(heading, keys)], body, len(header)), gap=False)
