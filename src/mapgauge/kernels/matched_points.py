@@ -6,16 +6,12 @@ import numpy as np
 
 from mapgauge.kernels._jit import ONE, U, jit, jit_allocating
 from mapgauge.kernels.gains import make_band
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_pairs
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, STOP, square_between
 from mapgauge.kernels.sospa import align_lines
 
 
-@interpreted_while_small(
-    lambda lines, closed, truth_of, directed, cutoff, order, *_: visits_of_pairs(
-        lines, np.flatnonzero(truth_of >= 0), truth_of[truth_of >= 0], cutoff, order
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner, matched, cost):
     """Match the points of each prediction with those of its true line.
@@ -46,7 +42,7 @@ def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner
 TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, WEIGHT, OFFSET, CUTOFF, FIRST_BIN = range(11)
 
 
-@interpreted_while_small(lambda lines, *_: lines.points.shape[1])
+@interpreted_while_small(5_000)
 @jit
 def measure_groups(lines, repeats, confidence, bounds, truth_of, prediction_of, partner, cutoff, sure, bins, out):
     """Write the sums of each group.

@@ -78,7 +78,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 *[escape(called)] * several,
                 *(_estimate(estimates.get(name, {}).get(key), result, name, key) for key in keys),
             ]
-            for name, _ in first.summary.rows_of(metric.name)
+            for name, _ in first.rows_of(metric.name)
             for called, estimates, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
         header = ["class", *["method"] * several, *(escape(column_title(key, first.protocol)) for key in keys)]
@@ -216,7 +216,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
         for part, colour in colours.items()
     )
     cells = []
-    for name, _ in first.summary.rows_of(metric.name):
+    for name, _ in first.rows_of(metric.name):
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
             values = result.mean if name == "mean" else result.classes[name]
             chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
