@@ -19,7 +19,7 @@ from mapgauge.errors import Remedy
 from mapgauge.metrics import table as colours
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.results.tables import MemoryRows
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
 
 EVIL = "</script><script>alert(1)</script>"

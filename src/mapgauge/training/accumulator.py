@@ -23,8 +23,8 @@ from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import Input
 from mapgauge.training.batch_rows import BatchFrames, BatchRows, Given, ScoringSettings, checked_batch, picked
 from mapgauge.typing import Degenerate
