@@ -22,7 +22,6 @@ from mapgauge.kernels import _stored, compiling
 from mapgauge.kernels._cache import file_of, stamp
 from mapgauge.kernels._inner import WithoutMachineCode, compile_inner
 from mapgauge.kernels._stored import in_words, type_from
-from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.compiling import Compiled, kernel_named
 
 
@@ -53,8 +52,7 @@ def code_of(one: Compiled, name: str) -> tuple[_stored.Stored, bytes]:
     passes = llvm.create_new_module_pass_manager()
     passes.add_strip_symbols_pass()  # names of variables, half of the size
     passes.run(module, library._codegen._pass_builder(opt=0))
-    units = [[unit.kernel, *map(in_words, unit.types)] for unit in library.units]
-    return _stored.Stored(name, stamp_of(one), in_words(returned), units), module.as_bitcode()
+    return _stored.Stored(name, stamp_of(one), in_words(returned)), module.as_bitcode()
 
 
 def compile_numba_inside() -> None:
@@ -96,7 +94,6 @@ def main() -> None:
     compile_numba_inside()
     # An exception would name the file of numba that it comes from, with its folder on this machine.
     setattr(CPUCallConv, "build_excinfo_struct", lambda _, exc, given, *__: (exc, given, None))  # noqa: B010
-    UNITS.are_called = False
     write(kernels, _stored.FILE)
     sys.stderr.write(f"{len(kernels)} kernels, {_stored.FILE.stat().st_size / 1e6:.2f} MB\n")
 

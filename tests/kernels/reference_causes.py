@@ -8,6 +8,7 @@ prediction.
 import math
 from collections import defaultdict
 
+import numpy as np
 from tests.kernels.reference import distances
 
 
@@ -33,26 +34,64 @@ def value(cost, pairs, n, m, cutoff):
     return total, 2 * saturation / (1 + saturation)
 
 
-def cause_of_false(x, truth, taken, rules):
+def beyond_end(point, line, nearest_of_line):
+    """Whether a point is past an end of an open line: its nearest point is an end, and it lies ahead of this end."""
+    last = len(line.points) - 1
+    if line.closed or last == 0 or nearest_of_line not in (0, last):
+        return False
+    end, before = line.points[nearest_of_line], line.points[1 if nearest_of_line == 0 else last - 1]
+    return sum((p - e) * (e - b) for p, e, b in zip(point, end, before, strict=True)) > 0
+
+
+def covered_truth(x, truth, own, cutoff):
+    """True points that a prediction covers, by line and point, and the share of the prediction that each line owns.
+
+    A point is not covered if it is past an end of the prediction, or if another line is nearer to the prediction there.
+    """
+    gaps = [[min(row, default=math.inf) for row in distances(x.points, truth[j].points)] for j in own]
+    owner = {}
+    for p in range(len(x.points)):
+        j = min(range(len(own)), key=lambda k: gaps[k][p], default=None)
+        if j is not None and gaps[j][p] < cutoff:
+            owner[p] = own[j]
+    over = set()
+    for j in own:
+        for k, (near, p) in enumerate(zip(covered(truth[j], x, cutoff), nearest(truth[j], x), strict=True)):
+            if near and owner.get(p) == j and not beyond_end(truth[j].points[k], x, p):
+                over.add((j, k))
+    return over, owner
+
+
+def cause_of_false(x, truth, taken, settled, rules):
     """The cause of a prediction as if it were unmatched, the true line it is about, and the share of that line."""
-    cutoff, reach, least, _, sure = rules
+    cutoff, reach, least, _, sure, *_ = rules
     own = [j for j, y in enumerate(truth) if y.label == x.label]
     others = [j for j, y in enumerate(truth) if y.label != x.label]
-    over = {(j, k) for j in own for k, near in enumerate(covered(truth[j], x, cutoff)) if near}
-    inside = sum(any(flags) for flags in zip(*(covered(x, truth[j], cutoff) for j in own), strict=True))
-    if over and inside >= least * len(x.points):
-        best = max(own, key=lambda j: share(x, truth[j], cutoff))
+    over, owner = covered_truth(x, truth, own, cutoff)
+
+    def best_fit(places, limit, both):
+        fits = {j: (share(x, truth[j], limit), share(truth[j], x, limit)) for j in places}
+        fits = {j: (a, b) for j, (a, b) in fits.items() if a >= least and (b >= least or not both)}
+        best = max(fits, key=lambda j: sum(fits[j]), default=None)
+        return best, 0.0 if best is None else fits[best][1]
+
+    close = [covered(x, truth[j], cutoff / 2) for j in own]
+    if sum(any(flags) for flags in zip(*close, strict=True)) < least * len(x.points):
+        lost, part = best_fit([j for j in own if j not in settled], reach, True)
+        if lost is not None and best_fit(others, cutoff / 2, False)[0] is None:
+            return "displaced", lost, part
+    if over and len(owner) >= least * len(x.points):
+        owned = list(owner.values())
+        best = max(own, key=owned.count)
         if 2 * len(over & taken) >= len(over):
             return "duplicate", best, 0.0
         taken |= over
-        lines = sum(share(truth[j], x, cutoff) >= least for j in own)
+        lines = sum(sum(j == k for k, _ in over) >= least * len(truth[j].points) for j in own)
         return "merge" if lines > 1 else "fragment", best, 0.0
     for cause, places, limit, both in (("wrong_class", others, cutoff, False), ("displaced", own, reach, True)):
-        fits = {j: (share(x, truth[j], limit), share(truth[j], x, limit)) for j in places}
-        fits = {j: (a, b) for j, (a, b) in fits.items() if a >= least and (b >= least or not both)}
-        if fits:
-            best = max(fits, key=lambda j: sum(fits[j]))
-            return cause, best, fits[best][1]
+        best, part = best_fit(places, limit, both)
+        if best is not None:
+            return cause, best, part
     return "over_confident" if x.confidence >= sure else "background", None, 0.0
 
 
@@ -63,25 +102,32 @@ def causes_of_frame(predictions, truth, match, rules):
         predictions: Lines with different confidences.
         truth: Lines, with fewer points first. The first of several that fit equally well is taken.
         match: The optimal assignment.
-        rules: Cutoff, reach, and the shares ``covered``, ``winding`` and ``sure``.
+        rules: Cutoff, reach, and ``covered``, ``winding``, ``sure``, ``faint`` and ``worth``.
     """
-    cutoff, reach, least, winding, _ = rules
+    cutoff, reach, least, winding, _, faint, worth = rules
     costs = defaultdict(float)  # by class and cause
-    loose, taken = set(), set()
+    loose, taken, settled = set(), set(), set()
     for i, (j, _) in match.items():
         x, y = predictions[i], truth[j]
         if max(share(x, y, cutoff), share(y, x, cutoff)) < least:
             loose.add(i)
         else:
-            taken |= {(j, k) for k, near in enumerate(covered(y, x, cutoff)) if near}
+            settled.add(j)
+            near, points = covered(y, x, cutoff), nearest(y, x)
+            taken |= {(j, k) for k in range(len(near)) if near[k] and not beyond_end(y.points[k], x, points[k])}
     cause, explained = {}, defaultdict(float)
     free, proper = defaultdict(float), defaultdict(float)  # by true line and point: the highest confidence
     for i in sorted(range(len(predictions)), key=lambda i: -predictions[i].confidence):
         x, alone = predictions[i], i not in match or i in loose
         mate, pairs = match.get(i, (None, []))
         if alone:
-            cause[i], j, part = cause_of_false(x, truth, taken, rules)
+            cause[i], j, part = cause_of_false(x, truth, taken, settled, rules)
             explained[j, cause[i]] = max(explained[j, cause[i]], x.confidence * part)
+        if i not in match:
+            own = [j for j, y in enumerate(truth) if y.label == x.label]
+            for point in covered_truth(x, truth, own, cutoff)[0]:
+                free[point] = max(free[point], x.confidence)
+            continue
         for j, y in enumerate(truth):
             if j != mate and y.label == x.label:
                 flags, points = covered(y, x, cutoff), nearest(y, x)
@@ -114,18 +160,24 @@ def causes_of_frame(predictions, truth, match, rules):
             continue
         j, pairs = match[i]
         y = truth[j]
-        if i in loose and x.confidence < y.confidence:
-            add_missed(j, (y.confidence - x.confidence) / 2)
-        else:
-            name = "under_confident" if x.confidence < y.confidence else "over_confident"
-            costs[x.label, name] += abs(x.confidence - y.confidence) / 2
         cost = sum(math.dist(x.points[a], y.points[b]) for a, b in pairs)
         total, distance = value(cost, len(pairs), len(x.points), len(y.points), cutoff)
+        weight, lacking = min(x.confidence, y.confidence), abs(x.confidence - y.confidence) / 2
+        geometry = weight * distance
+        if x.confidence >= y.confidence:
+            costs[x.label, "over_confident"] += lacking
+        elif i in loose:
+            add_missed(j, lacking)
+        elif x.confidence < faint:
+            costs[x.label, "faint"] += lacking
+        elif distance < worth:
+            costs[x.label, "under_confident"] += lacking
+        else:
+            geometry += lacking
         if total == 0:
             continue
-        weight = min(x.confidence, y.confidence)
-        costs[x.label, "localisation"] += weight * distance * cost / total
-        unit = weight * distance * cutoff / 2 / total  # of an unmatched point
+        costs[x.label, "localisation"] += geometry * cost / total
+        unit = geometry * cutoff / 2 / total  # of an unmatched point
         matched = {a for a, _ in pairs}, {b for _, b in pairs}
         sides = []
         for mine, other, of_mine, of_other in ((x, y, *matched), (y, x, *matched[::-1])):
@@ -160,27 +212,57 @@ def lengths_of_points(line):
     return [((steps[k] if k < len(steps) else 0) + (steps[k - 1] if k or line.closed else 0)) / 2 for k in range(n)]
 
 
+def distance_to_line(point, line):
+    """The distance of a point to the nearest segment of a line, seen from above."""
+    n, nearest = len(line.points), math.dist(point[:2], line.points[0][:2])
+    for k in range(n if line.closed else n - 1):
+        (x, y), (u, v) = line.points[k][:2], line.points[(k + 1) % n][:2]
+        square = (u - x) ** 2 + (v - y) ** 2
+        share = ((point[0] - x) * (u - x) + (point[1] - y) * (v - y)) / square if square else 0.0
+        share = min(max(share, 0.0), 1.0)
+        nearest = min(nearest, math.dist(point[:2], (x + share * (u - x), y + share * (v - y))))
+    return nearest
+
+
 def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
-    """By class: metres that are true, found, predicted and right, and the weights of offsets of matched points."""
-    sums = defaultdict(lambda: [0.0] * (10 + bins))
+    """By class: all columns of the metric but the last: lengths, offsets, parts of PLD, histograms."""
+    sums = defaultdict(lambda: np.zeros(17 + 2 * bins))
     for j, y in enumerate(truth):
         mate = next((i for i, (other, _) in match.items() if other == j), None)
         matched = set() if mate is None else {b for _, b in match[mate][1]}
         lengths = lengths_of_points(y)
         found = sum(lengths[k] for k in matched)
-        parts = sum(lengths), found, found if mate is not None and predictions[mate].confidence >= sure else 0.0
-        sums[y.label][:3] = [a + b for a, b in zip(sums[y.label], parts, strict=False)]
+        sums[y.label][:3] += sum(lengths), found, found * (mate is not None and predictions[mate].confidence >= sure)
     for i, x in enumerate(predictions):
         j, pairs = match.get(i, (None, []))
         lengths = lengths_of_points(x)
         right, certain = sum(lengths[a] for a, _ in pairs), x.confidence >= sure
-        parts = x.confidence * sum(lengths), x.confidence * right, certain * sum(lengths), certain * right
-        for a, b in pairs:
-            weight, offset = min(x.confidence, truth[j].confidence), math.dist(x.points[a], truth[j].points[b])
-            sums[x.label][7:10] = [
-                old + new
-                for old, new in zip(sums[x.label][7:10], (weight, weight * offset, weight * cutoff), strict=True)
-            ]
-            sums[x.label][10 + min(int(offset * bins / cutoff), bins - 1)] += weight
-        sums[x.label][3:7] = [a + b for a, b in zip(sums[x.label][3:7], parts, strict=True)]
+        same = [y for y in truth if y.label == x.label]
+        alone = set(range(len(x.points))) - {a for a, _ in pairs}
+        far = sum(lengths[a] for a in alone if all(distance_to_line(x.points[a], y) >= cutoff for y in same))
+        sums[x.label][3:8] += (
+            x.confidence * sum(lengths),
+            x.confidence * right,
+            certain * sum(lengths),
+            certain * right,
+            x.confidence * far,
+        )
+        if not pairs:
+            continue
+        weight, offsets = (
+            min(x.confidence, truth[j].confidence),
+            [math.dist(x.points[a], truth[j].points[b]) for a, b in pairs],
+        )
+        most = cutoff / 2 * (len(x.points) + len(truth[j].points))
+        sospa = sum(offsets) + most - cutoff * len(pairs)
+        for (a, b), offset in zip(pairs, offsets, strict=True):
+            up = abs(x.points[a][2] - truth[j].points[b][2]) if len(x.points[a]) > 2 else 0.0
+            across = distance_to_line(x.points[a], truth[j])
+            along = math.sqrt(max(offset**2 - across**2 - up**2, 0.0))
+            sums[x.label][8:14] += weight * np.array([1, cutoff, offset, across, along, up])
+            if offset:
+                share = weight * 2 / (most + sospa) / offset
+                sums[x.label][14:17] += share * np.array([across**2, along**2, up**2])
+            sums[x.label][17 + min(int(offset * bins / cutoff), bins - 1)] += weight
+            sums[x.label][17 + bins + min(int(across * bins / cutoff), bins - 1)] += weight
     return sums

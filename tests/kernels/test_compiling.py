@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numba
 import pytest
@@ -15,9 +14,8 @@ from typer.testing import CliRunner
 
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
-from mapgauge.kernels import compiling
+from mapgauge.kernels import _jit, compiling
 from mapgauge.kernels._stored import in_words, type_from
-from mapgauge.kernels._units import Unit, _Units
 from mapgauge.kernels.compiling import kernel_named
 from mapgauge.kernels.progress import Watch
 
@@ -80,29 +78,6 @@ def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> 
     assert python(f"{code}{TABLE}{test}{USE}", tmp_path, 0)[0] == "True"
 
 
-def test_the_address_of_a_unit_is_known_before_it_is_called() -> None:
-    made: list[object] = []
-
-    def compiled(types: tuple[object, ...]) -> SimpleNamespace:
-        made.append(types)
-        library = SimpleNamespace(get_pointer_to_function={"align": 4096}.get)
-        return SimpleNamespace(library=library, fndesc=SimpleNamespace(llvm_func_name="align"))
-
-    units = _Units()
-    units.compilers["a.kernel"] = compiled
-    one, other = Unit("a.kernel", (numba.float64,)), Unit("a.kernel", (numba.int64,))
-    assert one.slot != other.slot
-    units.are_called = False  # as in a process that only compiles
-    units.fill(one)
-    assert (units.slots[one].value, made) == (None, [])
-    units.are_called = True
-    units.reserve(other)
-    units.fill_all()
-    units.fill_all()
-    assert [slot.value for slot in units.slots.values()] == [4096, 4096]
-    assert made == [one.types, other.types]
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -139,46 +114,29 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
     assert "machine): 12 of 60, 0 s" in shown.getvalue()
     watch.clear()
     assert shown.getvalue().endswith("\r\x1b[K")
-    monkeypatch.setattr(command, "is_quiet", lambda: True)
+    monkeypatch.setattr("mapgauge.cli.output.is_quiet", lambda: True)
     before = shown.getvalue()
     watch.started()
     assert shown.getvalue() == before
 
 
-class _Compiler:
-    """Stands in for a process that compiles. It answers once as many kernels are under way as there are processes."""
-
-    def __init__(self, together: threading.Barrier, ends: bool) -> None:
-        self.stdin = io.StringIO()
-        self.stdout = self
-        self._answers = iter([compiling._identity(), "" if ends else "compiled", "compiled"])
-        self._together = together
-
-    def readline(self) -> str:
-        answer = next(self._answers)
-        if answer != compiling._identity():
-            self._together.wait(20)
-        return answer
-
-    def close(self) -> None: ...
-
-    def terminate(self) -> None: ...
-
-    def wait(self) -> None: ...
-
-
-@pytest.mark.parametrize("ends", [False, True])
-def test_a_kernel_of_two_types_in_two_processes_holds_nobody_up(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = threading.Barrier(2)
-    monkeypatch.setattr(compiling, "_start", lambda: _Compiler(together, ends))
-    work = compiling._Queue()
-    work.add([compiling.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], 2)
+@pytest.mark.parametrize("answered", [b"\0", b"\0\1", b""])
+def test_a_kernel_of_two_types_holds_nobody_up(answered: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes answer for each of the types, or end before."""
+    monkeypatch.setattr(compiling, "_TICK", 0.01)
+    work = compiling._Elsewhere()
+    answers, answer = os.pipe()
+    work.listen([compiling.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], answers)
     waiting = threading.Thread(target=work.wait, args=("a.kernel",), daemon=True)
     waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    assert "a.kernel" in _jit.PENDING
+    os.write(answer, answered)
+    os.close(answer)
     waiting.join(20)
     assert not waiting.is_alive()
-    assert not work.finished
-    assert work.done == 2
+    assert "a.kernel" not in _jit.PENDING
 
 
 def test_what_comes_after_the_tables_is_compiled_last(monkeypatch: pytest.MonkeyPatch) -> None:

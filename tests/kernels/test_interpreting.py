@@ -22,7 +22,7 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.kernels import _jit, compiling, interpreting
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels.compiling import kernel_named
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
+from mapgauge.kernels.interpreting import interpreted_while_small, is_small
 from mapgauge.kernels.lines import Lines
 from mapgauge.typing import Points
 
@@ -229,8 +229,7 @@ def assert_same_bits(a: Any, b: Any) -> None:
 
 
 def interpreted(kernel: Any, *arguments: Any) -> Any:
-    """Interpret a kernel without a limit. An error is not caught."""
-    interpreting._LEFT.calls = np.inf
+    """Interpret a kernel of any size. An error is not caught."""
     with np.errstate(all="ignore"):
         return interpreting._as_compiled(interpreting.python_function(kernel)(*arguments))
 
@@ -259,9 +258,9 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names = set()
 
     def both(kernel: Kernel, *arguments: Any) -> Any:
-        if kernel.visits is None:
+        if kernel.size is None:
             return kernel.call_compiled(arguments)
-        assert kernel.visits(*arguments) >= 0.0
+        assert kernel.size(*arguments) >= 0.0
         names.add(kernel.name)
         mine = copied(arguments)
         found = interpreted(kernel, *mine)
@@ -312,7 +311,7 @@ def test_evaluations_compute_the_same_bits(checked: set[str], rng: np.random.Gen
 
 def test_every_kernel_that_may_be_interpreted_is_tested() -> None:
     modules = [getattr(kernels, info.name) for info in pkgutil.iter_modules(kernels.__path__) if info.name[0] != "_"]
-    made = {one.name for module in modules for one in vars(module).values() if isinstance(one, Kernel) and one.visits}
+    made = {one.name for module in modules for one in vars(module).values() if isinstance(one, Kernel) and one.size}
     assert made == set(CASES) | EVALUATED
 
 
@@ -380,8 +379,8 @@ def little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     interpreting._names_in.cache_clear()
 
 
-def call(kernel: Any, visits: Callable[[], float], *arguments: Any) -> Any:
-    return interpreted_while_small(lambda *_: visits())(kernel)(*arguments)
+def call(kernel: Any, *arguments: Any, size: float = 5) -> Any:
+    return interpreted_while_small(100, lambda *_: size)(kernel)(*arguments)
 
 
 def is_in_memory(kernel: Any) -> bool:
@@ -390,47 +389,37 @@ def is_in_memory(kernel: Any) -> bool:
 
 def test_a_kernel_with_little_to_do_is_interpreted(little: Callable[[], ModuleType]) -> None:
     total = little().total
-    assert call(total, lambda: 5, 5) == 30.0
+    assert call(total, 5) == 30.0
     assert not is_in_memory(total)
-    assert sum(total.seconds.values()) > 0.0
+    assert total.seconds > 0.0
 
 
 def test_a_kernel_with_much_to_do_is_compiled(little: Callable[[], ModuleType]) -> None:
     total = little().total
-    assert call(total, lambda: interpreting.BUDGET / interpreting.VISIT + 1, 5) == 30.0
+    assert call(total, 5, size=101) == 30.0
     assert is_in_memory(total)
 
 
 def test_a_kernel_whose_budget_is_spent_is_compiled(little: Callable[[], ModuleType]) -> None:
     total = little().total
-    call(total, lambda: 5, 5)
-    for types in total.seconds:
-        total.seconds[types] = interpreting.BUDGET
-    assert call(total, lambda: 5, 5) == 30.0
-    assert is_in_memory(total)
-
-
-def test_an_interpretation_that_takes_long_is_given_up(
-    little: Callable[[], ModuleType], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    total = little().total
-    monkeypatch.setattr(interpreting, "VISIT", 2 * interpreting.BUDGET)
-    assert call(total, lambda: 0, 5) == 30.0
+    call(total, 5)
+    total.seconds = 2 * interpreting.BUDGET
+    assert call(total, 5) == 30.0
     assert is_in_memory(total)
 
 
 def test_what_python_refuses_is_compiled(little: Callable[[], ModuleType]) -> None:
     inverse = little().inverse
-    assert call(inverse, lambda: 1, 4.0) == 0.25
+    assert call(inverse, 4.0) == 0.25
     assert not is_in_memory(inverse)
-    assert call(inverse, lambda: 1, 0.0) == np.inf
+    assert call(inverse, 0.0) == np.inf
     assert is_in_memory(inverse)
 
 
 def test_the_switch(little: Callable[[], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(interpreting.SWITCH, "0")
     total = little().total
-    assert call(total, lambda: 5, 5) == 30.0
+    assert call(total, 5) == 30.0
     assert is_in_memory(total)
 
 
@@ -438,7 +427,7 @@ def test_a_kernel_on_disk_is_used(little: Callable[[], ModuleType]) -> None:
     little().total(5)
     total = little().total
     assert not is_in_memory(total)
-    assert call(total, lambda: 5, 5) == 30.0
+    assert call(total, 5) == 30.0
     assert sum(total.entry.stats.cache_hits.values()) == 1
 
 
@@ -448,22 +437,27 @@ def test_a_kernel_that_another_process_compiles_is_waited_for(
     total = little().total
     waited: list[str] = []
     monkeypatch.setitem(_jit.PENDING, total.name, waited.append)
-    assert call(total, lambda: 5, 5) == 30.0
+    assert call(total, 5) == 30.0
     assert waited == [total.name]
 
 
-def test_other_orders_are_never_interpreted() -> None:
+def test_other_orders_and_large_lines_are_never_interpreted() -> None:
+    kernel: Any = kernels.sospa.align_two
     lines = indexed(Polylines.of([[[0, 0], [1, 0]], [[0, 1], [1, 1]]]))
-    assert visits_of_groups(lines, 1.5) < np.inf
-    assert visits_of_groups(lines, 1.5, 2.0) == np.inf
+    assert is_small(kernel, (lines, np.zeros(2, bool), True, 1.5, 1.0, None))
+    assert not is_small(kernel, (lines, np.zeros(2, bool), True, 1.5, 2.0, None))
+    lines = indexed(Polylines.of([np.zeros((500, 2)), np.zeros((500, 2))]))
+    assert not is_small(kernel, (lines, np.zeros(2, bool), True, 1.5, 1.0, None))
 
 
-def test_visits_grow_with_lines_that_are_near() -> None:
-    line = np.array([[0.0, 0.0], [1.0, 0.0]])
-    lines = indexed(Polylines.of([line, line + 9, line, line + 1]))
-    near, all_of_them = (visits_of_groups(lines, reach, bounds=[(0, 2, 4)]) for reach in (1.5, np.inf))
-    assert near < all_of_them
-    assert visits_of_groups(lines, 1.5, bounds=[(0, 2, 4)] * 10**6) < 10**6  # it stops counting
+def test_few_lines_with_many_samples_are_not_interpreted() -> None:
+    line, offsets = np.array([[0.0, 0.0], [1e9, 0.0]]), np.array([0, 2])
+    no_line, no_offsets = np.zeros((0, 2)), np.array([0])
+    rest = np.array([0]), np.array([1e9]), np.array([False])
+    assert not is_small(
+        kernels.resample.resample_lines,
+        (line, offsets, no_line, no_offsets, *rest, 0.5, False, 0, -1.0),
+    )
 
 
 def test_commands_start_no_compilers_for_small_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,26 +60,21 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
     """Return a table with a row per method and class, and one for the mean."""
     from mapgauge.metrics.table import METRICS, column_title
 
-    keys, protocol = results[0].summary.keys(metric), results[0].protocol
+    keys, protocol = results[0].table_keys(metric), results[0].protocol
     several = len(results) > 1
     rows = [
         [
-            *([name] if several else []),
+            *[name] * several,
             class_name,
             *("" if (count := values.get(key)) is None else f"{count:.0f}" for key in ("predictions", "truth")),
             *(number(values[key]) for key in keys),
         ]
         for name, method in zip(names, results, strict=True)
-        for class_name, values in method.summary.rows_of(metric)
+        for class_name, values in method.rows_of(metric)
     ]
-    header = [
-        *(["name"] if several else []),
-        "class",
-        "predictions",
-        "truth",
-        *(column_title(key, protocol) for key in keys),
-    ]
-    return Table(_title(METRICS[metric], protocol), header, rows, 2 if several else 1)
+    titles = [column_title(key, protocol) for key in keys]
+    header = [*["name"] * several, "class", "predictions", "truth", *titles]
+    return Table(_title(METRICS[metric], protocol), header, rows, 1 + several)
 
 
 def _title(metric: "Metric", protocol: "Protocol") -> str:
@@ -92,7 +87,7 @@ def _title(metric: "Metric", protocol: "Protocol") -> str:
 
 def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
-    frames = results.summary.frames
+    frames = results.frame_counts
     return (
         f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
         f"{frames['without_truth']} without truth, {frames['ignored']} predicted frames ignored"
@@ -105,7 +100,7 @@ def latex_columns(results: "Results", by_class: bool) -> list[Column]:
 
     metrics = [METRICS[name] for name in results.metrics]
     if by_class:
-        return [Column(metric.main.key, name) for metric in metrics for name, _ in results.summary.rows_of(metric.name)]
+        return [Column(metric.main.key, name) for metric in metrics for name, _ in results.rows_of(metric.name)]
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
 
 
@@ -155,29 +150,23 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     order = {name: k for k, name in enumerate(dict.fromkeys(full_name(method.protocol) for method in results))}
     pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
     several = len(set(names)) > 1
-    header = ["protocol", *(["name"] if several else []), *(heading(key, _named(key, results)) for key in keys)]
+    heads = [[full_name(method.protocol), *[name] * several] for name, method in pairs]
+    columns = ["protocol", *["name"] * several]
     if form == "latex":
-        rows = [
-            [latex.escaped(text) for text in (full_name(method.protocol), *([name] if several else []))]
-            for name, method in pairs
-        ]
+        rows = [list(map(latex.escaped, head)) for head in heads]
         for key in keys:
             for protocol in order:  # values of different protocols are not compared
                 same = [k for k, (_, method) in enumerate(pairs) if full_name(method.protocol) == protocol]
                 for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
                     rows[k].append(cell)
-        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
+        titles = [*columns, *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
         sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
         return
     rows = [
-        [
-            full_name(method.protocol),
-            *([name] if several else []),
-            *("-" if (value := method.mean.get(key)) is None else number(value) for key in keys),
-        ]
-        for name, method in pairs
+        [*head, *(number(method.mean.get(key)) for key in keys)] for head, (_, method) in zip(heads, pairs, strict=True)
     ]
-    show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
+    titles = [heading(key, _named(key, results)) for key in keys]
+    show_table(Table(_TITLE, [*columns, *titles], rows, len(columns)), gap=not is_quiet())
     say()
     tell_each(list(dict.fromkeys(names)), [[frames_in_words(method)] for method in results[:: len(order)]])
 

@@ -1,6 +1,6 @@
 """Scores frames: a block of frames by itself, and all frames in memory in threads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -94,8 +94,7 @@ def _hits(rows: HitRows, groups: Groups, protocol: Protocol, units: list[Indices
 
 
 def _stacked(blocks: list[Floats], shape: tuple[int, int], rows: SumRows) -> Floats:
-    empty = np.zeros((0, shape[0] * shape[1], len(rows.columns)))
-    return np.concatenate([empty, *(block[None] for block in blocks)]).reshape(len(blocks), *shape, len(rows.columns))
+    return np.array(blocks, np.float64).reshape(len(blocks), *shape, len(rows.columns))
 
 
 def score_frames(
@@ -106,21 +105,18 @@ def score_frames(
     known: Scores | None = None,
     workers: int | None = 1,
     progress: Progress | None = None,
-    background: Sequence[Callable[[], None]] = (),
 ) -> Scores:
     """Score all frames of aligned sides.
 
     Kernels release the GIL, and threads share the data without copies. The result does not depend on the number of
-    threads. ``known``, ``progress`` and ``background`` are arguments of ``Data.in_blocks``.
+    threads. ``known`` and ``progress`` are arguments of ``Data.in_blocks``.
     """
-    order = None
-    if has_scene_metrics(metrics):
-        order = _whole_scenes(data.sides[1])
-        if order is not None:
-            x, y = (side.at(order.tolist()) for side in data.sides)
-            known = None if known is None else known.at(order)
-            data = Data.of(x, y, data.protocol)
-        data = data.in_whole_scenes()
+    whole_scenes = has_scene_metrics(metrics)
+    order = _whole_scenes(data.sides[1]) if whole_scenes else None
+    if order is not None:
+        x, y = (side.at(order.tolist()) for side in data.sides)
+        known = None if known is None else known.at(order)
+        data = Data.of(x, y, data.protocol)
 
     def work(block: Block) -> Scores:
         scored = None if known is None else known.scored_matches(block.frames)
@@ -132,7 +128,7 @@ def score_frames(
         known=known,
         workers=workers,
         progress=progress,
-        background=background,
+        whole_scenes=whole_scenes,
     )
     scores = Scores.concatenate(parts)
     return scores if order is None else scores.at(np.argsort(order))
@@ -160,21 +156,17 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
     protocol = data.protocol
     if protocol.ties == "content" or not metrics:
         return ()
-    predictions, truth = data.sides
-    turned = score_frames(Data.of(_turned(predictions), _turned(truth), protocol), metrics, workers=workers)
+    # The instances of each frame in the opposite order.
+    x, y = (side.keep(np.lexsort((-np.arange(len(side.frame)), side.frame))) for side in data.sides)
+    turned = score_frames(Data.of(x, y, protocol), metrics, workers=workers)
     frames = np.flatnonzero(_differ(scores, turned)).tolist()
     if not frames:
         return ()
     text = (
-        f"the numbers of {len(frames)} of {len(truth)} frames depend on the order of the lines in the files, as in the "
+        f"the numbers of {len(frames)} of {len(y)} frames depend on the order of the lines in the files, as in the "
         f"public code that {protocol.name} follows: it decides between equal distances, confidences and scores of links"
     )
-    return (Finding("note", "ties-by-file", text, len(frames), tuple(truth.tokens[f] for f in frames)),)
-
-
-def _turned(frames: MapFrames) -> MapFrames:
-    """Return the frames with the instances of each in the opposite order."""
-    return frames.keep(np.lexsort((-np.arange(len(frames.frame)), frames.frame)))
+    return (Finding("note", "ties-by-file", text, len(frames), tuple(y.tokens[f] for f in frames)),)
 
 
 def _differ(first: Scores, second: Scores) -> Flags:

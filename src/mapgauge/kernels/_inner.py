@@ -9,7 +9,7 @@ This uses classes of numba that are not part of its public interface. For versio
 this module is not imported, and kernels are compiled in the usual way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -19,7 +19,6 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.untyped_passes import ExtractByteCode
 
 from mapgauge.kernels import _stored
-from mapgauge.kernels._units import UNITS
 
 
 class _WithoutEnvironments:
@@ -35,20 +34,8 @@ class _WithoutEnvironments:
         pass
 
 
-class _EntryLibrary(codegen.JITCodeLibrary):
-    """The code of a function and of the functions it calls, and the units that they call."""
-
-    def __init__(self, generator: Any, name: str, units: list[Any]) -> None:
-        super().__init__(generator, name)
-        self.units = units
-
-    def add_linking_library(self, library: Any) -> None:
-        super().add_linking_library(library)
-        self.units += [unit for unit in getattr(library, "units", ()) if unit not in self.units]
-
-
-class _InnerLibrary(_EntryLibrary):
-    """The same without machine code, ready to be linked into a caller."""
+class _InnerLibrary(codegen.JITCodeLibrary):
+    """The code of a function and of the functions it calls, without machine code, ready to be linked into a caller."""
 
     @property
     def codegen(self) -> Any:
@@ -70,8 +57,8 @@ class _InnerLibrary(_EntryLibrary):
         return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
 
 
-def _library_of(generator: Any, name: str, module: Any, units: Sequence[Any] = ()) -> _InnerLibrary:
-    library = _InnerLibrary(generator, name, list(units))
+def _library_of(generator: Any, name: str, module: Any) -> _InnerLibrary:
+    library = _InnerLibrary(generator, name)
     library._final_module = module
     library._finalized = True
     return library
@@ -81,8 +68,6 @@ class _EntryCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
         state = self.state
         if state.library is None:
-            state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
-            state.library.enable_object_caching()
             self._use_stored()
         return super().define_pipelines()
 
@@ -103,7 +88,7 @@ class WithoutMachineCode(compiler.Compiler):
 
     def define_pipelines(self) -> Any:
         state = self.state
-        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname, state.reload_init)
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
 
 
@@ -119,9 +104,7 @@ class _InnerFiles(caching.CompileResultCacheImpl):
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         (name, _, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, init, environments = payload
-        library = _library_of(target_context.codegen(), name, llvm.parse_bitcode(bitcode), init)
-        for unit in init:
-            UNITS.reserve(unit)
+        library = _library_of(target_context.codegen(), name, llvm.parse_bitcode(bitcode))
         return compiler.compile_result(
             target_context=target_context,
             typing_context=target_context.typing_context,

@@ -1,6 +1,5 @@
-"""The decorators that compile kernels, and the unsigned integers that kernels count with."""
+"""The decorators that compile kernels, the unsigned integers that they count with, and two instructions of LLVM."""
 
-import gc
 from collections.abc import Callable
 from functools import update_wrapper
 from pathlib import Path
@@ -8,11 +7,11 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import event
-from numba.extending import typeof_impl
+from numba.extending import intrinsic, typeof_impl
 
 from mapgauge.kernels._cache import IS_TESTED, name_of, stamp, use_cache
-from mapgauge.kernels._units import UNITS, caller_of, type_of
 from mapgauge.kernels.progress import WATCH
 
 if IS_TESTED:
@@ -28,8 +27,7 @@ F = TypeVar("F", bound=Callable[..., object])
 U = np.uint64
 ZERO, ONE, TWO, THREE = U(0), U(1), U(2), U(3)
 
-# Private options of numba. Without "_nrt", kernels count references. Without "no_cfunc_wrapper", they compile slower.
-_LEAN: dict[str, Any] = {"_nrt": False}
+# Private options of numba. With "_nrt", kernels count references. Without "no_cfunc_wrapper", they compile slower.
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
@@ -45,12 +43,13 @@ class Kernel:
         self.name = name_of(function)
         self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
-        self.seconds: dict[Any, float] = {}  # of interpretation, by types of arguments; see ``interpreting.py``
-        self.visits: Callable[..., float] | None = None  # estimates the work of a call that may be interpreted
+        self.seconds = 0.0  # of interpretation; see ``interpreting.py``
+        self.size: Callable[..., float] | None = None  # how much a call has to do, if it may be interpreted
+        self.most = 0.0  # the largest size of a call that is interpreted
         self.call_uncompiled: Callable[[Kernel, tuple[Any, ...]], Any] = Kernel.call_compiled
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.visits is not None and not self.entry.overloads:
+        if self.size is not None and not self.entry.overloads:
             return self.call_uncompiled(self, arguments)
         return self.call_compiled(arguments)
 
@@ -59,13 +58,6 @@ class Kernel:
         if PENDING and (wait := PENDING.get(self.name)) is not None:
             wait(self.name)
         return self.entry(*arguments)
-
-    def compiled(self, types: tuple[Any, ...]) -> Any:
-        """Return the compiled form for arguments of these types, from this process, another one, or the cache."""
-        if PENDING and (wait := PENDING.get(self.name)) is not None:
-            wait(self.name)
-        self.entry.compile(types)
-        return self.entry.overloads[types]
 
     def is_compiled(self, types: tuple[Any, ...]) -> bool:
         """Whether it is in memory, or in the cache on disk for this processor. This may be wrong, and costs little."""
@@ -85,38 +77,25 @@ class Kernel:
 @typeof_impl.register(Kernel)
 def _type_of_kernel(kernel: Kernel, _: object) -> Any:
     """Tell numba what other kernels call."""
-    if kernel.name in UNITS.compilers:
-        return type_of(kernel.inner)
     return numba.types.Dispatcher(kernel.inner)
 
 
 class _Listener(event.Listener):
-    """Reports kernels that this process compiles. Garbage is collected after them, which saves a tenth of the time."""
+    """Reports kernels that this process compiles."""
 
     def __init__(self) -> None:
         self.depth = 0  # of kernels inside kernels; numba compiles in one thread at a time
-        self.collects = True
 
     def on_start(self, event: Any) -> None:
-        if self.depth == 0 and not _is_kernel(event):
-            return
-        if self.depth == 0:
-            self.collects = gc.isenabled()
-            gc.disable()
+        if self.depth or _is_kernel(event):
+            self.depth += 1
             WATCH.report_unstored()
-        self.depth += 1
-        WATCH.started()
+            WATCH.started()
 
     def on_end(self, event: Any) -> None:
-        if self.depth == 0:  # a function of someone else, which may call kernels
-            UNITS.fill_all()
-            return
-        self.depth -= 1
-        if self.depth == 0:
+        if self.depth == 1:
             WATCH.clear()
-            if self.collects:
-                gc.enable()
-            UNITS.fill_all()
+        self.depth = max(self.depth - 1, 0)
 
 
 def _is_kernel(event: Any) -> bool:
@@ -138,32 +117,36 @@ def _cached(decorator: Callable[..., Any], function: Callable[..., Any], options
     return compiled
 
 
-def _compile(function: F, **options: Any) -> F:
-    return cast("F", Kernel(function, options))
-
-
 def jit(function: F) -> F:
     """Compile ``function``: cached on disk, releasing the GIL, IEEE arithmetic throughout, no allocation.
 
     Without allocation there are no references to count, and a call that passes a dozen arrays costs nothing. With
     reference counts it takes 0.1 to 0.2 us, as long as a pair of lines that are far apart.
     """
-    return _compile(function, **_LEAN)
-
-
-def jit_unit(returns: Any) -> Callable[[F], F]:
-    """Compile as ``jit`` does, for a large function: once for all kernels that call it (``_units.py``)."""
-
-    def decorate(function: F) -> F:
-        kernel = Kernel(function, _LEAN)
-        if compile_inner is not None:
-            kernel.inner = caller_of(kernel.name, function, returns)
-            UNITS.compilers[kernel.name] = kernel.compiled
-        return cast("F", kernel)
-
-    return decorate
+    return cast("F", Kernel(function, {"_nrt": False}))
 
 
 def jit_allocating(function: F) -> F:
     """Compile as ``jit`` does, for the few functions that allocate arrays."""
-    return _compile(function)
+    return cast("F", Kernel(function, {}))
+
+
+def _of_two(instruction: str, plain: Callable[..., float]) -> Any:
+    def chosen(context: Any, builder: Any, signature: Any, numbers: Any) -> Any:
+        double = ir.DoubleType()
+        function = builder.module.declare_intrinsic(instruction, [double], ir.FunctionType(double, [double, double]))
+        return builder.call(function, numbers, fastmath=("nnan", "nsz"))
+
+    def typed(context: Any, a: Any, b: Any) -> tuple[Any, Callable[..., Any]]:
+        return numba.float64(numba.float64, numba.float64), chosen
+
+    made: Any = intrinsic(typed)
+    made.plain = plain  # what an interpreted kernel calls
+    return made
+
+
+# The smaller and the larger of two numbers that are not NaN. A loop for the smallest of many numbers vectorises only if
+# numbers may be compared in any order. The result is the same in any order, but LLVM must be told that no number is NaN
+# and that zeros have no sign. numba's ``fastmath`` does not do so for comparisons.
+least = _of_two("llvm.minnum", min)
+most = _of_two("llvm.maxnum", max)

@@ -28,7 +28,6 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
 from mapgauge.kernels._cache import name_of, stamp
-from mapgauge.kernels._units import UNITS, Unit
 
 types: Any = numba.types
 
@@ -77,7 +76,6 @@ class Stored(NamedTuple):
     name: str  # of the function, and of its code in the file
     stamp: str  # of the files that it was made from
     returns: str
-    units: list[list[str]]  # what it calls, each with the types of the arguments
 
 
 def key_of(kernel: str, types: tuple[Any, ...]) -> str:
@@ -129,12 +127,7 @@ def caller_of(function: Callable[..., Any], stored: Stored, library: Any) -> Any
         return signature(type_from(stored.returns), *arguments), call
 
     def call(context: Any, builder: Any, types: Any, arguments: Any) -> Any:
-        own = context.active_code_library
-        own.add_linking_library(library)
-        for kernel, *words in stored.units:
-            unit = Unit(kernel, tuple(map(type_from, words)))
-            UNITS.reserve(unit)
-            own.units.append(unit)
+        context.active_code_library.add_linking_library(library)
         kind = context.call_conv.get_function_type(types.return_type, types.args)
         called = cgutils.get_or_insert_function(builder.module, kind, stored.name)
         status, value = context.call_conv.call_function(builder, called, types.return_type, types.args, arguments)

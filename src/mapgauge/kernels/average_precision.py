@@ -5,7 +5,7 @@ import numpy as np
 from mapgauge.kernels._jit import ONE, THREE, TWO, U, jit, jit_allocating
 from mapgauge.kernels.chamfer import chamfer_within
 from mapgauge.kernels.frechet import frechet_prediction_shifted
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import longest_of
 
 
@@ -51,11 +51,7 @@ def _distance(lines, closed, x, y, directed, factor, reach, room, row):
     return factor * frechet_prediction_shifted(lines, x, y, cyclic, directed, reach / factor, room, row)
 
 
-@interpreted_while_small(
-    lambda lines, closed, bounds, order, factor, directed, thresholds, *_: visits_of_groups(
-        lines, float(thresholds.max()), bounds=bounds
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def hits_of_lines(lines, closed, bounds, order, factor, directed, thresholds, strict, hits):
     """Set bits as ``hits_of_groups`` does, from few distances. They are Chamfer distances if ``closed`` is None.

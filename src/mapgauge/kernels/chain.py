@@ -22,8 +22,7 @@ chain is the same as that of the whole band, to the last bit.
 
 from typing import NamedTuple
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
-from mapgauge.kernels._vectors import most
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, most
 from mapgauge.kernels.gains import ALIGNED, AT, HIGH, LOW, PREFIX, REST, ROW_BEST, fill_gains
 from mapgauge.kernels.lines import BLOCK, length_of
 

@@ -9,9 +9,8 @@ import math
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels._vectors import least
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating, least
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import (
     BLOCK,
     FIRST_BLOCK,
@@ -111,7 +110,7 @@ def chamfer_within(lines, x, y, reach, nearest):
     return means
 
 
-@interpreted_while_small(lambda lines, x, y: visits_of_groups(lines, np.inf))
+@interpreted_while_small()
 @jit_allocating
 def chamfer_of_lines(lines, x, y):
     """Chamfer distance of lines x and y. Both lines must have points."""

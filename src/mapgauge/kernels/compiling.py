@@ -8,12 +8,13 @@ numba compiles one kernel after the other. If several are missing from the cache
 each the next one that is left, and write them to the cache. A call of a kernel waits for it, and then loads it from the
 cache. If a process fails, the kernel is compiled where it is called, as usual. Results do not depend on any of this.
 
-The processes are started with ``subprocess``, never by a fork, and run nothing but this module. They end when they have
-nothing left to do, when the process that started them ends, or when it is interrupted.
+The processes are started with ``subprocess``, never by a fork, and run nothing but this module. They end when nothing
+is left to do, or when the process that started them ends or is interrupted.
 """
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import multiprocessing
@@ -22,17 +23,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from mapgauge.kernels import _jit
-from mapgauge.kernels._cache import file_of, files_of, stamp
+from mapgauge.kernels._cache import file_of, files_of
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels._stored import type_from
-from mapgauge.kernels._units import UNITS
 from mapgauge.kernels.progress import WATCH
 
 FILE = Path(__file__).with_name("signatures.json")
@@ -106,121 +105,79 @@ def folder() -> Path | None:
 SWITCH = "MAPGAUGE_COMPILERS"  # the number of processes; 0 switches this off
 MOST = 4
 _TICK = 0.2  # seconds
-_READY = "ready"
 
 
-class _Queue:
-    """Kernels that other processes compile."""
+class _Elsewhere:
+    """The kernels that other processes compile at the moment."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.changed = threading.Condition()
         self.left: list[Compiled] = []
-        self.unfinished: Counter[str] = Counter()  # a kernel can be compiled for several types
-        self.finished: dict[str, threading.Event] = {}
         self.of = 0
-        self.done = 0
         self.begun = 0.0
-        self.drivers = 0
-        self.running: set[subprocess.Popen[str]] = set()
+        self.processes: list[subprocess.Popen[bytes]] = []
 
     def add(self, kernels: Sequence[Compiled], processes: int) -> None:
-        """Begin to compile some kernels."""
-        with self.lock:
-            if not self.drivers:
-                self.begun, self.of, self.done = time.monotonic(), 0, 0
+        """Start processes. They read places in this list from one pipe, and write them to another once compiled."""
+        tasks, given = os.pipe()
+        answers, answer = os.pipe()
+        os.write(given, bytes(range(len(kernels))))
+        command = [sys.executable, "-P", "-m", __name__, json.dumps(kernels)]
+        environment = os.environ | {SWITCH: "0"}
+        started: list[subprocess.Popen[bytes]] = []
+        with contextlib.suppress(OSError):  # no memory, or too many processes
+            for _ in range(min(processes, len(kernels))):
+                started.append(
+                    subprocess.Popen(command, stdin=tasks, stdout=answer, stderr=subprocess.DEVNULL, env=environment)
+                )
+        for pipe in (tasks, given, answer):
+            os.close(pipe)
+        self.processes += started
+        self.listen(kernels, answers)
+
+    def listen(self, kernels: Sequence[Compiled], answers: int) -> None:
+        """Count kernels as finished when their places are answered, and all of them when nobody can answer any more."""
+        with self.changed:
+            if not self.left:
+                self.begun, self.of = time.monotonic(), 0
             self.left += kernels
             self.of += len(kernels)
-            for one in kernels:
-                self.unfinished[one.kernel] += 1
-                self.finished.setdefault(one.kernel, threading.Event())
-                _jit.PENDING[one.kernel] = self.wait
-            more = max(min(processes, len(self.left)) - self.drivers, 0)
-            self.drivers += more
-        for _ in range(more):
-            threading.Thread(target=self._drive, daemon=True).start()
+            _jit.PENDING.update((one.kernel, self.wait) for one in kernels)
+
+        def count() -> None:
+            with open(answers, "rb", buffering=0) as places:
+                while place := places.read(1):
+                    self._finish([kernels[place[0]]])
+            self._finish(kernels)  # whatever is left is compiled where it is called
+
+        threading.Thread(target=count, daemon=True).start()
+
+    def _finish(self, kernels: Sequence[Compiled]) -> None:
+        with self.changed:
+            self.left = [one for one in self.left if one not in kernels]
+            for name in {one.kernel for one in kernels} - {one.kernel for one in self.left}:
+                _jit.PENDING.pop(name, None)
+            self.changed.notify_all()
 
     def wait(self, kernel: str) -> None:
-        """Wait until a kernel is in the cache, or until it is certain that no process compiles it."""
-        event = self.finished.get(kernel)
-        if event is None:
-            return
-        while not event.wait(_TICK):
-            if WATCH.interrupted:  # Python waits for all threads before it ends
-                raise KeyboardInterrupt
-            WATCH.report(self.done, self.of, self.begun)
+        """Wait until a kernel is in the cache for all types, or until it is certain that no process compiles it."""
+        with self.changed:
+            while any(one.kernel == kernel for one in self.left):
+                if WATCH.interrupted:  # Python waits for all threads before it ends
+                    raise KeyboardInterrupt
+                if not self.changed.wait(_TICK):
+                    WATCH.report(self.of - len(self.left), self.of, self.begun)
         WATCH.clear()
 
-    def _take(self) -> Compiled | None:
-        """Return the next kernel to compile, if there is one."""
-        with self.lock:
-            return self.left.pop(0) if self.left else None
-
-    def _finish(self, one: Compiled) -> None:
-        """Count a kernel as finished, whether it went well or not."""
-        with self.lock:
-            self.done += 1
-            self.unfinished[one.kernel] -= 1
-            if not self.unfinished[one.kernel]:
-                self._release(one.kernel)
-
-    def _release(self, kernel: str) -> None:
-        """Let those go on that wait for a kernel."""
-        _jit.PENDING.pop(kernel, None)
-        event = self.finished.pop(kernel, None)
-        if event is not None:
-            event.set()
-
-    def _drive(self) -> None:
-        """Run one process and give it one kernel after the other."""
-        process = _start()
-        try:
-            if process is not None:
-                self.running.add(process)
-                self._compile_in(process)
-        finally:
-            self.stop([process] if process is not None else [])
-            with self.lock:
-                self.drivers -= 1
-                if not self.drivers:  # whatever is left is compiled where it is called
-                    self.left.clear()
-                    self.unfinished.clear()
-                    for kernel in list(self.finished):
-                        self._release(kernel)
-
-    def _compile_in(self, process: "subprocess.Popen[str]") -> None:
-        """Give one kernel after the other to a process, until none is left or the process has ended."""
-        if process.stdin is None or process.stdout is None or not _is_same(process.stdout.readline()):
-            return
-        answer = _READY
-        while answer and (one := self._take()) is not None:
-            answer = ""
-            try:
-                with contextlib.suppress(OSError):  # it has ended
-                    process.stdin.write("\t".join((one.kernel, *one.types)) + "\n")
-                    process.stdin.flush()
-                    answer = process.stdout.readline()
-            finally:
-                self._finish(one)
-
-    def stop(self, processes: Iterable["subprocess.Popen[str]"]) -> None:
-        """End processes."""
-        for process in processes:
-            self.running.discard(process)
+    def stop(self) -> None:
+        """End the processes."""
+        for process in self.processes:
             process.terminate()
             process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
 
 
-_QUEUE = _Queue()
-
-
-@atexit.register
-def _stop() -> None:
-    _QUEUE.left.clear()
-    _QUEUE.stop(list(_QUEUE.running))
+_ELSEWHERE = _Elsewhere()
+atexit.register(_ELSEWHERE.stop)
 
 
 def compilers() -> int:
@@ -251,9 +208,9 @@ def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
         return 0
     if missing and folder() is None:  # nothing can be handed over
         return 0
-    missing = [one for one in missing if one.kernel not in _QUEUE.finished]
+    missing = [one for one in missing if one.kernel not in _jit.PENDING]
     if len(missing) > 1:
-        _QUEUE.add(missing, count)
+        _ELSEWHERE.add(missing, count)
     return len(missing)
 
 
@@ -261,56 +218,23 @@ def compile_missing(works: Iterable[str]) -> int:
     """Compile the kernels that some kinds of work need and that are not in the cache. Returns their number."""
     missing = missing_for(works)
     compile_ahead(works)
-    while _QUEUE.finished:
-        for kernel in list(_QUEUE.finished):
-            _QUEUE.wait(kernel)
+    for one in missing:
+        _ELSEWHERE.wait(one.kernel)
     for one in missing:  # those that the processes did not compile
         compile_kernel(one)
     return len(missing)
 
 
-def _start() -> "subprocess.Popen[str] | None":
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=os.environ | {SWITCH: "0"},
-        )
-    except OSError:  # no memory, or too many processes
-        return None
-
-
-def _identity() -> str:
-    """Say which kernels this process would compile. Two processes with other files must not fill one cache."""
-    return f"{_READY} {Path(__file__).resolve()} {stamp(file_of('kernels.pld'))}"
-
-
-def _is_same(line: str) -> bool:
-    return line.strip() == _identity()
-
-
 def main() -> None:
-    """Compile the kernels named on stdin, one in each line, and answer with a line for each."""
-    import gc
-
+    """Compile the kernels of the list in the command whose places are on stdin, and answer with the place of each."""
     gc.disable()  # saves a tenth of the time
     sys.modules["scipy"] = None  # type: ignore[assignment]  # numba would import it for linear algebra
-    UNITS.are_called = False
-    sys.stdout.write(f"{_identity()}\n")
-    sys.stdout.flush()
-    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
-        for line in sys.stdin:
-            kernel, *types = line.rstrip("\n").split("\t")
-            try:
-                compile_kernel(Compiled(kernel, tuple(types)))
-            except Exception as error:
-                sys.stdout.write(f"{type(error).__name__}\n")
-            else:
-                sys.stdout.write("compiled\n")
-            sys.stdout.flush()
+    kernels = [Compiled(kernel, tuple(types)) for kernel, types in json.loads(sys.argv[1])]
+    with contextlib.suppress(KeyboardInterrupt, OSError):
+        while place := os.read(0, 1):
+            with contextlib.suppress(Exception):  # it is compiled where it is called, which tells what is wrong
+                compile_kernel(kernels[place[0]])
+            os.write(1, place)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ computed by Maes' divide and conquer. Best chains of different cuts need not cro
 cut halfway between two others is therefore searched only in the strip between their chains. This takes O(n m log m).
 """
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit
-from mapgauge.kernels._vectors import most
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, most
 from mapgauge.kernels.chain import Reading, heaviest_chain, row_at, trace
 from mapgauge.kernels.gains import AT, CUT_GAIN, EARLY, HIGH, LATE, LOW, REST, ROW_BEST, TRIED
 from mapgauge.kernels.lines import BLOCK

@@ -18,10 +18,9 @@ import math
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels._vectors import least, most
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, least, most
 from mapgauge.kernels.chamfer import nearest_squares
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import (
     ROUNDING,
     START,
@@ -120,9 +119,7 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
     return limit
 
 
-@interpreted_while_small(
-    lambda lines, x, y, cyclic, directed: (lines.points.shape[1] if cyclic else 1) * visits_of_groups(lines, np.inf)
-)
+@interpreted_while_small(300)
 @jit_allocating
 def frechet_both_shifted(lines, x, y, cyclic, directed):
     """Discrete Fréchet distance; with ``cyclic`` the minimum over the cyclic shifts of both lines.

@@ -31,8 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels._vectors import most
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating, most
 from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import (
     BLOCK,
@@ -107,7 +106,7 @@ def all_pairs(xs, ys):
     return pairs
 
 
-@interpreted_while_small(lambda bounds: float((np.diff(bounds[:, :2]) * np.diff(bounds[:, 1:])).sum()))
+@interpreted_while_small(10_000, lambda bounds: (np.diff(bounds[:, :2]) * np.diff(bounds[:, 1:])).sum())
 @jit_allocating
 def pairs_of_groups(bounds):
     """All pairs of a prediction and a true line of the same group, group by group (see ``pld_of_groups``)."""

@@ -233,7 +233,7 @@ def _write_index(copy, filled, index):
     return filled + ONE
 
 
-@interpreted_while_small(lambda text, *_: len(text))
+@interpreted_while_small(100_000)
 @jit
 def replace_lists(text, base, copy, numbers, coords, sizes, table, hard):
     """Copy a text with ``[base + k]`` in place of its k-th list of numbers, points or polylines.

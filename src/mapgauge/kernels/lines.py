@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating
-from mapgauge.kernels._vectors import least, most
+from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit, jit_allocating, least, most
 from mapgauge.kernels.interpreting import interpreted_while_small
 
 BLOCK = U(4)  # points; small enough that a 1.5 m cutoff at 0.5 m spacing leaves about 12 columns a row
@@ -91,7 +90,7 @@ def _box_boxes(box, first, count, size, outer, outer_first):
             at += ONE
 
 
-@interpreted_while_small(lambda points, start, stop: points.shape[1])
+@interpreted_while_small(5_000)
 @jit_allocating
 def index_lines(points, start, stop):
     """Build ``Lines`` from points ``(dimension, points)`` and the start and stop of each line."""

@@ -19,7 +19,7 @@ import numpy as np
 from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign, cheapest_columns
 from mapgauge.kernels.gains import all_pairs, best_of_columns, best_of_rows, fill_gains, make_band, pairs_of_groups
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import CLEARLY, align_lines, normalise, saturation, value_of
 
@@ -226,11 +226,7 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
                 saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
 
 
-@interpreted_while_small(
-    lambda lines, closed, confidence, split, directed, cutoff, order, long: visits_of_groups(
-        lines, cutoff, order, [(0, split, len(closed))]
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long):
     """PLD between the instances before ``split`` (predictions) and those from ``split`` on (truth).
@@ -249,11 +245,7 @@ def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long
     return parts, truth_of
 
 
-@interpreted_while_small(
-    lambda lines, closed, confidence, bounds, directed, cutoff, order, *_: visits_of_groups(
-        lines, cutoff, order, bounds
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of, distance_of):
     """Write the five parts and the mass of each group, one class in one frame.

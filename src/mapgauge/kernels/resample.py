@@ -65,7 +65,7 @@ def _place(coords, start, stop, begin, samples, spacing, out):
             out[k, begin + s] = p + (q - p) * share
 
 
-@interpreted_while_small(lambda coords, offsets: len(coords))
+@interpreted_while_small(20_000)
 @jit_allocating
 def lengths_of(coords, offsets):
     """Arc length of every line."""
@@ -105,11 +105,10 @@ def _resample(coords, start, stop, begin, end, step, out):
 
 def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, even, count, tolerance):
     """Return about how many points ``resample_lines`` reads and writes."""
-    samples = np.maximum(lengths / spacing, 1).sum() if spacing > 0 else count * len(lengths)
-    return len(x) + len(y) + float(samples)
+    return len(x) + len(y) + (np.maximum(lengths / spacing, 1).sum() if spacing > 0 else count * len(lengths))
 
 
-@interpreted_while_small(_samples)
+@interpreted_while_small(10_000, _samples)
 @jit_allocating
 def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, even, count, tolerance):
     """Resample the lines of two sides, and write them in a given order.

@@ -17,16 +17,14 @@ large, so this takes little time compared with the search.
 """
 
 import math
-from typing import Any
 
-import numba
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating, jit_unit
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chain import Reading, heaviest_chain, match_by_stretches, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
 from mapgauge.kernels.gains import ROOMY, all_pairs, band_of_matrix, best_of_rows, fill_gains, make_band
-from mapgauge.kernels.interpreting import interpreted_while_small, visits_of_groups, visits_of_pairs
+from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, are_near, length_of, runs_against, square_between
 
 # A reading must be clearly cheaper to replace the one that the search found. Costs that differ by rounding are equal.
@@ -100,8 +98,6 @@ def cheapest_complete(points, x_start, y_start, distance, n, cyclic, directed, c
 
 
 HALF_STEP = 2.0**-45  # half the step between two gains: "at least g" is tested as "more than g - HALF_STEP"
-
-MATCHING: Any = numba.types.Tuple((numba.uint64, numba.float64, numba.boolean))  # what ``align_lines`` returns
 
 LONG = 256  # points; shorter closed lines take milliseconds at worst, also if many cuts are tried one by one
 
@@ -181,7 +177,7 @@ def _turn(pairs, begin, end):
             pairs[i, side], pairs[j, side] = pairs[j, side], pairs[i, side]
 
 
-@jit_unit(MATCHING)
+@jit
 def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     """Match lines x and y. Returns the number of matched points, their total cost, and whether y is read backwards.
 
@@ -239,7 +235,7 @@ def value_of(matched_cost, matched, points, cutoff, order):
     return total, normalise(saturation(total, points, cutoff, order))
 
 
-@interpreted_while_small(lambda lines, closed, directed, cutoff, order, long: visits_of_groups(lines, cutoff, order))
+@interpreted_while_small()
 @jit_allocating
 def align_two(lines, closed, directed, cutoff, order, long):
     """Match lines 0 and 1. Returns pairs, whether y is read backwards, their cost, ``sospa^p``, normalised SOSPA."""
@@ -251,9 +247,7 @@ def align_two(lines, closed, directed, cutoff, order, long):
     return band.pairs[:matched], backward, cost, total, normalised
 
 
-@interpreted_while_small(
-    lambda distance, cyclic, directed, cutoff, order, long: distance.size if order == 1.0 else np.inf
-)
+@interpreted_while_small()
 @jit_allocating
 def align_matrix(distance, cyclic, directed, cutoff, order, long):
     """Same as ``align_two`` for a matrix of point distances of any metric."""
@@ -273,11 +267,7 @@ def align_matrix(distance, cyclic, directed, cutoff, order, long):
     return band.pairs[:matched], backward, cost, total, normalised
 
 
-@interpreted_while_small(
-    lambda lines, closed, pairs, directed, cutoff, order, *_: visits_of_pairs(
-        lines, pairs[:, 0], pairs[:, 1], cutoff, order
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     """Write the normalised SOSPA of pairs of lines."""
@@ -289,11 +279,7 @@ def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
         _, out[k] = value_of(cost, matched, points, cutoff, order)
 
 
-@interpreted_while_small(
-    lambda lines, closed, rows, directed, cutoff, order, long: visits_of_groups(
-        lines, cutoff, order, [(0, rows, len(closed))]
-    )
-)
+@interpreted_while_small()
 @jit_allocating
 def values_of_matrix(lines, closed, rows, directed, cutoff, order, long):
     """``sospa^p`` and normalised SOSPA of each of the first ``rows`` lines to each of the others."""

@@ -8,12 +8,13 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,7 +23,7 @@ from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.prepare import Frames, check_sides
-from mapgauge.evaluation.scores import Scores, Sums
+from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.content import has_content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import READ, Step, arguments_of, replay
@@ -38,8 +39,8 @@ from mapgauge.io.files.source import RAISE, Content, is_folder, is_plain_file, m
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.protocols import Protocol
-from mapgauge.results.summary import Input, Summary
-from mapgauge.results.tables import MemoryRows, Rows
+from mapgauge.results.frame_tables import MemoryRows, Rows
+from mapgauge.results.values import Input, Summary
 
 _SIDES = ("predictions", "truth")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
@@ -50,22 +51,13 @@ _GIVE = Remedy(
 )
 
 
-class _Way(NamedTuple):
-    """A way to read one side."""
-
-    path: str
-    steps: tuple[Step, ...] | None  # the steps of the history; None to read the file without options
-
-
 def read_again(
     inputs: tuple[Input, Input], given: tuple[Frames | None, Frames | None], origin: Path | None
 ) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of an evaluation.
 
-    Args:
-        inputs: What the results recorded about both sides.
-        given: Frames, or the path of a file that was moved. None for the recorded file.
-        origin: The file of results. Relative paths are also searched for beside it.
+    A side that is not given is read from the recorded file. Relative paths are also searched for beside ``origin``, the
+    file of results.
     """
     name = str(origin or "these results")
     sides = list(zip(_SIDES, given, inputs, strict=True))
@@ -115,33 +107,25 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     if not existing:
         also_searched = f", neither here nor beside {name}" if len(paths) > 1 else ""
         raise UnreadableFile(f"{paths[0]}: no such file{also_searched}", remedy=_GIVE)
-    for way in _ways(recorded, existing):
+    # A file without the steps of the history is tried last: a moved file may have been converted.
+    histories = [recorded.history, None] if recorded.history else [None]
+    for steps, path in product(histories, existing):
         try:
-            frames = _read(way, origin)
+            frames = _read(path, steps, origin)
         except MapgaugeError as error:
             failed.append(error)
             continue
         if has_content(frames, recorded.hash):
             return frames
-        failed.append(_wrong_side(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
+        failed.append(_wrong_side(side, recorded, name) if given is not None else _changed(path, recorded, name))
     raise failed[0]
 
 
-def _ways(recorded: Input, paths: list[str]) -> Iterator[_Way]:
-    """Yield the ways to read a side, best first.
-
-    A file without options is tried last: a moved file may have been converted.
-    """
-    if recorded.history:
-        yield from (_Way(path, recorded.history) for path in paths)
-    yield from (_Way(path, None) for path in paths)
-
-
-def _read(way: _Way, origin: Path | None) -> MapFrames:
-    if way.steps is None:
+def _read(path: str, history: tuple[Step, ...] | None, origin: Path | None) -> MapFrames:
+    if history is None:
         # The evaluated data had no degenerate instances, or they were dropped. Dropping them gives the same content.
-        return read(way.path, degenerate="drop")
-    first, *steps = way.steps
+        return read(path, degenerate="drop")
+    first, *steps = history
     arguments = arguments_of(first)
     if first.name != READ:
         raise InvalidInput(f"the history begins with the step {first.name}, expected {READ}")
@@ -154,9 +138,8 @@ def _read(way: _Way, origin: Path | None) -> MapFrames:
     if any(name in ("path", "format", "classes", "degenerate") for name in options):
         raise InvalidInput(f"the step {READ} has an option twice")
     if isinstance(tracks := options.get("tracks"), str):
-        places = _places(tracks, origin)
-        options = options | {"tracks": next(filter(is_plain_file, places), tracks)}
-    frames = read(way.path, arguments["format"], classes=classes, degenerate=arguments["degenerate"], **options)
+        options = options | {"tracks": next(filter(is_plain_file, _places(tracks, origin)), tracks)}
+    frames = read(path, arguments["format"], classes=classes, degenerate=arguments["degenerate"], **options)
     return replay(frames, tuple(steps))
 
 
@@ -175,23 +158,6 @@ def _wrong_side(side: str, recorded: Input, name: str) -> InvalidInput:
     return InvalidInput(f"{name}: {wrong} evaluated ({recorded.name or 'from memory'})")
 
 
-@dataclass(frozen=True, eq=False)
-class Partial:
-    """The rows of a chunk."""
-
-    tokens: tuple[str, ...]
-    scenes: tuple[str, ...] | None
-    scores: Scores
-    sums: Sums
-    missing: int  # number of frames of the truth that the predictions lack
-    ignored: int  # number of frames of the predictions that the truth lacks
-    counts: tuple[list[int], list[int]]  # number of instances read from each side, by its own classes
-    frames: tuple[int, int]  # number of frames read from each side
-    findings: tuple[Finding, ...]  # of the readers
-    seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
-    hashes: tuple[int, int]  # content hash of each side
-
-
 Geometry: TypeAlias = Literal["original", "rounded"]
 
 KINDS: tuple[Geometry, ...] = ("original", "rounded")
@@ -200,12 +166,7 @@ NAMES = ("geometry/predictions", "geometry/truth")  # of the arrays
 
 
 def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
-    """Return the geometry of results as arrays of bytes.
-
-    Args:
-        sides: Predictions and truth, in the order of the rows of results.
-        kind: ``"original"`` keeps all bits. ``"rounded"`` rounds coordinates to float32.
-    """
+    """Return both sides, in the order of the rows of results, as arrays of bytes. They may be rounded to float32."""
     return {
         name: np.frombuffer(write(_geometry_only(side, kind)), np.uint8)
         for name, side in zip(NAMES, sides, strict=True)
@@ -228,14 +189,7 @@ def _geometry_only(frames: MapFrames, kind: Geometry) -> MapFrames:
 def geometry_of(
     arrays: dict[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path
 ) -> Callable[[], Sides] | None:
-    """Return a function that reads the geometry, or None if there is none. The arrays are removed from ``arrays``.
-
-    Args:
-        arrays: All arrays of the file, by name.
-        tokens: Frames of the results.
-        classes: Classes of the results.
-        path: The file, for errors.
-    """
+    """Return a function that reads the geometry, or None if there is none. Its arrays are removed from ``arrays``."""
     geometry = {name: arrays.pop(name) for name in NAMES if name in arrays}
     if not geometry:
         return None
@@ -287,7 +241,7 @@ class _Header(_Layout):
     class_names: tuple[str, ...]
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
-    ranges: tuple[float | None, ...]
+    ranges: tuple[float | None, ...]  # infinity is null in JSON
     inputs: tuple[Input, Input]
     frames_missing: int
     frames_ignored: int
@@ -297,14 +251,7 @@ class _Header(_Layout):
 def save_results(
     summary: Summary, rows: Rows, path: str | os.PathLike[str], geometry: Mapping[str, Any] | None = None
 ) -> None:
-    """Write results to one file.
-
-    Args:
-        summary: The summary.
-        rows: The scores of all frames.
-        path: The file.
-        geometry: The arrays of ``geometry_arrays``; None for a file without geometry.
-    """
+    """Write results to one file, with the arrays of ``geometry_arrays`` if there are some."""
     header = _Header(
         LAYOUT,
         summary.version,
@@ -313,7 +260,7 @@ def save_results(
         summary.class_names,
         rows.tokens,
         rows.scenes,
-        finite_bounds(summary.ranges),
+        summary.ranges,
         summary.inputs,
         summary.frames_missing,
         summary.frames_ignored,
@@ -328,8 +275,8 @@ def save_results(
     save(Path(path), buffer.getvalue())
 
 
-def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Data | None]:
-    """Read a file that ``save_results`` wrote. The last value is the geometry, if the file has it."""
+def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields of ``Results`` from a file that ``save_results`` wrote."""
     content = Content(path)
     data = content.data  # read completely, so that no file stays open after an error
     try:
@@ -340,34 +287,30 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Dat
         refuse_doubled_keys(text, content.error)
         header = decode_json(text, _Header)
         read = geometry_of(arrays, header.tokens, header.class_names, content.path)
-        summary, rows = _parsed(header, arrays)
-        return summary, rows, None if read is None else Data(read, summary.protocol)
+        return _parsed(header, arrays, read)
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
         raise content.error(f"not a file of results: {error}") from error
 
 
-def _parsed(header: _Header, arrays: dict[str, Any]) -> tuple[Summary, MemoryRows]:
+def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:
     scores = Scores.of_arrays(arrays, header.metrics)
     protocol = protocol_from(header.protocol)
     frames, classes = len(header.tokens), len(header.class_names)
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
-    summary = Summary(
-        protocol,
-        header.metrics,
-        header.class_names,
-        infinite_bounds(header.ranges),
-        header.inputs,
-        header.frames_missing,
-        header.frames_ignored,
-        header.findings,
-        header.mapgauge,
-        scores,
-    )
-    return summary, MemoryRows(header.tokens, header.scenes, scores)
+    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings")
+    return {name: getattr(header, name) for name in kept} | {
+        "protocol": protocol,
+        "ranges": infinite_bounds(header.ranges),
+        "records": header.inputs,
+        "version": header.mapgauge,
+        "source": scores,
+        "rows": MemoryRows(header.tokens, header.scenes, scores),
+        "geometry": None if read is None else Data(read, protocol),
+    }
 
 
 def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:
@@ -393,11 +336,6 @@ def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return Protocol(**settings)
-
-
-def finite_bounds(ranges: tuple[float, ...]) -> tuple[float | None, ...]:
-    """Return bounds of rings for JSON, with None instead of infinity, which JSON lacks."""
-    return tuple(None if math.isinf(bound) else bound for bound in ranges)
 
 
 def infinite_bounds(ranges: tuple[float | None, ...]) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import discs_of, most_gain
+from mapgauge.kernels.fits import most_gain
 from mapgauge.kernels.gains import make_band, pairs_of_groups
 from mapgauge.kernels.lines import are_near, length_of
 from mapgauge.kernels.sospa import align_lines, normalise, saturation, value_of
@@ -65,7 +65,7 @@ def _saving(weight, distance, known, power):
 
 
 @jit
-def _bound(lines, discs, x, y, cutoff, order):
+def _bound(lines, x, y, cutoff, order):
     """A lower bound of the normalised SOSPA of two lines, and whether it is exact."""
     points = length_of(lines, x) + length_of(lines, y)
     if points == ZERO:
@@ -73,7 +73,7 @@ def _bound(lines, discs, x, y, cutoff, order):
     if not are_near(lines, x, y, cutoff):
         return 1.0, True
     short, other = (x, y) if length_of(lines, x) <= length_of(lines, y) else (y, x)
-    gain = most_gain(lines, discs, short, other, cutoff, order)
+    gain = most_gain(lines, short, other, cutoff, order)
     return normalise(saturation(max(0.5 * points - gain - MARGIN, 0.0), points, 1.0, order)), False
 
 
@@ -83,7 +83,7 @@ def bound_distances(lines, bounds, weight, cutoff, order, distance, known, by_we
 
     ``known`` gets which of them are exact. ``by_weight`` gets the predictions of each group by falling weight.
     """
-    discs, at = discs_of(lines), 0
+    at = 0
     for g in range(len(bounds)):
         for k in range(bounds[g, 0], bounds[g, 1]):
             place = k
@@ -93,7 +93,7 @@ def bound_distances(lines, bounds, weight, cutoff, order, distance, known, by_we
             by_weight[place] = k
         for x in range(U(bounds[g, 0]), U(bounds[g, 1])):
             for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
-                distance[at], known[at] = _bound(lines, discs, x, y, cutoff, order)
+                distance[at], known[at] = _bound(lines, x, y, cutoff, order)
                 at += 1
 
 
