@@ -9,7 +9,7 @@ import torch
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch import plain
-from mapgauge.training.torch.function import costs_with_gradient
+from mapgauge.training.torch.function import Sospa
 from mapgauge.training.torch.plain import NOTHING, Problem
 
 
@@ -279,7 +279,7 @@ def _solve(
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along
     problem = Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised)
-    cost, reading = costs_with_gradient(_backend(backend, problem), problem)
+    cost, reading = Sospa.apply(_backend(backend, problem), *problem)
     return cost, reading, problem, single
 
 
