@@ -96,16 +96,6 @@ def allocate_band(n, m, runs, cells, closed, saved):
     )
 
 
-@jit_allocating
-def all_pairs(xs, ys):
-    """All pairs of one of the lines ``xs`` and one of the lines ``ys``."""
-    pairs = np.empty((len(xs) * len(ys), 2), np.int64)
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            pairs[i * len(ys) + j, 0], pairs[i * len(ys) + j, 1] = xs[i], ys[j]
-    return pairs
-
-
 @interpreted_while_small(10_000, lambda bounds: (np.diff(bounds[:, :2]) * np.diff(bounds[:, 1:])).sum())
 @jit_allocating
 def pairs_of_groups(bounds):
