@@ -8,10 +8,8 @@ other assignment can then be better, because the upper bound of its savings has 
 If many instances are heaped, bounds discard few pairs, and the search would take many rounds. It then computes all
 remaining distances at once and assigns a last time.
 
-The savings of all pairs of a prediction and a true line that are near, for metrics that assign over many frames.
-
-``pld.py`` computes few exact distances, because an assignment within a frame needs no more. An assignment over many
-frames may prefer any pair that saves something. So all of them are computed, for order 1.
+An assignment over many frames may prefer any pair that saves something. For metrics with such assignments, the savings
+of all near pairs are computed (``savings_of_pairs``), for order 1.
 """
 
 import numpy as np
