@@ -94,7 +94,7 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
 
 # Members for other modules of the package. Their types are not part of the interface.
 INSIDE = {
-    *("Results.summary", "Results.rows", "Results.scores", "Results.totals", "Results.geometry", "Results.need_data"),
+    *("Results.rows", "Results.scores", "Results.totals", "Results.geometry", "Results.need_data"),
     *("Accumulator.settings", "Accumulator.score", "Accumulator.rows", "Causes.instances"),
 }
 

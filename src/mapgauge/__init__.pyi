@@ -87,7 +87,7 @@ from mapgauge.results.comparison import Comparison as Comparison, compare as com
 from mapgauge.results.intervals import Difference as Difference, Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
-from mapgauge.results.summary import Input as Input
+from mapgauge.results.values import Input as Input
 from mapgauge.training.accumulator import Accumulator as Accumulator
 from mapgauge.version import __version__ as __version__
 

@@ -10,7 +10,6 @@ from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.frames.findings import Finding
-from mapgauge.results.results import Results
 
 TURNED = "turned.geojson,rotate=-90,rename=lane_divider:divider"
 METRICS = ("--metrics", "pld,ap_chamfer")
@@ -96,7 +95,7 @@ def test_errors_among_the_findings_are_said_whenever_results_are_used(
 ) -> None:
     found = mg.load_results(world / "good.mg")
     wrong = Finding("error", "axes-turned", "the predictions are turned")
-    found = Results(replace(found.summary, findings=(wrong,)), found.rows)
+    found = replace(found, findings=(wrong,), geometry=None)
     for name in ("a.mg", "b.mg"):
         found.save(tmp_path / name)
     done = call(*command.split(), cwd=tmp_path)

@@ -237,7 +237,7 @@ def test_more_classes_than_well_known_colours_still_differ() -> None:
 
 
 def test_results_without_pld_are_refused(good: mg.Results) -> None:
-    lacking = replace(good, summary=replace(good.summary, metrics=("ap_chamfer",)))
+    lacking = replace(good, metrics=("ap_chamfer",))
     for draw in (plot.parts, plot.ranges):
         with pytest.raises(
             mg.InvalidInput, match="demo-good: pld not found in these results; available: ap_chamfer. Evaluate with"
@@ -266,7 +266,7 @@ def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
 
 def test_results_without_ranges_are_refused(good: mg.Results) -> None:
     with pytest.raises(mg.InvalidInput, match="these results have no ranges. Evaluate with ranges="):
-        plot.ranges(replace(good, summary=replace(good.summary, ranges=())))
+        plot.ranges(replace(good, ranges=()))
 
 
 def test_orders_without_parts_are_refused() -> None:

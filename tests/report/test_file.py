@@ -94,7 +94,7 @@ def test_what_comes_from_outside_cannot_become_part_of_the_page(tmp_path: Path) 
     predictions = replace(truth.with_confidence(0.5), name=EVIL)
     results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30").replace(name=EVIL, about=EVIL, classes=[EVIL]))
     found = (mg.Finding("error", "x", EVIL, examples=(EVIL,)),)
-    results = replace(results, summary=replace(results.summary, findings=found))
+    results = replace(results, findings=found)
     write_report([results, results], tmp_path / "report.html", names=[EVIL, "b"], title=EVIL)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     page = Elements(text)
@@ -148,7 +148,7 @@ def test_verdicts_are_those_of_compare(methods: list[mg.Results], tmp_path: Path
 
 def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.Results], tmp_path: Path) -> None:
     findings = (mg.Finding("error", "units", "these are feet"), *methods[0].findings)
-    results = replace(methods[0], summary=replace(methods[0].summary, findings=findings))
+    results = replace(methods[0], findings=findings)
     write_report(results, tmp_path / "report.html", frames=0)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert text.index("these are feet") < text.index('id="values"')
@@ -157,7 +157,7 @@ def test_an_error_among_the_findings_stands_before_the_values(methods: list[mg.R
 def test_findings_have_the_remedy_for_python_and_for_the_shell(methods: list[mg.Results], tmp_path: Path) -> None:
     remedy = Remedy("Pass planar=True", "Pass --planar")
     findings = (mg.Finding("warning", "height", "heights differ", remedy=remedy),)
-    results = replace(methods[0], summary=replace(methods[0].summary, findings=findings))
+    results = replace(methods[0], findings=findings)
     write_report(results, tmp_path / "report.html", frames=0)
     text = Elements((tmp_path / "report.html").read_text(encoding="utf-8")).text
     assert "heights differ. In Python: Pass planar=True. In the shell: Pass --planar" in text

@@ -11,8 +11,8 @@ import numpy as np
 import mapgauge as mg
 from mapgauge.evaluation.scores import Scores
 from mapgauge.results.results import Results
-from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows
+from mapgauge.results.values import Input
 
 PROTOCOL = mg.protocol(
     "paper-60x30",
@@ -64,6 +64,6 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray) -> Re
         {"ap_chamfer": hit.astype(np.uint16)},
     )
     side = Input("", "", scenes, {}, "")
-    summary = Summary(PROTOCOL, METRICS, ("divider", "boundary"), (), (side, side), 0, 0, (), "", rows)
     tokens = tuple(f"scene {k:06d}" for k in range(scenes))
-    return Results(summary, MemoryRows(tokens, tokens, rows))
+    kept = MemoryRows(tokens, tokens, rows)
+    return Results(PROTOCOL, METRICS, ("divider", "boundary"), (), (side, side), 0, 0, (), "", rows, kept)

@@ -12,9 +12,8 @@ import mapgauge as mg
 from mapgauge.evaluation.streaming import work
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.io.dataset import open_dataset
-from mapgauge.results.folder import Folder
+from mapgauge.results.folder import Folder, Partial
 from mapgauge.results.loading import FolderRows
-from mapgauge.results.saving import Partial
 
 pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]

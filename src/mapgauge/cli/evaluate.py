@@ -176,8 +176,7 @@ def _sides(
         ahead = reading.predictions_ahead(predictions[0], prepare)
         read: list[Callable[[], MapFrames]] = [ahead, *(partial(reading.predictions, path) for path in predictions[1:])]
         beside = [partial(_beside, path, one, given["classes"]) for path, one in zip(predictions, read, strict=True)]
-        keep = given["page"] is not None or not (watch.silent or watch.brief)
-        return InMemory(partial(reading.truth, truth), beside, keep=keep)
+        return InMemory(partial(reading.truth, truth), beside)
     prepare()
     watch.streamed = True
     if given["classes"]:

@@ -109,7 +109,7 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
         figures["parts.pdf"] = plot.parts(methods, names=names, style=how)
     if hits:
         figures["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
-    if has_pld and all(len(method.summary.ranges) > 1 for method in methods):
+    if has_pld and all(len(method.ranges) > 1 for method in methods):
         figures["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
     if has_pld and len(first.protocol.cutoffs) > 1:
         figures["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
@@ -145,7 +145,7 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
         f"protocol {full_name(protocol)}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
         f"metrics {', '.join(methods[0].metrics)}",
-        *([f"ranges {_text(ranges)}"] if (ranges := methods[0].summary.ranges) else []),
+        *([f"ranges {_text(ranges)}"] if (ranges := methods[0].ranges) else []),
         f"truth {' and '.join(truths)}",
         *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
         f"{intervals_in_words(comparison)}, seed {seed}",

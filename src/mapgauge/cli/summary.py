@@ -60,7 +60,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
     """Return a table with a row per method and class, and one for the mean."""
     from mapgauge.metrics.table import METRICS, column_title
 
-    keys, protocol = results[0].summary.keys(metric), results[0].protocol
+    keys, protocol = results[0].table_keys(metric), results[0].protocol
     several = len(results) > 1
     rows = [
         [
@@ -70,7 +70,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
             *(number(values[key]) for key in keys),
         ]
         for name, method in zip(names, results, strict=True)
-        for class_name, values in method.summary.rows_of(metric)
+        for class_name, values in method.rows_of(metric)
     ]
     header = [
         *(["name"] if several else []),
@@ -92,7 +92,7 @@ def _title(metric: "Metric", protocol: "Protocol") -> str:
 
 def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
-    frames = results.summary.frames
+    frames = results.frame_counts
     return (
         f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
         f"{frames['without_truth']} without truth, {frames['ignored']} predicted frames ignored"
@@ -105,7 +105,7 @@ def latex_columns(results: "Results", by_class: bool) -> list[Column]:
 
     metrics = [METRICS[name] for name in results.metrics]
     if by_class:
-        return [Column(metric.main.key, name) for metric in metrics for name, _ in results.summary.rows_of(metric.name)]
+        return [Column(metric.main.key, name) for metric in metrics for name, _ in results.rows_of(metric.name)]
     return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
 
 

@@ -4,9 +4,10 @@ Everything that looks at single frames reads blocks of frames from here: scores,
 figures and the report. So frames are resampled and grouped in one place, and known matches are used in one place.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -23,8 +24,6 @@ Outcome = TypeVar("Outcome")
 Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
 
 BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
-# Predictions up to which groups are kept. With the boxes around their points, they take about 2 kB per prediction.
-KEPT = 40_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,36 +34,17 @@ class Data:
     protocol: Protocol
     tokens: tuple[str, ...] | None = None  # the frames; None for all that are read, in their order
     parent: "Data | None" = None  # it has read the sides
-    whole_scenes: bool = False  # whether a block ends where a scene ends
-    keep: bool = False  # whether the groups of up to ``KEPT`` predictions are kept
-    _blocks: dict[tuple[int, int, bool], Block] = field(default_factory=dict, repr=False)
     # Scores of metrics that were added after the evaluation, by metric, so that no view computes them again.
     added: dict[str, Scores] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls,
-        predictions: MapFrames,
-        truth: MapFrames,
-        protocol: Protocol,
-        *,
-        whole_scenes: bool = False,
-        keep: bool = False,
-    ) -> "Data":
+    def of(cls, predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> "Data":
         """Return aligned sides in memory."""
-        return cls(partial(_as_sides, predictions, truth), protocol, whole_scenes=whole_scenes, keep=keep)
+        return cls(lambda: (predictions, truth), protocol)
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
-        return Data(self.read, self.protocol, tokens, self.parent or self, keep=self.keep)
-
-    def keeping(self) -> "Data":
-        """Return the same data, which keep their groups."""
-        return self if self.keep else replace(self, parent=self.parent or self, keep=True, _blocks={})
-
-    def in_whole_scenes(self) -> "Data":
-        """Return the same data, with blocks that end where a scene ends."""
-        return self if self.whole_scenes else replace(self, parent=self.parent or self, whole_scenes=True)
+        return Data(self.read, self.protocol, tokens, self.parent or self)
 
     @cached_property
     def all_sides(self) -> Sides:
@@ -88,16 +68,11 @@ class Data:
 
     def block(self, frames: slice, *, links: bool = False, known: Scores | None = None) -> Block:
         """Return some consecutive frames in groups. Matches in ``known``, scores of all frames, are used again."""
-        key = frames.start, frames.stop, links
-        if key in self._blocks:
-            return self._blocks[key]
         x, y = (side.between(frames) for side in self.sides)
         block = Block(frames, (x, y), group(x, y, self.protocol, links=links))
         scored = None if known is None else known.scored_matches(frames)
         if scored is not None:
             use_matches(block, self.protocol, scored)
-        if self.keep and len(self.sides[0].polylines) <= KEPT:
-            self._blocks[key] = block
         return block
 
     def in_blocks(
@@ -108,43 +83,31 @@ class Data:
         known: Scores | None = None,
         workers: int | None = 1,
         progress: Progress | None = None,
-        background: Sequence[Callable[[], None]] = (),
+        whole_scenes: bool = False,
     ) -> list[Outcome]:
         """Return the outcome of a function for all blocks of frames, in their order. There is at least one block.
 
         Matches in ``known``, scores of these frames, are used again. ``progress`` is called with the number of finished
-        frames and of all frames. Functions in the ``background`` run at the same time; see ``in_threads``.
+        frames and of all frames. With whole scenes, a block ends where a scene ends.
         """
         truth = self.sides[1]
-        frames = _divided(truth, whole_scenes=self.whole_scenes) or [slice(0, 0)]
+        ends: Iterable[int] = range(1, len(truth))
+        if whole_scenes and truth.scenes is not None:
+            ends = [i for i in ends if truth.scenes[i] != truth.scenes[i - 1]]
+        bounds = [0]
+        for end in ends:
+            if end - bounds[-1] >= BLOCK:
+                bounds.append(end)
+        frames = [slice(*some) for some in pairwise([*bounds, len(truth)])]
 
         def advance(done: int, _: int) -> None:
             if progress is not None:
                 progress(frames[done - 1].stop, len(truth))
 
-        return in_threads(
-            lambda some: work(self.block(some, links=links, known=known)), frames, workers, advance, background
-        )
-
-
-def _as_sides(predictions: MapFrames, truth: MapFrames) -> Sides:
-    return predictions, truth
+        return in_threads(lambda some: work(self.block(some, links=links, known=known)), frames, workers, advance)
 
 
 def by_class(frames: MapFrames) -> MapFrames:
     """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label
     return frames if (np.diff(key) >= 0).all() else frames.keep(by_row(frames))
-
-
-def _divided(truth: MapFrames, *, whole_scenes: bool) -> list[slice]:
-    """Return the blocks of frames. With whole scenes, a block ends where a scene ends."""
-    if not whole_scenes or truth.scenes is None:
-        return [slice(start, min(start + BLOCK, len(truth))) for start in range(0, len(truth), BLOCK)]
-    ends = [i for i in range(1, len(truth)) if truth.scenes[i] != truth.scenes[i - 1]] + [len(truth)]
-    blocks, start = [], 0
-    for k, end in enumerate(ends):
-        if end - start >= BLOCK or k == len(ends) - 1:
-            blocks.append(slice(start, end))
-            start = end
-    return blocks

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
@@ -21,9 +21,9 @@ from mapgauge.evaluation.prepare import (
     with_scenes,
 )
 from mapgauge.evaluation.scene_frames import uses_tracks
-from mapgauge.evaluation.scoring import has_scene_metrics, score_frames, ties_by_file
+from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.run import evaluate_stream
-from mapgauge.evaluation.threads import Background, Progress
+from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.places import opened, streams
@@ -31,8 +31,8 @@ from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
-from mapgauge.results.summary import InputsOf, Summary
 from mapgauge.results.tables import MemoryRows
+from mapgauge.results.values import InputsOf
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -162,32 +162,21 @@ def evaluate_frames(
     unknown: Literal["error", "ignore"] = "error",
     workers: int | None = None,
     progress: Progress | None = None,
-    keep: bool = False,
 ) -> Results:
-    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
-
-    Args:
-        predictions: The predictions.
-        truth: The truth.
-        protocol: All settings.
-        metrics: From ``chosen_metrics``.
-        rings: From ``check_rings``.
-        scenes: As for ``evaluate``.
-        unknown: As for ``evaluate``.
-        workers: As for ``evaluate``.
-        progress: As for ``evaluate``.
-        keep: Whether the results keep the groups of few predictions. Further metrics and the report then take less
-            time, and the results more memory.
-    """
+    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked."""
     if scenes is not None:
         truth = with_scenes(truth, scenes)
     x, y = prepare(predictions, truth, protocol, unknown)
     check_needs(metrics, x, y)
-    data = Data.of(x, y, protocol, whole_scenes=has_scene_metrics(metrics), keep=keep)
-    findings = Background(partial(findings_of, predictions, truth, protocol, metrics, unknown))
-    scores = score_frames(data, metrics, rings, workers=workers, progress=progress, background=[findings])
+    data = Data.of(x, y, protocol)
+    with ThreadPoolExecutor(1) as aside:
+        checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
+        try:
+            scores = score_frames(data, metrics, rings, workers=workers, progress=progress)
+        finally:
+            findings = checking.result()  # an error of the checks comes before an error of scoring
     ties = ties_by_file(data, metrics, scores, workers)
-    summary = Summary(
+    return Results(
         protocol,
         metrics,
         y.classes,
@@ -195,21 +184,16 @@ def evaluate_frames(
         InputsOf(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),
         frames_ignored=len(tokens_without(predictions, truth)),
-        findings=(*findings.outcome, *ties),
+        findings=(*findings, *ties),
         version=__version__,
         source=scores,
+        rows=MemoryRows(y.tokens, y.scenes, scores),
+        geometry=data,
     )
-    return Results(summary, MemoryRows(y.tokens, y.scenes, scores), data)
 
 
 def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
-    """Return results with further metrics, computed from the data once. They use the matches of PLD again.
-
-    Args:
-        results: Results with data, or with all of the metrics.
-        metrics: Names of metrics.
-        workers: Number of threads. If None, the number of processors.
-    """
+    """Return results with further metrics, computed from the data once. They use the matches of PLD again."""
     lacking = tuple(name for name in metrics if name not in results.metrics)
     if not lacking:
         return results
@@ -220,4 +204,4 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     for name in lacking:
         scores = scores.and_metrics(data.added[name], names)
     rows = MemoryRows(results.tokens, results.rows.scenes, scores)
-    return replace(results, summary=replace(results.summary, metrics=names, source=scores), rows=rows)
+    return replace(results, metrics=names, source=scores, rows=rows)

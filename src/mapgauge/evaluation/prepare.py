@@ -25,6 +25,12 @@ from mapgauge.typing import Degenerate, Forward
 Frames: TypeAlias = MapFrames | str | os.PathLike[str]
 Unknown: TypeAlias = Literal["error", "ignore"]
 
+_IDS_OF_PREDICTIONS = "Use predictions with ids, such as pos_predictions.pkl of MapTracker"
+_IDS_OF_TRUTH = Remedy(
+    'Read ids with the truth: mg.read("tmp_gts_....pkl", tracks="..._gt_tracks.pkl")',
+    "Give the ids with the truth: tmp_gts_....pkl,tracks=..._gt_tracks.pkl",
+)
+
 
 def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | None = None) -> MapFrames:
     """Return frames in memory unchanged, or read them from a file."""
@@ -32,10 +38,7 @@ def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | Non
 
 
 def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
-    """Return the bounds of rings around the ego vehicle after checking them.
-
-    At least one of the metrics, if they are given, must have values in rings.
-    """
+    """Return the bounds of rings around the ego vehicle. One of the metrics, if given, must have values in rings."""
     try:
         rings = tuple(float(value) for value in ranges)
     except (TypeError, ValueError) as error:
@@ -182,14 +185,7 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
             if needed and side.track is None and len(side.polylines):
                 raise InvalidInput(
                     f"{side.name or called}: {name} needs tracks, and these frames have none",
-                    remedy=Remedy(
-                        'Read ids with the truth: mg.read("tmp_gts_....pkl", tracks="..._gt_tracks.pkl")'
-                        if side is truth
-                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
-                        "Give the ids with the truth: tmp_gts_....pkl,tracks=..._gt_tracks.pkl"
-                        if side is truth
-                        else "Use predictions with ids, such as pos_predictions.pkl of MapTracker",
-                    ),
+                    remedy=_IDS_OF_TRUTH if side is truth else _IDS_OF_PREDICTIONS,
                 )
         if metric.level == "scene" and truth.scenes is None:
             raise InvalidInput(
@@ -199,8 +195,8 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
                 ),
             )
         if "every track" in metric.needs:
-            for side, called in ((predictions, "predictions"), (truth, "truth")):
-                check_tracks(side, called, name)
+            check_tracks(predictions, "predictions", name)
+            check_tracks(truth, "truth", name)
         if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
             raise InvalidInput(
                 f"{name} needs poses, and neither the truth nor the predictions have one for every frame",

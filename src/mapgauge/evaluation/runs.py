@@ -87,7 +87,6 @@ class InMemory:
 
     truth: Callable[[], MapFrames]
     predictions: Sequence[Callable[[MapFrames], MapFrames]]  # of each method, for the truth
-    keep: bool = False  # whether the results of a single run keep their groups, for further metrics and the report
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,6 @@ def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -
                 unknown=plan.unknown,
                 workers=plan.workers,
                 progress=advance,
-                keep=sides.keep and len(runs) == 1,
             )
         yield results
 

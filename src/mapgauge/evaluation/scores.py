@@ -17,8 +17,8 @@ from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 
-_SUMS, _RINGS, _HITS = "sums/", "rings/", "hits/"
-_NAMES = {"sums/pld": "parts", "rings/pld": "ring_parts"}  # names in files
+_NAMES = {("sums", "pld"): "parts", ("rings", "pld"): "ring_parts"}  # names in files
+_COLUMNS = ("predicted", "true", "confidence")
 _MATCHES = "matches"
 
 
@@ -100,28 +100,30 @@ class Scores:
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
         """Concatenate the rows of consecutive ranges of frames."""
-        first = parts[0]
         matches = [part.matches for part in parts if part.matches is not None]
+
+        def joined(kind: str, axis: int) -> dict[str, Any]:
+            blocks = [getattr(part, kind) for part in parts]
+            return {name: np.concatenate([block[name] for block in blocks], axis) for name in blocks[0]}
+
         return cls(
             np.concatenate([part.predicted for part in parts]),
             np.concatenate([part.true for part in parts]),
             np.concatenate([part.confidence for part in parts]),
-            {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in first.sums},
-            {name: np.concatenate([part.rings[name] for part in parts], axis=1) for name in first.rings},
-            {name: np.concatenate([part.hits[name] for part in parts]) for name in first.hits},
+            joined("sums", 1),
+            joined("rings", 1),
+            joined("hits", 0),
             Matches.concatenate(matches) if len(matches) == len(parts) else None,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all columns by their names in files. Columns of PLD always exist; they are empty if not computed."""
-        frames, classes = self.predicted.shape
-        none = np.zeros((0, frames, classes, len(_pld_columns())))
-        blocks = {_SUMS + name: block for name, block in ({"pld": none} | self.sums).items()}
-        blocks |= {_RINGS + name: block for name, block in ({"pld": none} | self.rings).items()}
-        columns: dict[str, NDArray[Any]] = {_HITS + name: bits for name, bits in self.hits.items()}
-        columns |= {"predicted": self.predicted, "true": self.true}
-        columns |= {_NAMES.get(name, name): block for name, block in blocks.items()}
-        columns |= {"confidence": self.confidence}
+        ((_, pld),) = sum_metrics(("pld",))
+        none = {"pld": np.zeros((0, *self.predicted.shape, len(pld.columns)))}
+        blocks = {"sums": none | self.sums, "rings": none | self.rings, "hits": self.hits}
+        names = {(kind, name): f"{kind}/{name}" for kind, columns in blocks.items() for name in columns} | _NAMES
+        columns: dict[str, NDArray[Any]] = {stored: blocks[kind][name] for (kind, name), stored in names.items()}
+        columns |= {name: getattr(self, name) for name in _COLUMNS}
         # Without the parts of PLD, matches of a file could not be checked.
         if self.matches is not None and "pld" in self.sums:
             largest = int(self.matches.truth.max(initial=0))
@@ -131,18 +133,16 @@ class Scores:
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]], metrics: Sequence[str]) -> "Scores":
         """Return the scores from the columns of ``arrays``, for the computed metrics."""
-        named = {stored: name for name, stored in _NAMES.items()}
-        known = {named.get(name, name): column for name, column in arrays.items()}
-
-        def of(prefix: str) -> dict[str, Any]:
-            blocks = {name.removeprefix(prefix): block for name, block in known.items() if name.startswith(prefix)}
-            return {name: block for name, block in blocks.items() if name != "pld" or name in metrics}
-
+        blocks: dict[str, dict[str, Any]] = {"sums": {}, "rings": {}, "hits": {}}
+        for stored, column in arrays.items():
+            kind, _, name = next(("/".join(key) for key in _NAMES if _NAMES[key] == stored), stored).partition("/")
+            if kind in blocks and (name != "pld" or name in metrics):
+                blocks[kind][name] = column
         matches = arrays.get(_MATCHES) if "pld" in metrics else None
         if matches is not None and (matches.dtype.kind != "i" or matches.ndim != 1):
             raise ValueError("its matches are not whole numbers")
-        columns = arrays["predicted"], arrays["true"], arrays["confidence"], of(_SUMS), of(_RINGS), of(_HITS)
-        return cls(*columns, None if matches is None else Matches(matches.astype(np.int64), None))
+        known = None if matches is None else Matches(matches.astype(np.int64), None)
+        return cls(**{name: arrays[name] for name in _COLUMNS}, **blocks, matches=known)  # type: ignore[arg-type]
 
     def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
         """Raise ``ValueError`` for inconsistent columns, which a damaged file may have."""
@@ -181,10 +181,6 @@ class Scores:
         instances = first[group] + truth[matched]
         if (instances >= first[group + 1]).any() or (np.bincount(instances) > 1).any():
             raise ValueError("its matches are not those of its truth")
-
-
-def _pld_columns() -> tuple[str, ...]:
-    return next(rows.columns for metric, rows in sum_metrics(("pld",)))
 
 
 _SHIFT = 1127  # every float64, as numpy splits it, is a multiple of 2**-1127

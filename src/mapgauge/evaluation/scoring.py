@@ -1,6 +1,6 @@
 """Scores frames: a block of frames by itself, and all frames in memory in threads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -106,21 +106,18 @@ def score_frames(
     known: Scores | None = None,
     workers: int | None = 1,
     progress: Progress | None = None,
-    background: Sequence[Callable[[], None]] = (),
 ) -> Scores:
     """Score all frames of aligned sides.
 
     Kernels release the GIL, and threads share the data without copies. The result does not depend on the number of
-    threads. ``known``, ``progress`` and ``background`` are arguments of ``Data.in_blocks``.
+    threads. ``known`` and ``progress`` are arguments of ``Data.in_blocks``.
     """
-    order = None
-    if has_scene_metrics(metrics):
-        order = _whole_scenes(data.sides[1])
-        if order is not None:
-            x, y = (side.at(order.tolist()) for side in data.sides)
-            known = None if known is None else known.at(order)
-            data = Data.of(x, y, data.protocol)
-        data = data.in_whole_scenes()
+    whole_scenes = has_scene_metrics(metrics)
+    order = _whole_scenes(data.sides[1]) if whole_scenes else None
+    if order is not None:
+        x, y = (side.at(order.tolist()) for side in data.sides)
+        known = None if known is None else known.at(order)
+        data = Data.of(x, y, data.protocol)
 
     def work(block: Block) -> Scores:
         scored = None if known is None else known.scored_matches(block.frames)
@@ -132,7 +129,7 @@ def score_frames(
         known=known,
         workers=workers,
         progress=progress,
-        background=background,
+        whole_scenes=whole_scenes,
     )
     scores = Scores.concatenate(parts)
     return scores if order is None else scores.at(np.argsort(order))

@@ -87,14 +87,8 @@ def average_precisions(
     """Return the average precision of the same predictions at several thresholds.
 
     At confidences without hits, recall stays and precision falls, so they change neither the area nor the highest
-    precision. Only hits are sorted, with the number of all predictions that are at least as confident.
-
-    Args:
-        confidence: Confidence of all predictions.
-        hitting: Confidence of the predictions that hit at some threshold.
-        hits: Whether they hit, with a row for each of these predictions and a column for each threshold.
-        truth: Number of true instances.
-        interpolation: As for ``average_precision``, for each threshold.
+    precision. Only hits are sorted, with the number of all predictions that are at least as confident. ``hitting`` are
+    the confidences of predictions that hit at some threshold; ``hits`` has a row for each and a column per threshold.
     """
     if truth == 0:
         return [0.0] * hits.shape[1]
@@ -115,10 +109,7 @@ def average_precisions(
 def curve(levels: Floats, number: Counts, truth: int) -> tuple[Floats, Floats]:
     """Return recall and precision after each level of confidence that has hits.
 
-    Args:
-        levels: Confidence of each hit, from high to low.
-        number: For each hit, the number of predictions that are at least as confident.
-        truth: Number of true instances.
+    ``levels`` are the confidences of the hits, from high to low. ``number`` counts predictions at least as confident.
     """
     last = np.append(levels[1:] != levels[:-1], True)[: len(levels)]
     return recall_and_precision(np.flatnonzero(last) + 1, number[last], truth)
@@ -209,17 +200,10 @@ def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protoc
 
 
 def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: Any) -> tuple[Bits, Indices]:
-    """Return which predictions are true positives, and the nearest true instance of each prediction.
+    """Return which predictions are true positives, one bit per threshold, and the nearest true instance of each.
 
-    Args:
-        distance: The function that computes the distances of pairs.
-        groups: Predictions and truth.
-        protocol: What all metrics share.
-        own: The settings of the metric, with ``thresholds`` and ``strict``.
-
-    Returns:
-        Bits, one per threshold, and indices of instances; -1 beyond the largest threshold. A true positive is matched
-        with its nearest true instance.
+    It is -1 beyond the largest threshold. A true positive is matched with its nearest true instance. ``own`` are the
+    settings of the metric, with ``thresholds`` and ``strict``.
     """
     count = len(groups.confidence)
     hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
@@ -261,11 +245,7 @@ def _frechet(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floa
 def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, prefilter: float | None) -> Floats:
     """Return infinity for pairs that are left out by their Chamfer distance, and a finite number for others.
 
-    Args:
-        lines: Returns the lines of all instances for the Chamfer distance. It is called only if they are needed.
-        groups: Predictions and truth.
-        factor: The factor of distances to each line.
-        prefilter: The Chamfer distance from which pairs are left out. If None, all pairs count.
+    ``lines`` returns the lines for the Chamfer distance, if a prefilter needs them. ``factor`` scales the distances.
     """
     distance = np.zeros(groups.pairs)
     if prefilter is not None:

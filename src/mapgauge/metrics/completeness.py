@@ -99,12 +99,7 @@ def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 
 
 def in_words(sums: Floats, protocol: Protocol) -> str:
-    """Return in words how far off a method is, and how much it finds.
-
-    Args:
-        sums: The columns, added over all frames and classes.
-        protocol: All settings.
-    """
+    """Return in words how far off a method is, and how much it finds, from sums over all frames and classes."""
     value = {key: float(number) for key, number in values_of(sums, protocol).items()}
     words = []
     if math.isfinite(value["median_offset"]):

@@ -155,11 +155,7 @@ class Groups:
     def within(self, inner: float, outer: float) -> "Groups":
         """Return only the points in a ring around the ego vehicle, without closing points.
 
-        Polylines without points in the ring are left out.
-
-        Args:
-            inner: Inner radius in metres, inclusive.
-            outer: Outer radius in metres, exclusive.
+        The inner radius is inclusive, the outer exclusive. Polylines without points in the ring are left out.
         """
         offsets = self.offsets
         radius = np.sqrt(np.square(self.polylines.coords[:, :2]).sum(axis=1))
@@ -213,14 +209,7 @@ class Block:
 
 
 def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links: bool = False) -> Groups:
-    """Resample aligned frames and sort their instances by frame, class and side.
-
-    Args:
-        predictions: Aligned with the truth.
-        truth: The frames.
-        protocol: All settings.
-        links: Whether the groups have links.
-    """
+    """Resample aligned frames and sort their instances by frame, class and side."""
     sides = (predictions, truth)
     first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
     classes = len(truth.classes)

@@ -225,8 +225,10 @@ class ValueKey:
         return text + (f":{self.ring}" if self.ring else "")
 
     @classmethod
-    def parse(cls, text: str) -> "ValueKey":
-        """Parse a key."""
+    def parse(cls, text: "str | ValueKey") -> "ValueKey":
+        """Parse a key, unless it is parsed."""
+        if isinstance(text, ValueKey):
+            return text
         hits = text.startswith("hits:")
         name, _, ring = text.removeprefix("hits:").partition(":")
         name, _, setting = name.partition("@")

@@ -1,6 +1,7 @@
 """PLD, a metric between two sets of polylines with confidences, and its five parts (section 4 of the paper)."""
 
 import math
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -59,14 +60,8 @@ def sospa_of_matches(
 ) -> tuple[Floats, Floats]:
     """Return ``sospa^p`` and normalised SOSPA of matched instances, as kernels compute them.
 
-    Args:
-        groups: The groups.
-        x: The matched predictions.
-        y: Their true instances.
-        matched: Their numbers of matched points.
-        cost: The sums of the distances of these points, to the power of the order.
-        cutoff: Cutoff of SOSPA in metres.
-        order: Order of PLD.
+    ``x`` and ``y`` are the matched instances, ``matched`` their numbers of matched points, and ``cost`` the sums of the
+    distances of these points, to the power of the order.
     """
     span = groups.lines.span.astype(np.int64)
     points = span[:, 1] - span[:, 0]
@@ -83,13 +78,7 @@ def parts_of_matches(
 ) -> Floats:
     """Return the parts of PLD of groups and the mass for an assignment, up to rounding.
 
-    Args:
-        groups: The groups.
-        truth_of: The true instance of each matched prediction; -1 for others.
-        matched: The number of matched points of each prediction.
-        cost: The sum of their distances, to the power of the order.
-        cutoff: Cutoff of SOSPA in metres.
-        order: Order of PLD.
+    ``matched`` and ``cost`` are as for ``sospa_of_matches``, for all instances.
     """
     is_matched, is_false = truth_of >= 0, groups.is_prediction & (truth_of < 0)
     is_missed = ~groups.is_prediction
@@ -136,47 +125,28 @@ def added(terms: Any) -> Any:
 
 
 def pld_value(sums: Floats, order: float) -> Floats:
-    """Return PLD (eq. 9): the p-th root of the sum of its five parts, which are p-th powers.
-
-    Args:
-        sums: ``(..., 6)``: the five parts, and the mass, which the value does not use.
-        order: ``p``.
-    """
+    """Return PLD (eq. 9): the p-th root of the sum of its five parts, the first of ``(..., 6)`` p-th powers."""
     return _root(added(np.moveaxis(sums[..., :5], -1, 0)), order)
 
 
 def normalised_pld(sums: Floats, order: float) -> Floats:
-    """Return normalised PLD (eq. 12); 0 if there is no confidence on either side.
+    """Return normalised PLD (eq. 12) of ``(..., 6)``; 0 if there is no confidence on either side.
 
     The sum of the parts never exceeds the mass, but rounding may raise the value above 1 by one bit.
-
-    Args:
-        sums: ``(..., 6)``: the five parts and the mass, p-th powers.
-        order: ``p``.
     """
     value, bound = pld_value(sums, order), _root(sums[..., 5], order)
     return np.divide(2 * value, bound + value, out=np.zeros_like(bound), where=bound > 0)
 
 
 def normalised_parts(sums: Floats) -> Floats:
-    """Return the five parts of the normalised value of order 1 (eq. 13), ``(..., 5)``. They add up to it.
-
-    Args:
-        sums: ``(..., 6)``: the five parts and the mass.
-    """
+    """Return the five parts of the normalised value of order 1 (eq. 13), ``(..., 5)``. They add up to it."""
     total = (sums[..., 5] + pld_value(sums, 1.0))[..., None]
     parts = sums[..., :5]
     return np.divide(2 * parts, total, out=np.zeros_like(parts), where=total > 0)
 
 
 def share_of(part: Any, value: Any, mass: Any) -> Any:
-    """Return the share of a part in a normalised value of order 1; 0 if there is no confidence on either side.
-
-    Args:
-        part: A part of the value, or the value itself.
-        value: The sum of all parts.
-        mass: Half the total confidence of both sides.
-    """
+    """Return the share of a part in a normalised value of order 1; 0 if there is no confidence on either side."""
     total = mass + value
     return 2 * part / np.where(total > 0, total, 1.0)
 
@@ -254,7 +224,9 @@ class PooledPld(Generic[AnyParts]):
             elif not member.compare:
                 pooled[member.name] = member.default
             elif member.name not in self.SETTINGS:
-                pooled[member.name] = _sum(getattr(self, member.name), getattr(other, member.name))
+                first, second = getattr(self, member.name), getattr(other, member.name)
+                is_tuple = isinstance(first, tuple)  # of numbers, with names
+                pooled[member.name] = _made(first, map(operator.add, first, second)) if is_tuple else first + second
         return replace(self, **pooled)
 
     def __radd__(self, other: object) -> Self:
@@ -265,13 +237,6 @@ class PooledPld(Generic[AnyParts]):
 def _made(like: AnyParts, values: Iterable[float]) -> AnyParts:
     """Return a named tuple of the same type."""
     return type(like)._make(values)  # type: ignore[attr-defined, no-any-return]
-
-
-def _sum(first: Any, second: Any) -> Any:
-    """Add two numbers, or two named tuples of numbers."""
-    if isinstance(first, tuple):
-        return _made(first, (a + b for a, b in zip(first, second, strict=True)))
-    return first + second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,13 +123,9 @@ def check_fields(values: Any) -> None:
 
 
 def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] | None = None) -> Any:
-    """Return a value in the form of a type hint.
+    """Return a value in the form of a type hint, which ``check`` may check further, value by value.
 
-    Args:
-        name: The name of the field in messages.
-        hint: The type: a number, a flag, a text, a choice, a tuple of one of these, or one of these or None.
-        value: The value.
-        check: A further check of the value, or of each value of a tuple.
+    Types are a number, a flag, a text, a choice, a tuple of one of these, or one of these or None.
     """
     options = _options(hint)
     if value is None and type(None) in options:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from itertools import cycle, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
@@ -12,17 +12,13 @@ from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, hints_of, type_in_words
 from mapgauge.protocols import Protocol, changes, full_name
 
+AnyRows = TypeVar("AnyRows", SumRows, HitRows, CombinedRows)
 NO_SETTINGS = ("name", "about", "settings")  # fields of ``Protocol`` that are no settings
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the metrics to compute, in the order of the table.
-
-    Args:
-        protocol: The protocol with the cutoffs and thresholds.
-        metrics: Names of metrics. If None, all for which the protocol has settings.
-    """
+    """Return the metrics to compute, in the order of the table: as given, or all that the protocol has settings for."""
     if isinstance(metrics, str):
         metrics = (metrics,)
     known = ", ".join(METRICS)
@@ -91,26 +87,21 @@ def settings_rows() -> list[dict[str, Any]]:
 
 def sum_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, SumRows]]:
     """Yield the metrics whose rows are sums, with their rows."""
-    for name in metrics:
-        rows = METRICS[name].rows
-        if isinstance(rows, SumRows):
-            yield METRICS[name], rows
+    return _with_rows(metrics, SumRows)
 
 
 def hit_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, HitRows]]:
     """Yield the metrics whose rows are hits, with their rows."""
-    for name in metrics:
-        rows = METRICS[name].rows
-        if isinstance(rows, HitRows):
-            yield METRICS[name], rows
+    return _with_rows(metrics, HitRows)
 
 
 def combined_metrics(metrics: Sequence[str]) -> Iterator[tuple[Metric, CombinedRows]]:
     """Yield the metrics whose value is computed from other metrics, with their rows."""
-    for name in metrics:
-        rows = METRICS[name].rows
-        if isinstance(rows, CombinedRows):
-            yield METRICS[name], rows
+    return _with_rows(metrics, CombinedRows)
+
+
+def _with_rows(metrics: Sequence[str], kind: type[AnyRows]) -> Iterator[tuple[Metric, AnyRows]]:
+    return ((metric, metric.rows) for metric in map(METRICS.__getitem__, metrics) if isinstance(metric.rows, kind))
 
 
 def value_named(name: str) -> tuple[Metric, Value] | None:
@@ -131,11 +122,8 @@ def value_named(name: str) -> tuple[Metric, Value] | None:
 def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | None = None) -> str:
     """Return the title of a key, short for columns or in full.
 
-    Args:
-        key: The key.
-        full: Whether to return the full title.
-        protocol: If given, the title names the setting of a value at the first of several settings, or at one that is
-            not the protocol's own.
+    With a protocol, the title names the setting of a value at the first of several settings, or at one that is not the
+    protocol's own.
 
     >>> title_of("localisation"), title_of("localisation", full=True), title_of("ap_chamfer@0.5")
     ('Loc', 'localisation', 'Chamfer-AP@0.5')
@@ -145,7 +133,7 @@ def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | No
     >>> title_of("pld", protocol=protocol("paper-60x30", cutoffs=[0.5, 1.5]))
     'PLD (1.5 m)'
     """
-    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    parsed = ValueKey.parse(key)
     named = value_named(parsed.name)
     title = parsed.name.replace("_", " ") if named is None else named[1].words if full else named[1].title
     title = f"hits of {title}" if parsed.hits else title
@@ -158,7 +146,7 @@ def setting_of(key: str | ValueKey, protocol: Protocol | None) -> str:
 
     It is "" if the key names the setting, or if readers know it: the only one, and the protocol's own.
     """
-    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    parsed = ValueKey.parse(key)
     metric, _ = value_named(parsed.name) or (None, None)
     if protocol is None or metric is None or metric.setting is None or not isinstance(metric.rows, SumRows):
         return ""
@@ -189,23 +177,17 @@ def flat_key(key: str | ValueKey, class_name: str) -> str:
     >>> flat_key("localisation@0.5", "divider"), flat_key("pld_frame_mean", "mean"), flat_key("pld:0-10m", "mean")
     ('pld/divider/localisation/0.5', 'pld/mean/frame_mean', 'pld/mean/0-10m')
     """
-    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    parsed = ValueKey.parse(key)
     named = value_named(parsed.name)
     metric, part = (parsed.name, "") if named is None else (named[0].name, named[1].part)
     return "/".join(word for word in (metric, class_name, part, parsed.setting, parsed.ring) if word)
 
 
 def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *roles: Role) -> list[ValueKey]:
-    """Return the keys of the values of a metric in tables.
+    """Return the keys of a metric in tables: values with some roles, the main value at each setting and in each ring.
 
-    These are the values with some roles, and the main value at each setting and in each ring.
-
-    Args:
-        metric: The metric.
-        protocol: The protocol with the settings. The value of a metric with sums has the first setting. Further
-            settings have their own keys. An average precision is the mean over its settings, each of which has a key.
-        ranges: Bounds of rings.
-        roles: Roles of the values.
+    The value of a metric with sums has the first setting, and further settings have their own keys. An average
+    precision is the mean over its settings, each of which has a key.
     """
     settings = () if metric.setting is None else metric.settings(protocol)
     several = isinstance(metric.rows, HitRows) or len(settings) > 1
@@ -225,7 +207,7 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
     >>> column_title("pld"), column_title("localisation"), column_title("ap_chamfer@0.5"), column_title("pld:0-10m")
     ('PLD ↓', 'Loc', 'AP 0.5 m', 'PLD 0-10m')
     """
-    parsed = key if isinstance(key, ValueKey) else ValueKey.parse(key)
+    parsed = ValueKey.parse(key)
     named = value_named(parsed.name)
     if named is None or parsed.hits:
         return title_of(parsed)

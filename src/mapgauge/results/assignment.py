@@ -60,13 +60,7 @@ class Assignment:
 
 
 def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list[Assignment]:
-    """Return the optimal assignment of each frame of a block, for all classes.
-
-    Args:
-        block: The frames.
-        protocol: All settings.
-        cutoff: SOSPA cutoff in metres. If None, nothing is matched.
-    """
+    """Return the optimal assignment of each frame of a block, for all classes. Without a cutoff, nothing is matched."""
     predictions, truth = block.sides
     groups, classes = block.lines, len(truth.classes)
     place, order = _places(groups, classes), groups.by_row

@@ -67,12 +67,7 @@ def with_errors(names: Sequence[str], methods: Sequence["Results"]) -> list[str]
 
 
 def differing(settings: Mapping[str, Any], others: Mapping[str, Any], **more: tuple[Any, Any]) -> str:
-    """Return the settings that differ, each with both values.
-
-    Args:
-        settings: Settings of a protocol, from ``Protocol.to_dict``.
-        others: Settings of another protocol.
-        more: Both values of further settings, by name.
+    """Return the settings of two protocols (``Protocol.to_dict``) and others that differ, each with both values.
 
     >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
     'cutoffs: 1.5 and (0.5, 1.0)'

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,13 +18,12 @@ from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.evaluation.precision import Records
 from mapgauge.evaluation.scores import Scores, Sums
-from mapgauge.frames.content import hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
 from mapgauge.protocols import Protocol
 from mapgauge.results.comparison import differing
-from mapgauge.results.saving import BROKEN, Partial, archive_arrays, infinite_bounds, protocol_from, read_archive
+from mapgauge.results.saving import BROKEN, archive_arrays, infinite_bounds, protocol_from, read_archive
 
 LAYOUT = 1
 _ABOUT = "evaluation.json"
@@ -64,18 +63,37 @@ class About(msgspec.Struct, frozen=True):
         return infinite_bounds(self.ranges)
 
 
-class _Header(msgspec.Struct):
+_Hexadecimal: TypeAlias = Annotated[str, msgspec.Meta(pattern="^-?[0-9a-f]+$")]
+
+
+class ChunkHeader(msgspec.Struct):
+    """What a chunk has beside its scores."""
+
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
-    columns: tuple[str, ...]  # exact sums of about a thousand bits, in hexadecimal
+    columns: tuple[_Hexadecimal, ...]  # exact sums of about a thousand bits
     without_truth: int
-    missing: int
-    ignored: int
-    counts: tuple[list[int], list[int]]
-    frames: tuple[int, int]
-    findings: tuple[Finding, ...]
-    seconds: tuple[float, float]
-    hashes: tuple[str, str]  # of the content that was read
+    missing: int  # number of frames of the truth that the predictions lack
+    ignored: int  # number of frames of the predictions that the truth lacks
+    counts: tuple[list[int], list[int]]  # number of instances read from each side, by its own classes
+    frames: tuple[int, int]  # number of frames read from each side
+    findings: tuple[Finding, ...]  # of the readers
+    seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
+    hashes: tuple[_Hexadecimal, _Hexadecimal]  # of the content that was read from each side
+
+
+class Partial(NamedTuple):
+    """The rows of a chunk."""
+
+    header: ChunkHeader
+    scores: Scores
+
+    @property
+    def sums(self) -> Sums:
+        """The exact sums of the chunk."""
+        columns = tuple(int(column, 16) for column in self.header.columns)
+        counts = self.scores.predicted.sum(axis=0), self.scores.true.sum(axis=0)
+        return Sums(len(self.header.tokens), self.header.without_truth, *counts, columns)
 
 
 @dataclass(frozen=True)
@@ -86,13 +104,7 @@ class Folder:
 
     @classmethod
     def begin(cls, path: Path, about: About, *, resume: bool) -> "Folder":
-        """Begin an evaluation, or continue one.
-
-        Args:
-            path: The folder. It is created if it does not exist.
-            about: Inputs and settings.
-            resume: Whether to continue the evaluation in the folder, which must have the same inputs and settings.
-        """
+        """Begin an evaluation in a new or empty folder, or continue one with the same inputs and settings."""
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -165,21 +177,8 @@ class Folder:
 
     def keep(self, index: int, partial: Partial) -> None:
         """Write a finished chunk."""
-        header = _Header(
-            partial.tokens,
-            partial.scenes,
-            tuple(f"{column:x}" for column in partial.sums.columns),
-            partial.sums.without_truth,
-            partial.missing,
-            partial.ignored,
-            partial.counts,
-            partial.frames,
-            partial.findings,
-            partial.seconds,
-            (hash_text(partial.hashes[0]), hash_text(partial.hashes[1])),
-        )
         buffer = io.BytesIO()
-        np.savez(buffer, **archive_arrays(header, partial.scores))
+        np.savez(buffer, **archive_arrays(partial.header, partial.scores))
         file = self._file(index)
         try:
             file.parent.mkdir(exist_ok=True)
@@ -204,28 +203,11 @@ class Folder:
         file = self._file(index)
         try:
             arrays, text = read_archive(Content(file).data)
-            header = decode_json(text, _Header)
-            scores = Scores.of_arrays(arrays, self.about.metrics)
-            columns = tuple(int(column, 16) for column in header.columns)
-            hashes = int(header.hashes[0], 16), int(header.hashes[1], 16)
-            counts = scores.predicted.sum(axis=0), scores.true.sum(axis=0)
+            return Partial(decode_json(text, ChunkHeader), Scores.of_arrays(arrays, self.about.metrics))
         except UnreadableFile as error:
             raise UnreadableFile(error.message, remedy=_DELETE) from error
         except (ValueError, *BROKEN) as error:
             raise UnreadableFile(f"{file}: broken: {error}", remedy=_DELETE) from error
-        return Partial(
-            header.tokens,
-            header.scenes,
-            scores,
-            Sums(len(header.tokens), header.without_truth, *counts, columns),
-            header.missing,
-            header.ignored,
-            header.counts,
-            header.frames,
-            header.findings,
-            header.seconds,
-            hashes,
-        )
 
     def chunks(self) -> Iterator[Partial]:
         """Read all finished chunks, in order."""

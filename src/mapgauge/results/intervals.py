@@ -22,11 +22,7 @@ from mapgauge.typing import Flags, Floats, Indices
 
 
 def share_within(t: float, freedom: int) -> float:
-    """Return the probability that Student's t lies between ``-t`` and ``t``.
-
-    Args:
-        t: A number of at least 0.
-        freedom: Degrees of freedom, a whole number of at least 1.
+    """Return the probability that Student's t with some degrees of freedom lies between ``-t`` and ``t``.
 
     >>> round(share_within(2.262157, 9), 6)
     0.95
@@ -46,10 +42,6 @@ def share_within(t: float, freedom: int) -> float:
 @lru_cache(maxsize=256)
 def quantile(level: float, freedom: int) -> float:
     """Return the number ``t`` for which Student's t lies between ``-t`` and ``t`` with probability ``level``.
-
-    Args:
-        level: A probability between 0 and 1.
-        freedom: Degrees of freedom, a whole number of at least 1.
 
     >>> round(quantile(0.95, 9), 6)
     2.262157
@@ -126,14 +118,7 @@ class Draws(NamedTuple):
 
 
 def estimate(value: float, draws: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED) -> Estimate:
-    """Return a value with its interval.
-
-    Args:
-        value: The value of all units.
-        draws: The bootstrap samples.
-        level: The probability with which the interval covers the true value.
-        limits: The smallest and the largest possible value.
-    """
+    """Return a value with its interval within limits. It covers the true value with the probability ``level``."""
     error, freedom = _error(draws)
     if math.isnan(error):
         return Estimate(value, math.nan, math.nan)
@@ -183,13 +168,9 @@ def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     """Return the standard error of a mean over classes that occur in different numbers of units.
 
     The variance of the mean is the sum of the shares of the classes. The share of a rare class has the degrees of
-    freedom of its own units. The degrees of freedom of the sum follow from Welch and Satterthwaite's equation. Few
-    units can be similar by chance, so a unit of a rare class varies at least as much as a unit of all classes on
-    average.
-
-    Args:
-        classes: The draws of each class.
-        most: Degrees of freedom of all units.
+    freedom of its own units. The degrees of freedom of the sum follow from Welch and Satterthwaite's equation, at most
+    those of all units. Few units can be similar by chance, so a unit of a rare class varies at least as much as a unit
+    of all classes on average.
     """
     units = np.array([of_class.units for of_class in classes], np.float64)
     total = float((units - 1).sum())
@@ -240,16 +221,9 @@ class _Curve(NamedTuple):
 def precisions(
     results: Results, classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
 ) -> dict[tuple[str, int], dict[str, Floats]]:
-    """Return average precisions of all samples at each setting, and the means over the settings.
+    """Return average precisions of all samples at each setting and the means, by metric and class, then by key.
 
-    Args:
-        results: The rows.
-        classes: Indices and names of the classes.
-        unit_of_frame: The unit (scene or frame) that each frame belongs to.
-        weights: ``(samples, units)``: how often each unit was drawn, a whole number.
-
-    Returns:
-        By metric and class, the values by key. A sample without predictions and truth has NaN.
+    A sample without predictions and truth has NaN. ``weights`` are ``(samples, units)``, whole numbers.
     """
     protocol, metrics = results.protocol, [metric for metric, _ in hit_metrics(results.metrics)]
     covered = [
@@ -380,13 +354,7 @@ def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
 
 
 def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
-    """Return the values of all samples by class name (or ``"mean"``) and key. NaN where a sample has no value.
-
-    Args:
-        results: The rows.
-        unit_of_frame: The unit (scene or frame) that each frame belongs to.
-        weights: ``(samples, units)``: how often each unit was drawn.
-    """
+    """Return the values of all samples by class name (or "mean") and key. NaN where a sample has no value."""
     classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
     of_sums = _sum_values(results, classes, unit_of_frame, weights)
     of_hits = precisions(results, classes, unit_of_frame, weights)

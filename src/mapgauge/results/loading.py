@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
+import numpy as np
+
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.precision import LIMIT, Records, precisions
@@ -20,7 +22,7 @@ from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.folder import Folder, records_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
-from mapgauge.results.summary import Input, Summary
+from mapgauge.results.values import Input
 
 
 class FolderRows:
@@ -33,10 +35,10 @@ class FolderRows:
     @cached_property
     def _all(self) -> tuple[tuple[str, ...], tuple[str, ...] | None, Scores]:
         chunks = list(self.folder.chunks())
-        known = all(chunk.scenes is not None for chunk in chunks)
+        known = all(chunk.header.scenes is not None for chunk in chunks)
         return (
-            tuple(token for chunk in chunks for token in chunk.tokens),
-            tuple(scene for chunk in chunks for scene in chunk.scenes or ()) if known else None,
+            tuple(token for chunk in chunks for token in chunk.header.tokens),
+            tuple(scene for chunk in chunks for scene in chunk.header.scenes or ()) if known else None,
             Scores.concatenate([chunk.scores for chunk in chunks]),
         )
 
@@ -57,11 +59,9 @@ class FolderRows:
 
 
 def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
-    """Read both sides of the evaluation into memory, for assignments and figures.
+    """Read both sides of the evaluation into memory, in the order of the rows, for assignments and figures.
 
-    Args:
-        rows: The rows. The frames have their order.
-        hashes: The content hash of each side; "" if it is not known, because chunks were skipped.
+    The content hash of a side is "" if it is not known, because chunks were skipped.
     """
     about = rows.folder.about
     both = []
@@ -82,10 +82,8 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
 def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
     """Merge the finished chunks of a folder, one at a time.
 
-    Args:
-        folder: The folder.
-        failed: Error messages of the chunks that are left out, by index.
-        limit: Predictions of a class in memory at once, for average precision.
+    ``failed`` has the error messages of the chunks that are left out, by index. For average precision, at most
+    ``limit`` predictions of a class are in memory at once.
     """
     about = folder.about
     lost = failed or {}
@@ -100,20 +98,21 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         )
     settings = about.settings
     sums: Sums | None = None
-    missing = ignored = 0
-    frames, counts = [0, 0], [[0] * len(classes) for classes in about.classes]
+    numbers = np.zeros(4, np.int64)  # frames that are missing and ignored, and frames of both sides
+    counts = [np.zeros(len(classes), np.int64) for classes in about.classes]
     noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
     hashes: list[tuple[int, int]] = []
     classes = range(len(settings.classes or ()))
     # Records of each class are kept while they fit into memory, so that chunks are read once.
     held: list[list[Records]] | None = [[] for _ in classes]
     for chunk in folder.chunks():
+        header = chunk.header
         sums = chunk.sums if sums is None else sums + chunk.sums
-        missing, ignored = missing + chunk.missing, ignored + chunk.ignored
-        frames = [a + b for a, b in zip(frames, chunk.frames, strict=True)]
-        counts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(counts, chunk.counts, strict=True)]
-        hashes.append(chunk.hashes)
-        noticed |= dict.fromkeys(chunk.findings)
+        numbers += (header.missing, header.ignored, *header.frames)
+        for total, of_side in zip(counts, header.counts, strict=True):
+            total += of_side
+        hashes.append((int(header.hashes[0], 16), int(header.hashes[1], 16)))
+        noticed |= dict.fromkeys(header.findings)
         if int(sums.predicted.sum()) > limit:
             held = None
         if held is not None:
@@ -130,64 +129,36 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         folder.path,
         limit,
     )
-    summary = Summary(
-        settings,
-        about.metrics,
-        settings.classes or (),
-        about.rings,
-        (inputs := _inputs(folder, frames, counts, hashes, complete=not lost)),
-        missing,
-        ignored,
-        (*_skipped(lost, about.chunks), *summed(noticed, "chunks")),
-        about.mapgauge,
-        Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
-    )
-    rows = FolderRows(folder)
-    read = partial(read_sides, rows, ["" if lost else recorded.hash for recorded in inputs])
-    return Results(summary, rows, Data(read, settings))
-
-
-def _inputs(
-    folder: Folder,
-    frames: Sequence[int],
-    counts: Sequence[Sequence[int]],
-    hashes: Sequence[tuple[int, int]],
-    *,
-    complete: bool,
-) -> tuple[Input, Input]:
-    about = folder.about
-    inputs = [
+    missing, ignored, *frames = numbers.tolist()
+    x, y = (
         Input(
             about.paths[k],
             "parquet",
             frames[k],
-            dict(zip(about.classes[k], counts[k], strict=True)),
+            dict(zip(about.classes[k], counts[k].tolist(), strict=True)),
             hash_text(added_hashes([pair[k] for pair in hashes])),
-            read_history(about.paths[k], None, None, "drop", {}) if complete else None,
+            None if lost else read_history(about.paths[k], None, None, "drop", {}),
         )
         for k in range(2)
-    ]
-    return inputs[0], inputs[1]
-
-
-def _skipped(lost: dict[int, str], chunks: int) -> list[Finding]:
-    if not lost:
-        return []
-    return [
-        Finding(
-            "error",
-            "chunks-skipped",
-            f"{len(lost)} of {chunks} chunks could not be evaluated. The results do not include them",
-            len(lost),
-            tuple(lost[index] for index in sorted(lost)[:3]),
-        )
-    ]
-
-
-def load_folder(path: Path) -> Results:
-    """Return the results of a finished work folder. Chunks that could not be evaluated are reported as a finding."""
-    folder = Folder(path)
-    return replace(results_of(folder, failed=folder.failures), origin=path)
+    )
+    skipped = f"{len(lost)} of {about.chunks} chunks could not be evaluated. The results do not include them"
+    examples = tuple(lost[index] for index in sorted(lost)[:3])
+    findings = [Finding("error", "chunks-skipped", skipped, len(lost), examples)] if lost else []
+    rows = FolderRows(folder)
+    return Results(
+        settings,
+        about.metrics,
+        settings.classes or (),
+        about.rings,
+        (x, y),
+        missing,
+        ignored,
+        (*findings, *summed(noticed, "chunks")),
+        about.mapgauge,
+        Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
+        rows,
+        Data(partial(read_sides, rows, ["" if lost else recorded.hash for recorded in (x, y)]), settings),
+    )
 
 
 def load_results(
@@ -212,5 +183,9 @@ def load_results(
     0.0
     """
     file = Path(path)
-    results = load_folder(file) if file.is_dir() else Results(*read_results(path), file)
+    if file.is_dir():
+        folder = Folder(file)
+        results = replace(results_of(folder, failed=folder.failures), origin=file)
+    else:
+        results = Results(**read_results(path), origin=file)
     return results if predictions is None and truth is None else results.with_data(predictions, truth)

@@ -8,8 +8,7 @@ from mapgauge.markup import Html, Stroke, bars, block, drawing, interval, legend
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, colours_of, heading, part_colours, setting_of, title_of
 from mapgauge.protocols import full_name
-from mapgauge.results.summary import Summary
-from mapgauge.results.values import COUNTS, Values
+from mapgauge.results.values import COUNTS, Summary, Values, count_text
 
 if TYPE_CHECKING:
     from mapgauge.frames.instances import Instance
@@ -33,7 +32,7 @@ def summary_html(summary: Summary) -> str:
     ]
     rows = []
     for name, values in [*summary.classes.items(), ("mean", summary.mean)]:
-        counts = ["" if values.get(key) is None else f"{values[key]:.0f}" for key in COUNTS]
+        counts = [count_text(values.get(key)) for key in COUNTS]
         bar = [] if split is None else [_bar(split, values)]
         rows.append([name, *counts, *(number(values[key]) for key in shown), *bar])
     sides = " against ".join(

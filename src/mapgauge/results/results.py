@@ -12,14 +12,12 @@ from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.prepare import Frames, prepare
-from mapgauge.evaluation.scores import Scores, Totals
-from mapgauge.frames.findings import Finding
+from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.tracks import scenes_from_tokens
-from mapgauge.protocols import Protocol, full_name
+from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
-from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import (
     Level,
     Rows,
@@ -32,11 +30,11 @@ from mapgauge.results.tables import (
     to_polars,
     worst_first,
 )
-from mapgauge.results.values import Values
+from mapgauge.results.values import Summary
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Summary):
     """Results of an evaluation: one row per frame and class, and the summary.
 
     ``classes`` holds the values of each class by name, and ``mean`` holds the means over classes. Both have the same
@@ -47,7 +45,6 @@ class Results:
     ``frames``, ``by``, ``save`` and ``compare`` read all rows into memory, about a kilobyte per frame.
     """
 
-    summary: Summary
     rows: Rows
     geometry: Data | None = None  # predictions and truth; None for results from a file without them
     origin: Path | None = None  # the file that the results were loaded from
@@ -58,72 +55,7 @@ class Results:
         return f"<Results {full_name(self.protocol)}: {self.totals.frames} frames, mean {', '.join(shown)}>"
 
     def _repr_html_(self) -> str:
-        return summary_html(self.summary)
-
-    @property
-    def protocol(self) -> Protocol:
-        """The protocol of the evaluation, with all settings."""
-        return self.summary.protocol
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the computed metrics."""
-        return self.summary.metrics
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """Names of the evaluated classes."""
-        return self.summary.class_names
-
-    @property
-    def ranges(self) -> tuple[float, ...]:
-        """Bounds of the rings around the ego vehicle, in metres."""
-        return self.summary.ranges
-
-    @property
-    def inputs(self) -> tuple[Input, Input]:
-        """Files, counts and hashes of predictions and truth."""
-        return self.summary.inputs
-
-    @property
-    def frames_missing(self) -> int:
-        """Number of frames of the truth that the predictions lack. They count as frames without predictions."""
-        return self.summary.frames_missing
-
-    @property
-    def frames_ignored(self) -> int:
-        """Number of predicted frames that the truth lacks. They are left out."""
-        return self.summary.frames_ignored
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Findings of the readers and the checks."""
-        return self.summary.findings
-
-    @property
-    def version(self) -> str:
-        """The version of mapgauge that computed the results."""
-        return self.summary.version
-
-    @property
-    def classes(self) -> dict[str, Values]:
-        """Values of each class, pooled over all frames."""
-        return self.summary.classes
-
-    @property
-    def mean(self) -> Values:
-        """Mean over classes of each value."""
-        return self.summary.mean
-
-    @property
-    def without_value(self) -> tuple[str, ...]:
-        """Classes with neither predictions nor truth."""
-        return self.summary.without_value
-
-    @property
-    def totals(self) -> Totals:
-        """Counts and sums over all frames."""
-        return self.summary.totals
+        return summary_html(self)
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -190,7 +122,7 @@ class Results:
 
     def without_data(self) -> "Results":
         """Return the same results without predictions and truth."""
-        return replace(self, summary=replace(self.summary, records=self.inputs), geometry=None)
+        return replace(self, records=self.inputs, geometry=None)
 
     def frames(
         self, sort: str | None = None, *, class_name: str | None = None, count: int | None = None
@@ -227,7 +159,7 @@ class Results:
             raise InvalidInput(f"frames must be whole numbers below {count}, the number of tokens, got {frames!r}")
         rows = pick_rows(self.rows, frames)
         data = None if self.geometry is None else self.geometry.at(rows.tokens)
-        return replace(self, summary=replace(self.summary, source=rows.scores), rows=rows, geometry=data)
+        return replace(self, source=rows.scores, rows=rows, geometry=data)
 
     def by(self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene") -> dict[Any, "Results"]:
         """Return the results of each group of frames.
@@ -276,10 +208,6 @@ class Results:
         frame = self.tokens.index(token)
         return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
 
-    def table(self) -> str:
-        """Return the summary as text: one table per metric, with a row per class and the mean."""
-        return self.summary.table()
-
     def save(self, path: str | os.PathLike[str], *, geometry: Geometry | None = None) -> None:
         """Write the results to one file. ``load_results`` reads it.
 
@@ -292,7 +220,7 @@ class Results:
         if geometry is not None and geometry not in KINDS:
             raise InvalidInput(f"geometry must be {', '.join(map(repr, KINDS))} or None, got {geometry!r}")
         arrays = None if geometry is None else geometry_arrays(self.need_data().sorted_sides, geometry)
-        save_results(self.summary, self.rows, path, arrays)
+        save_results(self, self.rows, path, arrays)
 
     def to_pandas(self, level: Level = "frames") -> Any:
         """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.
@@ -304,7 +232,7 @@ class Results:
                 values of ``classes`` and ``mean``. Rows are in the order of ``tokens`` and ``class_names``. A frame
                 without predictions and truth (of the class) has a PLD of 0.
         """
-        return to_pandas(table_columns(self.summary, self.rows, level))
+        return to_pandas(table_columns(self, self.rows, level))
 
     def to_polars(self, level: Level = "frames") -> Any:
         """Return the rows as a polars ``DataFrame``. It needs ``pip install 'mapgauge[polars]'``.
@@ -312,7 +240,7 @@ class Results:
         Args:
             level: As for ``to_pandas``.
         """
-        return to_polars(table_columns(self.summary, self.rows, level))
+        return to_polars(table_columns(self, self.rows, level))
 
     def to_arrow(self, level: Level = "frames") -> Any:
         """Return the rows as an Arrow ``Table``. It needs ``pip install 'mapgauge[parquet]'``.
@@ -320,8 +248,4 @@ class Results:
         Args:
             level: As for ``to_pandas``.
         """
-        return to_arrow(table_columns(self.summary, self.rows, level))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as plain Python values, without the rows of frames."""
-        return self.summary.to_dict()
+        return to_arrow(table_columns(self, self.rows, level))

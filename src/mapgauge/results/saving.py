@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.evaluation.data import Data, Sides
 from mapgauge.evaluation.prepare import Frames, check_sides
-from mapgauge.evaluation.scores import Scores, Sums
+from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.content import has_content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import READ, Step, arguments_of, replay
@@ -38,8 +38,8 @@ from mapgauge.io.files.source import RAISE, Content, is_folder, is_plain_file, m
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.protocols import Protocol
-from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows, Rows
+from mapgauge.results.values import Input, Summary
 
 _SIDES = ("predictions", "truth")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
@@ -62,10 +62,8 @@ def read_again(
 ) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of an evaluation.
 
-    Args:
-        inputs: What the results recorded about both sides.
-        given: Frames, or the path of a file that was moved. None for the recorded file.
-        origin: The file of results. Relative paths are also searched for beside it.
+    A side that is not given is read from the recorded file. Relative paths are also searched for beside ``origin``, the
+    file of results.
     """
     name = str(origin or "these results")
     sides = list(zip(_SIDES, given, inputs, strict=True))
@@ -175,23 +173,6 @@ def _wrong_side(side: str, recorded: Input, name: str) -> InvalidInput:
     return InvalidInput(f"{name}: {wrong} evaluated ({recorded.name or 'from memory'})")
 
 
-@dataclass(frozen=True, eq=False)
-class Partial:
-    """The rows of a chunk."""
-
-    tokens: tuple[str, ...]
-    scenes: tuple[str, ...] | None
-    scores: Scores
-    sums: Sums
-    missing: int  # number of frames of the truth that the predictions lack
-    ignored: int  # number of frames of the predictions that the truth lacks
-    counts: tuple[list[int], list[int]]  # number of instances read from each side, by its own classes
-    frames: tuple[int, int]  # number of frames read from each side
-    findings: tuple[Finding, ...]  # of the readers
-    seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
-    hashes: tuple[int, int]  # content hash of each side
-
-
 Geometry: TypeAlias = Literal["original", "rounded"]
 
 KINDS: tuple[Geometry, ...] = ("original", "rounded")
@@ -200,12 +181,7 @@ NAMES = ("geometry/predictions", "geometry/truth")  # of the arrays
 
 
 def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
-    """Return the geometry of results as arrays of bytes.
-
-    Args:
-        sides: Predictions and truth, in the order of the rows of results.
-        kind: ``"original"`` keeps all bits. ``"rounded"`` rounds coordinates to float32.
-    """
+    """Return both sides, in the order of the rows of results, as arrays of bytes. They may be rounded to float32."""
     return {
         name: np.frombuffer(write(_geometry_only(side, kind)), np.uint8)
         for name, side in zip(NAMES, sides, strict=True)
@@ -228,14 +204,7 @@ def _geometry_only(frames: MapFrames, kind: Geometry) -> MapFrames:
 def geometry_of(
     arrays: dict[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path
 ) -> Callable[[], Sides] | None:
-    """Return a function that reads the geometry, or None if there is none. The arrays are removed from ``arrays``.
-
-    Args:
-        arrays: All arrays of the file, by name.
-        tokens: Frames of the results.
-        classes: Classes of the results.
-        path: The file, for errors.
-    """
+    """Return a function that reads the geometry, or None if there is none. Its arrays are removed from ``arrays``."""
     geometry = {name: arrays.pop(name) for name in NAMES if name in arrays}
     if not geometry:
         return None
@@ -297,14 +266,7 @@ class _Header(_Layout):
 def save_results(
     summary: Summary, rows: Rows, path: str | os.PathLike[str], geometry: Mapping[str, Any] | None = None
 ) -> None:
-    """Write results to one file.
-
-    Args:
-        summary: The summary.
-        rows: The scores of all frames.
-        path: The file.
-        geometry: The arrays of ``geometry_arrays``; None for a file without geometry.
-    """
+    """Write results to one file, with the arrays of ``geometry_arrays`` if there are some."""
     header = _Header(
         LAYOUT,
         summary.version,
@@ -328,8 +290,8 @@ def save_results(
     save(Path(path), buffer.getvalue())
 
 
-def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Data | None]:
-    """Read a file that ``save_results`` wrote. The last value is the geometry, if the file has it."""
+def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields of ``Results`` from a file that ``save_results`` wrote."""
     content = Content(path)
     data = content.data  # read completely, so that no file stays open after an error
     try:
@@ -340,34 +302,30 @@ def read_results(path: str | os.PathLike[str]) -> tuple[Summary, MemoryRows, Dat
         refuse_doubled_keys(text, content.error)
         header = decode_json(text, _Header)
         read = geometry_of(arrays, header.tokens, header.class_names, content.path)
-        summary, rows = _parsed(header, arrays)
-        return summary, rows, None if read is None else Data(read, summary.protocol)
+        return _parsed(header, arrays, read)
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
         raise content.error(f"not a file of results: {error}") from error
 
 
-def _parsed(header: _Header, arrays: dict[str, Any]) -> tuple[Summary, MemoryRows]:
+def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:
     scores = Scores.of_arrays(arrays, header.metrics)
     protocol = protocol_from(header.protocol)
     frames, classes = len(header.tokens), len(header.class_names)
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
-    summary = Summary(
-        protocol,
-        header.metrics,
-        header.class_names,
-        infinite_bounds(header.ranges),
-        header.inputs,
-        header.frames_missing,
-        header.frames_ignored,
-        header.findings,
-        header.mapgauge,
-        scores,
-    )
-    return summary, MemoryRows(header.tokens, header.scenes, scores)
+    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings")
+    return {name: getattr(header, name) for name in kept} | {
+        "protocol": protocol,
+        "ranges": infinite_bounds(header.ranges),
+        "records": header.inputs,
+        "version": header.mapgauge,
+        "source": scores,
+        "rows": MemoryRows(header.tokens, header.scenes, scores),
+        "geometry": None if read is None else Data(read, protocol),
+    }
 
 
 def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:

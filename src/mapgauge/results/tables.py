@@ -15,8 +15,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.results.summary import Summary
-from mapgauge.results.values import COUNTS, lists_of_frames
+from mapgauge.results.values import COUNTS, Summary, lists_of_frames
 from mapgauge.typing import Floats
 
 
@@ -68,14 +67,7 @@ def frame_columns(
 def frame_arrays(
     scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
 ) -> dict[str, NDArray[Any]]:
-    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are NaN.
-
-    Args:
-        scores: The rows.
-        metrics: Names of the computed metrics.
-        protocol: All settings.
-        classes: Indices of the classes to pool.
-    """
+    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are NaN."""
     chosen = list(classes)
     columns: dict[str, NDArray[Any]] = {
         "predictions": scores.predicted[:, chosen].sum(axis=1),
@@ -136,13 +128,7 @@ TEXT = ("token", "scene", "class")
 
 
 def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
-    """Return the columns of a level.
-
-    Args:
-        summary: The summary of the results.
-        rows: The rows of the results. They are not read for ``"summary"``.
-        level: ``"frames"``, ``"classes"`` or ``"summary"``.
-    """
+    """Return the columns of a level. The rows are not read for ``"summary"``."""
     if level not in LEVELS:
         raise InvalidInput(f"level must be one of {', '.join(map(repr, LEVELS))}, got {level!r}")
     if level == "summary":

@@ -21,8 +21,8 @@ from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
-from mapgauge.results.summary import Input, Summary
 from mapgauge.results.tables import MemoryRows
+from mapgauge.results.values import Input
 from mapgauge.training.batch_rows import BatchRows, ScoringSettings, score_batch
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
@@ -229,7 +229,7 @@ class Accumulator:
         ]
         tokens = tuple(token or f"#{i}" for i, token in enumerate(rows.tokens))
         scores, findings = self._whole(rows, tokens)
-        summary = Summary(
+        return Results(
             protocol,
             metrics,
             classes,
@@ -240,8 +240,8 @@ class Accumulator:
             findings=(*self._findings(rows), *findings),
             version=__version__,
             source=scores,
+            rows=MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores),
         )
-        return Results(summary, MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores))
 
     def _whole(self, rows: BatchRows, tokens: tuple[str, ...]) -> tuple[Scores, tuple[Finding, ...]]:
         """Return the rows of all metrics. Scenes are scored once, unless frames are added."""

@@ -16,29 +16,20 @@ from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
 from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
-from mapgauge.evaluation.scoring import score_frames
+from mapgauge.evaluation.scoring import has_scene_metrics, score_frames
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
-from mapgauge.evaluation.streaming.work import (
-    Job,
-    Reread,
-    findings_in,
-    read_again,
-    scenes_by_token,
-    score_chunk,
-    sides_of,
-)
+from mapgauge.evaluation.streaming.work import Job, findings_in, read_again, scenes_by_token, score_chunk, sides_of
 from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.io.dataset import DataSet, open_dataset, stamp_of
 from mapgauge.io.files.places import is_url
 from mapgauge.io.files.writing import remove_folder
-from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.results.folder import LAYOUT, About, Folder, changed
+from mapgauge.results.folder import LAYOUT, About, Folder, Partial, changed
 from mapgauge.results.loading import results_of
 from mapgauge.results.results import Results
-from mapgauge.results.saving import Partial, finite_bounds
+from mapgauge.results.saving import finite_bounds
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -56,32 +47,31 @@ def check_finished(
     if not any(suspect):
         return
     finished = folder.finished
-    doubtful = [chunk for chunk in plan.chunks if chunk.index in finished and _reads(chunk, suspect)]
-    if any(METRICS[name].level == "scene" for name in job.metrics):
+    doubtful = [
+        chunk
+        for chunk in plan.chunks
+        if chunk.index in finished
+        and any(
+            piece.file in files
+            for pieces, files in zip((chunk.predictions, chunk.truth), suspect, strict=True)
+            for piece in pieces
+        )
+    ]
+    if has_scene_metrics(job.metrics):
         for chunk in doubtful:  # times and poses are not in the hash
             folder.forget(chunk.index)
     elif doubtful:
         with open_pool() as pool:
-            for chunk, outcome in run(pool, partial(read_again, job), doubtful):
-                if isinstance(outcome, Exception):
-                    raise explained_error(chunk, outcome) from outcome
-                _compare(folder, chunk, outcome)
+            for chunk, now in run(pool, partial(read_again, job), doubtful):
+                if isinstance(now, Exception):
+                    raise explained_error(chunk, now) from now
+                before = folder.chunk(chunk.index).header
+                for side, old, new in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
+                    if old != new:
+                        raise changed(folder, side)
+                if scenes_by_token(before.tokens, before.scenes) != now.scenes:  # scenes are not in the hash
+                    raise changed(folder, "truth")
     folder.note_stamps((dict(sides[0].stamps), dict(sides[1].stamps)))
-
-
-def _reads(chunk: Chunk, files: tuple[set[str], set[str]]) -> bool:
-    """Whether a chunk has row groups of some files."""
-    both = zip((chunk.predictions, chunk.truth), files, strict=True)
-    return any(piece.file in suspect for pieces, suspect in both for piece in pieces)
-
-
-def _compare(folder: Folder, chunk: Chunk, now: Reread) -> None:
-    before = folder.chunk(chunk.index)
-    for side, old, new in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
-        if old != new:
-            raise changed(folder, side)
-    if scenes_by_token(before.tokens, before.scenes) != now.scenes:  # scenes are not in the hash
-        raise changed(folder, "truth")
 
 
 def check_unchanged(sides: tuple[DataSet, DataSet]) -> None:
@@ -125,7 +115,7 @@ def evaluate_stream(
             remedy=Remedy("Pass work= with the folder", "Pass --work FOLDER"),
         )
     sides = open_dataset(predictions), open_dataset(truth)
-    plan = plan_of(*sides, whole_scenes=any(METRICS[name].level == "scene" for name in metrics))
+    plan = plan_of(*sides, whole_scenes=has_scene_metrics(metrics))
     job = _job(protocol, metrics, rings, unknown, degenerate, plan, sides)
     path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
     try:
@@ -143,7 +133,19 @@ def evaluate_stream(
             _compile(job, todo[0])  # compile once here, instead of in every worker
         with ThreadPoolExecutor(1) as aside, open_engine(engine, workers) as pool:
             noticed = aside.submit(_sampled_findings, job, plan)  # runs while workers start
-            _run(pool, job, todo, folder, failed, on_error, _of_rows(plan, todo, progress))
+            whole = sum(chunk.rows for chunk in plan.chunks)
+            done = whole - sum(chunk.rows for chunk in todo)
+            for chunk, outcome in run(pool, partial(score_chunk, job), todo):
+                if isinstance(outcome, Partial):
+                    folder.keep(chunk.index, outcome)
+                else:
+                    error = explained_error(chunk, outcome)
+                    if on_error == "stop":
+                        raise error from outcome
+                    failed[chunk.index] = error.message  # without the remedy, which differs between Python and shell
+                done += chunk.rows
+                if progress is not None:
+                    progress(done, whole)
             folder.note_findings(noticed.result())
         check_unchanged(sides)
         folder.note_failures(failed)
@@ -165,41 +167,6 @@ def evaluate_stream(
     if work is None:
         weakref.finalize(results.rows, remove_folder, path)
     return results
-
-
-def _run(
-    pool: Pool,
-    job: Job,
-    todo: list[Chunk],
-    folder: Folder,
-    failed: dict[int, str],
-    on_error: OnError,
-    advance: Callable[[Chunk], None],
-) -> None:
-    """Score chunks and write each finished one to the folder. Stop at the first error, or record it and continue."""
-    for chunk, outcome in run(pool, partial(score_chunk, job), todo):
-        if isinstance(outcome, Partial):
-            folder.keep(chunk.index, outcome)
-        else:
-            error = explained_error(chunk, outcome)
-            if on_error == "stop":
-                raise error from outcome
-            failed[chunk.index] = error.message  # without the remedy, which differs between Python and the shell
-        advance(chunk)
-
-
-def _of_rows(plan: Plan, todo: list[Chunk], progress: Progress | None) -> Callable[[Chunk], None]:
-    """Return a function that reports progress in rows after each chunk."""
-    whole = sum(chunk.rows for chunk in plan.chunks)
-    done = whole - sum(chunk.rows for chunk in todo)
-
-    def advance(chunk: Chunk) -> None:
-        nonlocal done
-        done += chunk.rows
-        if progress is not None:
-            progress(done, whole)
-
-    return advance
 
 
 def _sampled_findings(job: Job, plan: Plan) -> tuple[Finding, ...]:

@@ -21,14 +21,14 @@ from mapgauge.evaluation.scores import Sums
 from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.frames.alignment import align, tokens_without
-from mapgauge.frames.content import content_hash
+from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
-from mapgauge.results.saving import Partial
+from mapgauge.results.folder import ChunkHeader, Partial
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
 
@@ -70,32 +70,33 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     scores = score_frames(Data.of(x, y, job.protocol), job.metrics, job.rings)
     sums = Sums.of(scores, job.protocol)
     counts = [np.bincount(side.label, minlength=len(side.classes)).tolist() for side in (predictions, truth)]
-    return Partial(
-        y.tokens,
-        y.scenes,
-        scores,
-        sums,
-        missing,
-        ignored,
-        (counts[0], counts[1]),
-        (len(predictions), len(truth)),
-        (*predictions.findings, *truth.findings),
-        (read - began, time.thread_time() - read),
-        _hashes(job, predictions, truth),
+    header = ChunkHeader(
+        tokens=y.tokens,
+        scenes=y.scenes,
+        columns=tuple(f"{column:x}" for column in sums.columns),
+        without_truth=sums.without_truth,
+        missing=missing,
+        ignored=ignored,
+        counts=(counts[0], counts[1]),
+        frames=(len(predictions), len(truth)),
+        findings=(*predictions.findings, *truth.findings),
+        seconds=(read - began, time.thread_time() - read),
+        hashes=_hashes(job, predictions, truth),
     )
+    return Partial(header, scores)
 
 
-def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[int, int]:
+def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[str, str]:
     """Return the content hash of both sides, with tracks where a metric uses them."""
     both = zip((predictions, truth), uses_tracks(job.metrics), strict=True)
-    x, y = (content_hash(side, tracks=tracks) for side, tracks in both)
+    x, y = (hash_text(content_hash(side, tracks=tracks)) for side, tracks in both)
     return x, y
 
 
 class Reread(NamedTuple):
     """What a chunk holds now, to compare it with a finished chunk."""
 
-    hashes: tuple[int, int]
+    hashes: tuple[str, str]
     scenes: dict[str, str | None]  # of each frame of the truth
 
 

@@ -366,7 +366,7 @@ def confidence(
         if levels[name].true or len(levels[name].threshold) > 1
     }
     return Confidence(
-        name=results.summary.names[0],
+        name=results.input_names[0],
         protocol=full_name(results.protocol.replace(cutoffs=(length,))),
         cutoff=length,
         hit=float(hit),

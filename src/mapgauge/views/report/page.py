@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from itertools import count
@@ -129,7 +128,6 @@ def _explorer(
         columns = {f"value.{key}": column for key, column in table.items()}
         if drawn:
             some = method.of_frames(drawn)
-            some = replace(some, geometry=some.need_data().keeping())  # the causes use the same groups
             columns |= drawings(some, advance, centred=world)
             for section in SECTIONS:
                 columns |= section.columns(some, causes)

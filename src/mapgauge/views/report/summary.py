@@ -80,7 +80,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 *([escape(called)] if several else []),
                 *(_estimate(estimates.get(name, {}).get(key), result, name, key) for key in keys),
             ]
-            for name, _ in first.summary.rows_of(metric)
+            for name, _ in first.rows_of(metric)
             for called, estimates, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
         header = [
@@ -259,7 +259,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
         for part, colour in colours.items()
     )
     cells = []
-    for name, _ in first.summary.rows_of(metric.name):
+    for name, _ in first.rows_of(metric.name):
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
             values = result.mean if name == "mean" else result.classes[name]
             chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
