@@ -25,9 +25,10 @@ class Sospa(torch.autograd.Function):
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
         """Keep lines, costs and readings for the backward pass. The matching is computed again."""
-        context.backend, *values = inputs
-        context.save_for_backward(*output, *(value if isinstance(value, torch.Tensor) else None for value in values))
-        context.rest = [None if isinstance(value, torch.Tensor) else value for value in values]
+        tensors = [value if isinstance(value, torch.Tensor) else None for value in inputs[1:]]
+        context.save_for_backward(*output, *tensors)
+        context.backend = inputs[0]
+        context.rest = [None if isinstance(value, torch.Tensor) else value for value in inputs[1:]]
         context.mark_non_differentiable(output[1])
 
     @staticmethod
@@ -36,7 +37,8 @@ class Sospa(torch.autograd.Function):
         cost, reading, *tensors = context.saved_tensors
         values = [other if tensor is None else tensor for tensor, other in zip(tensors, context.rest, strict=True)]
         of_y = context.needs_input_grad[2]
-        grad_x, grad_y = SospaGradient.apply(context.backend, reading, cost, weight, of_y, *values)
+        gradients = SospaGradient.apply if torch.is_grad_enabled() else SospaGradient.forward
+        grad_x, grad_y = gradients(context.backend, reading, cost, weight, of_y, *values)
         return None, grad_x, grad_y if of_y else None, None, None, None, None, None, None
 
     @staticmethod
