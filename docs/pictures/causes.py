@@ -6,7 +6,7 @@ import numpy as np
 from docs.pictures.drawing import GREY, INK, PALE, PREDICTION, TRUTH, Drawing
 
 import mapgauge as mg
-from mapgauge.features.causes.metric import CAUSES
+from mapgauge.features.causes.metric import CAUSES, label_of
 
 _LINE = [[0.0, 0.0], [14.0, 0.0]]
 _RING = [[3.0, -1.0], [11.0, -1.0], [11.0, 2.0], [3.0, 2.0], [3.0, -1.0]]
@@ -23,6 +23,7 @@ SCENES: dict[str, tuple[list[Any], list[tuple[Any, float]], list[tuple[Any, floa
     "wrong_class": ([_LINE], [], [([[0, 0.5], [14, 0.5]], 1.0)]),
     "background": ([], [([[0, 0], [14, 0]], 0.2)], []),
     "missed": ([_LINE], [], []),
+    "faint": ([_LINE], [(_LINE, 0.05)], []),
     "under_confident": ([_LINE], [(_LINE, 0.4)], []),
     "over_confident": ([], [([[0, 0], [14, 0]], 0.9)], []),
 }
@@ -47,7 +48,7 @@ def draw_causes() -> Drawing:
     drawing = Drawing(
         *(24 + ACROSS * WIDTH, 64 + rows * HEIGHT),
         "The causes of PLD",
-        "Twelve small scenes. Each has true lines and predictions, and shows one cause of PLD.",
+        f"{len(CAUSES)} small scenes. Each has true lines and predictions, and shows one cause of PLD.",
     )
     drawing.text(
         24,
@@ -61,7 +62,7 @@ def draw_causes() -> Drawing:
             raise ValueError(f"the scene of {name} has another cause")
         left, top = 24 + (k % ACROSS) * WIDTH, 52 + (k // ACROSS) * HEIGHT
         drawing.box(left, top, WIDTH - 24, HEIGHT - 14, PALE)
-        drawing.text(left + 12, top + 22, name.replace("_", " "), 14, INK, weight=700)
+        drawing.text(left + 12, top + 22, label_of(name), 14, INK, weight=700)
         origin = np.array([left + 22.0, top + 74.0])
         true, dividers, boundaries = SCENES[name]
         for points in true:

@@ -32,6 +32,7 @@ PLANTED: dict[str, Callable[[], tuple[list[Any], Lines]]] = {
     "wrong_class": lambda: ([ALONG], [("boundary", ALONG, 1.0)]),
     "background": lambda: ([], [("divider", ALONG, 0.3)]),
     "missed": lambda: ([ALONG], []),
+    "faint": lambda: ([ALONG], [("divider", ALONG, 0.05)]),
     "under_confident": lambda: ([ALONG], [("divider", ALONG, 0.4)]),
     "over_confident": lambda: ([], [("divider", ALONG, 0.8)]),
 }

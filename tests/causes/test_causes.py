@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.planted_errors import KINDS, plant
 from tests.causes.planted import CLASSES, PLANTED, PROTOCOL, planted
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.evaluation.evaluate import with_metrics
+from mapgauge.features.causes.causes import lengths_of
 from mapgauge.features.causes.metric import CAUSES, Thresholds
 from mapgauge.metrics.assigned import Matches
 from mapgauge.metrics.completeness import in_words
@@ -31,7 +33,7 @@ def test_a_detector_with_one_kind_of_error_shows_one_kind(kind: str) -> None:
     total = found.per_frame.sum()
     assert total > 0
     assert found.per_frame[..., list(CAUSES).index(kind)].sum() == pytest.approx(total, rel=1e-9)
-    assert found.sentence().endswith("(100%)")
+    assert found.sentence().endswith(" 100 %")
 
 
 def test_planted_errors_are_found_in_proportion() -> None:
@@ -211,7 +213,7 @@ def test_fixing_the_only_error_brings_pld_to_zero() -> None:
         "place_displaced": ("displaced",),
         "remove_background": ("background", "over_confident"),
         "add_missed": ("missed",),
-        "ideal_confidences": ("under_confident",),
+        "ideal_confidences": ("under_confident", "faint"),
     }
     for name, kinds in expected.items():
         for kind in kinds:
@@ -289,6 +291,71 @@ def test_the_difference_has_the_intervals_of_compare() -> None:
             assert math.fsum(causes[cause].value for cause in CAUSES) == pytest.approx(causes["pld"].value, abs=1e-12)
 
 
+def test_a_cause_in_few_scenes_has_no_interval() -> None:
+    truth = planted(*["missed"] * 12)[1]
+    scenes = tuple(f"s{k}" for k in range(12))
+    methods = []
+    for merged in (0, 4, 5):  # frames whose prediction is a duplicate; every frame is a scene
+        x = planted(*["duplicate"] * merged, *["localisation"] * (12 - merged))[0]
+        x = replace(x, tokens=truth.tokens)
+        methods.append(mg.evaluate(x, replace(truth, scenes=scenes), PROTOCOL, metrics=["pld", "causes"]))
+    for method, known in zip(methods[1:], (False, True), strict=True):
+        changes = mg.compare_causes(methods[0], method)
+        for name in ("divider", "mean"):
+            assert math.isfinite(changes[name]["duplicate"].low) is known
+            assert (changes[name]["duplicate"].told_apart is not None) is known
+            assert math.isfinite(changes[name]["localisation"].low)
+
+
+def test_costs_per_kilometre_do_not_share_a_denominator() -> None:
+    x, y = mg.demo.demo_world(30)
+    assert x.confidence is not None
+    metrics = ["pld", "causes", "completeness"]
+    good, unsure = (mg.evaluate(side, y, metrics=metrics) for side in (x, x.with_confidence(0.5 * x.confidence)))
+    before, after = lengths_of(good), lengths_of(unsure)
+    parts = mg.compare_causes(good, unsure)["mean"]
+    assert parts["localisation"].value < -0.02  # without any change of the geometry
+    assert before.keys() == {*y.classes, "mean"}
+    for name in y.classes:
+        assert (after[name].offset, after[name].completeness) == pytest.approx(before[name][:2], rel=0.02)
+        kilometres = float(good.classes[name]["true_length"] or 0) / 1000
+        costs = good.scores.sums["pld"][0][:, y.classes.index(name), :5].sum()
+        assert sum(before[name].per_km.values()) == pytest.approx(costs / kilometres)
+    assert lengths_of(mg.evaluate(x, y, metrics=["pld", "causes"])) == {}
+
+
+def test_lacking_confidence_is_under_confidence_only_where_more_would_help() -> None:
+    def causes(offset: float, confidence: float) -> dict[str, float]:
+        line = [[0, 0], [20, 0]]
+        truth = mg.MapFrames.of({"a": {"divider": [line]}}, classes=CLASSES)
+        moved = mg.MapFrames.of(
+            {"a": {"divider": [np.add(line, [0, offset])]}},
+            confidence={"a": {"divider": [confidence]}},
+            classes=CLASSES,
+        )
+        split = mg.causes(mg.evaluate(moved, truth, PROTOCOL)).classes["divider"]
+        return {cause: part for cause, part in split.items() if part > 0}
+
+    assert causes(0.3, 0.5).keys() == {"localisation", "under_confident"}
+    assert causes(0.3, 0.05).keys() == {"localisation", "faint"}
+    assert causes(1.2, 0.5).keys() == {"localisation"}  # its distance is 0.89
+
+
+def test_pieces_beside_other_lines_are_fragments_and_copies_are_duplicates() -> None:
+    truth = mg.demo.demo_world(20, predictions=0)[1]
+    for kind in ("halves", "thirds"):
+        causes = plant(truth, kind).of_predictions
+        assert causes.get("duplicate", 0) <= 0.02 * sum(causes.values())
+    for kind in ("copy at 0.2 m", "copy at 0.6 m"):
+        assert plant(truth, kind).of_predictions.keys() == {"duplicate"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_planted_errors_among_other_lines_are_found(kind: str) -> None:
+    least = 0.7 if kind.startswith("moved by 2") else 0.8
+    assert plant(mg.demo.demo_world(20, predictions=0)[1], kind).share(KINDS[kind][0]) > least
+
+
 def test_pld_split_by_cause_is_one_tested_difference() -> None:
     good, truth = mg.demo.demo_world(60, predictions=10)
     poor, _ = mg.demo.demo_world(60, predictions=10, quality="poor")
@@ -349,7 +416,7 @@ def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
     )
     rare = mg.causes(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))
     assert rare.mean["missed"] > 0
-    assert rare.sentence() == "most of the PLD is wrong class (100%)"
+    assert rare.sentence() == "Largest causes: wrong class 100 %"
 
 
 @needs_data("sample_60x30")

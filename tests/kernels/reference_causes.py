@@ -33,26 +33,64 @@ def value(cost, pairs, n, m, cutoff):
     return total, 2 * saturation / (1 + saturation)
 
 
-def cause_of_false(x, truth, taken, rules):
+def beyond_end(point, line, nearest_of_line):
+    """Whether a point is past an end of an open line: its nearest point is an end, and it lies ahead of this end."""
+    last = len(line.points) - 1
+    if line.closed or last == 0 or nearest_of_line not in (0, last):
+        return False
+    end, before = line.points[nearest_of_line], line.points[1 if nearest_of_line == 0 else last - 1]
+    return sum((p - e) * (e - b) for p, e, b in zip(point, end, before, strict=True)) > 0
+
+
+def covered_truth(x, truth, own, cutoff):
+    """True points that a prediction covers, by line and point, and the share of the prediction that each line owns.
+
+    A point is not covered if it is past an end of the prediction, or if another line is nearer to the prediction there.
+    """
+    gaps = [[min(row, default=math.inf) for row in distances(x.points, truth[j].points)] for j in own]
+    owner = {}
+    for p in range(len(x.points)):
+        j = min(range(len(own)), key=lambda k: gaps[k][p], default=None)
+        if j is not None and gaps[j][p] < cutoff:
+            owner[p] = own[j]
+    over = set()
+    for j in own:
+        for k, (near, p) in enumerate(zip(covered(truth[j], x, cutoff), nearest(truth[j], x), strict=True)):
+            if near and owner.get(p) == j and not beyond_end(truth[j].points[k], x, p):
+                over.add((j, k))
+    return over, owner
+
+
+def cause_of_false(x, truth, taken, settled, rules):
     """The cause of a prediction as if it were unmatched, the true line it is about, and the share of that line."""
-    cutoff, reach, least, _, sure = rules
+    cutoff, reach, least, _, sure, *_ = rules
     own = [j for j, y in enumerate(truth) if y.label == x.label]
     others = [j for j, y in enumerate(truth) if y.label != x.label]
-    over = {(j, k) for j in own for k, near in enumerate(covered(truth[j], x, cutoff)) if near}
-    inside = sum(any(flags) for flags in zip(*(covered(x, truth[j], cutoff) for j in own), strict=True))
-    if over and inside >= least * len(x.points):
-        best = max(own, key=lambda j: share(x, truth[j], cutoff))
+    over, owner = covered_truth(x, truth, own, cutoff)
+
+    def best_fit(places, limit, both):
+        fits = {j: (share(x, truth[j], limit), share(truth[j], x, limit)) for j in places}
+        fits = {j: (a, b) for j, (a, b) in fits.items() if a >= least and (b >= least or not both)}
+        best = max(fits, key=lambda j: sum(fits[j]), default=None)
+        return best, 0.0 if best is None else fits[best][1]
+
+    close = [covered(x, truth[j], cutoff / 2) for j in own]
+    if sum(any(flags) for flags in zip(*close, strict=True)) < least * len(x.points):
+        lost, part = best_fit([j for j in own if j not in settled], reach, True)
+        if lost is not None and best_fit(others, cutoff / 2, False)[0] is None:
+            return "displaced", lost, part
+    if over and len(owner) >= least * len(x.points):
+        owned = list(owner.values())
+        best = max(own, key=owned.count)
         if 2 * len(over & taken) >= len(over):
             return "duplicate", best, 0.0
         taken |= over
-        lines = sum(share(truth[j], x, cutoff) >= least for j in own)
+        lines = sum(sum(j == k for k, _ in over) >= least * len(truth[j].points) for j in own)
         return "merge" if lines > 1 else "fragment", best, 0.0
     for cause, places, limit, both in (("wrong_class", others, cutoff, False), ("displaced", own, reach, True)):
-        fits = {j: (share(x, truth[j], limit), share(truth[j], x, limit)) for j in places}
-        fits = {j: (a, b) for j, (a, b) in fits.items() if a >= least and (b >= least or not both)}
-        if fits:
-            best = max(fits, key=lambda j: sum(fits[j]))
-            return cause, best, fits[best][1]
+        best, part = best_fit(places, limit, both)
+        if best is not None:
+            return cause, best, part
     return "over_confident" if x.confidence >= sure else "background", None, 0.0
 
 
@@ -63,25 +101,32 @@ def causes_of_frame(predictions, truth, match, rules):
         predictions: Lines with different confidences.
         truth: Lines, with fewer points first. The first of several that fit equally well is taken.
         match: The optimal assignment.
-        rules: Cutoff, reach, and the shares ``covered``, ``winding`` and ``sure``.
+        rules: Cutoff, reach, and ``covered``, ``winding``, ``sure``, ``faint`` and ``worth``.
     """
-    cutoff, reach, least, winding, _ = rules
+    cutoff, reach, least, winding, _, faint, worth = rules
     costs = defaultdict(float)  # by class and cause
-    loose, taken = set(), set()
+    loose, taken, settled = set(), set(), set()
     for i, (j, _) in match.items():
         x, y = predictions[i], truth[j]
         if max(share(x, y, cutoff), share(y, x, cutoff)) < least:
             loose.add(i)
         else:
-            taken |= {(j, k) for k, near in enumerate(covered(y, x, cutoff)) if near}
+            settled.add(j)
+            near, points = covered(y, x, cutoff), nearest(y, x)
+            taken |= {(j, k) for k in range(len(near)) if near[k] and not beyond_end(y.points[k], x, points[k])}
     cause, explained = {}, defaultdict(float)
     free, proper = defaultdict(float), defaultdict(float)  # by true line and point: the highest confidence
     for i in sorted(range(len(predictions)), key=lambda i: -predictions[i].confidence):
         x, alone = predictions[i], i not in match or i in loose
         mate, pairs = match.get(i, (None, []))
         if alone:
-            cause[i], j, part = cause_of_false(x, truth, taken, rules)
+            cause[i], j, part = cause_of_false(x, truth, taken, settled, rules)
             explained[j, cause[i]] = max(explained[j, cause[i]], x.confidence * part)
+        if i not in match:
+            own = [j for j, y in enumerate(truth) if y.label == x.label]
+            for point in covered_truth(x, truth, own, cutoff)[0]:
+                free[point] = max(free[point], x.confidence)
+            continue
         for j, y in enumerate(truth):
             if j != mate and y.label == x.label:
                 flags, points = covered(y, x, cutoff), nearest(y, x)
@@ -114,18 +159,24 @@ def causes_of_frame(predictions, truth, match, rules):
             continue
         j, pairs = match[i]
         y = truth[j]
-        if i in loose and x.confidence < y.confidence:
-            add_missed(j, (y.confidence - x.confidence) / 2)
-        else:
-            name = "under_confident" if x.confidence < y.confidence else "over_confident"
-            costs[x.label, name] += abs(x.confidence - y.confidence) / 2
         cost = sum(math.dist(x.points[a], y.points[b]) for a, b in pairs)
         total, distance = value(cost, len(pairs), len(x.points), len(y.points), cutoff)
+        weight, lacking = min(x.confidence, y.confidence), abs(x.confidence - y.confidence) / 2
+        geometry = weight * distance
+        if x.confidence >= y.confidence:
+            costs[x.label, "over_confident"] += lacking
+        elif i in loose:
+            add_missed(j, lacking)
+        elif x.confidence < faint:
+            costs[x.label, "faint"] += lacking
+        elif distance < worth:
+            costs[x.label, "under_confident"] += lacking
+        else:
+            geometry += lacking
         if total == 0:
             continue
-        weight = min(x.confidence, y.confidence)
-        costs[x.label, "localisation"] += weight * distance * cost / total
-        unit = weight * distance * cutoff / 2 / total  # of an unmatched point
+        costs[x.label, "localisation"] += geometry * cost / total
+        unit = geometry * cutoff / 2 / total  # of an unmatched point
         matched = {a for a, _ in pairs}, {b for _, b in pairs}
         sides = []
         for mine, other, of_mine, of_other in ((x, y, *matched), (y, x, *matched[::-1])):

@@ -94,7 +94,8 @@ def check(results: mg.Results, thresholds: Thresholds) -> None:
     lengths = more.scores.sums["completeness"][0]
     assert (found.per_frame.sum(axis=(0, 1)) > 0).all()
     cutoff = results.protocol.cutoffs[0]
-    rules = cutoff, cutoff * thresholds.reach, thresholds.covered, thresholds.winding, thresholds.sure
+    shares = (getattr(thresholds, name) for name in ("covered", "winding", "sure", "faint", "worth"))
+    rules = cutoff, cutoff * thresholds.reach, *shares
     for f, token in enumerate(results.tokens):
         sides = sides_of(results, token)
         costs = reference.causes_of_frame(*sides, rules)
@@ -110,7 +111,7 @@ def check(results: mg.Results, thresholds: Thresholds) -> None:
     [
         (0, Thresholds(), {}),
         (1, Thresholds(covered=0.8, reach=3.0), {"directed": True}),
-        (2, Thresholds(covered=0.2, winding=0.0, sure=0.3), {"cutoffs": (0.9,)}),
+        (2, Thresholds(covered=0.2, winding=0.0, sure=0.3, faint=0.3, worth=0.5), {"cutoffs": (0.9,)}),
     ],
 )
 def test_random_frames(seed: int, thresholds: Thresholds, settings: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ def test_causes_are_left_out_if_they_are_not_wanted_or_take_long(
 
     page, coloured = written()
     assert "Parts of PLD by cause" in page
-    assert "<p>Most of the PLD is" in page
+    assert "<p>Largest causes: " in page
     assert coloured
     page, coloured = written(False)
     assert "due_to_missed" not in page

@@ -82,7 +82,6 @@ COMMANDS = {
 # What features add to commands of the core: the place of a function, which is imported when it is needed.
 ADDITIONS = {
     "differences by cause": "features.causes.command:differences_by_cause",  # of compare
-    "show differences by cause": "features.causes.command:show_difference",
     "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
     "confidence in words": "features.confidence.command:in_words",
 }

@@ -82,7 +82,8 @@ def compare(
     shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    causes = addition("differences by cause")(comparison, methods, seed)
+    draws = {"samples": samples, "level": level, "seed": seed}
+    causes = addition("differences by cause")(names, methods, comparison.differences, **draws)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(
@@ -107,19 +108,23 @@ def show_comparison(
     comparison: "Comparison",
     classes: list[str],
     verdicts: "Sequence[Verdict]" = (),
-    causes: "Differences | None" = None,
+    causes: Any = None,
 ) -> None:
-    """Print a comparison. JSON includes the verdicts of a gate, and text the causes of differences to the first."""
-    causes = causes or {}
+    """Print a comparison. JSON includes the verdicts of a gate, and text the causes of differences to the first.
+
+    ``causes`` is what the addition "differences by cause" returns.
+    """
+    by_cause = causes.differences if causes else {}
     if form == "json":
-        document = _document(comparison) | ({"causes": _pairs(causes)} if causes else {})
+        document = _document(comparison)
+        if causes and by_cause:
+            document |= {"causes": _pairs(by_cause), "lengths": causes.to_dict()}
         write_json(document | ({"gate": [verdict.to_dict() for verdict in verdicts]} if verdicts else {}))
     elif form == "csv":
-        write_csv(rows_of(comparison, causes))
+        write_csv(rows_of(comparison, by_cause))
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
-        from mapgauge.cli.app import addition
         from mapgauge.metrics.table import heading
         from mapgauge.results.comparison import plain_keys
 
@@ -140,10 +145,10 @@ def show_comparison(
             _show_differences(comparison, class_name, keys)
         for note in filter(None, (comparison.tests, *comparison.notes)):
             say(note)
-        for (first, second), changes in causes.items():
+        for (first, second), changes in by_cause.items():
             for class_name in classes:
-                if first == comparison.names[0] and class_name in changes:
-                    addition("show differences by cause")(first, second, changes[class_name], class_name)
+                if causes and first == comparison.names[0] and class_name in changes:
+                    causes.show(first, second, class_name)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)

@@ -129,16 +129,17 @@ def share_covered(lines, x, y, limit, least, covered):
 
 
 @jit
-def best_fit(lines, order, bounds, g, x, same, limit, least, covered):
+def best_fit(lines, order, bounds, g, x, same, limit, least, without, covered):
     """The true line of group g that a prediction fits best, the share of that line, and the sum of both shares.
 
     The line is -1 if there is none. Each must cover at least the share ``least`` of the other if they have the ``same``
-    class. If not, it is enough that the true line covers the prediction. ``covered`` is working memory.
+    class. If not, it is enough that the true line covers the prediction. Lines that are flagged in ``without`` are left
+    out, unless it is None. ``covered`` is working memory.
     """
     best, most, share = NONE, 0.0, 0.0
     for k in range(bounds[g, 1], bounds[g, 2]):
         y = order[k]
-        if box_distance_squared(lines.line_box, x, y) >= limit:
+        if box_distance_squared(lines.line_box, x, y) >= limit or (without is not None and without[y]):
             continue
         of_x = share_covered(lines, x, y, limit, least, covered)
         if of_x >= least:

@@ -49,11 +49,12 @@ class Value:
     limits: tuple[float, float] | None = None  # smallest and largest possible value, if the metric's do not apply
     # Whether lower values are better, if it is not the main value. None: a smaller part is not always better.
     lower_is_better: bool | None = None
+    full_title: str = ""  # if it is not the key with spaces
 
     @property
     def words(self) -> str:
         """The full title for figures and the report: "matched points"."""
-        return self.title if self.role == "main" else self.key.replace("_", " ")
+        return self.title if self.role == "main" else self.full_title or self.key.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

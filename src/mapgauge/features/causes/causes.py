@@ -2,23 +2,34 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
-from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, THRESHOLDS, WORDS, Thresholds, normalised_costs
+from mapgauge.features.causes.metric import (
+    CAUSES,
+    CAUSES_OF_PLD,
+    THRESHOLDS,
+    Thresholds,
+    label_of,
+    normalised_costs,
+    noun_of,
+)
 from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
+from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.comparison import check_comparable, sorted_by_token, units_by_class
 from mapgauge.results.intervals import (
+    FEWEST,
     LEVEL,
     SAMPLES,
     Difference,
+    Draws,
     added_by_unit,
     check_draws,
     difference,
@@ -27,7 +38,9 @@ from mapgauge.results.intervals import (
     mean_over_classes,
 )
 from mapgauge.results.results import Results
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Floats
+
+OFFSET = "median_offset"  # the value of ``completeness`` that says how far off a method is
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +63,7 @@ class Causes:
 
     def __repr__(self) -> str:
         """Return the largest causes in one line."""
-        return f"<Causes: {self.title} {self.pld['mean']:.3f}, {', '.join(self.ranked(3))}>"
+        return f"<Causes: {self.title} {self.pld['mean']:.3f}. {self.sentence()}>"
 
     @property
     def title(self) -> str:
@@ -68,29 +81,30 @@ class Causes:
         pieces = [
             line(f"{self.title} by cause, {full_name(self.protocol)}"),
             table(["class", self.title, "causes"], drawn),
-            legend({cause.replace("_", " "): colour for cause, colour in colours.items()}),
-            *(table(header, rows) for header, rows in self._tables()),
+            legend({label_of(cause): colour for cause, colour in colours.items()}),
+            *(table(header, rows) for header, rows in self.tables()),
             note(self.sentence()),
         ]
         return block(*pieces)
 
-    def ranked(self, count: int | None = None) -> list[str]:
-        """Return the causes from the largest to the smallest mean, with their shares of PLD in words.
+    @property
+    def by_share(self) -> list[str]:
+        """The causes, from the largest to the smallest mean."""
+        return sorted(self.mean, key=lambda cause: -self.mean[cause])
 
-        Those with less than half a per cent are left out.
-        """
+    def share(self, *causes: str) -> float:
+        """Return the share of causes of the mean PLD."""
         total = self.pld["mean"]
-        least = 0.005 * total
-        ranked = sorted((name for name in self.mean if self.mean[name] > least), key=lambda name: -self.mean[name])
-        return [f"{WORDS.get(name, name.replace('_', ' '))} ({self.mean[name] / total:.0%})" for name in ranked[:count]]
+        return math.fsum(self.mean[cause] for cause in causes) / total if total > 0 else 0.0
 
     def sentence(self) -> str:
-        """Return the largest causes as a sentence."""
-        most = self.ranked(3)
-        if not most:
-            return "PLD is 0: there is no error to explain"
-        others = f"; then {', '.join(most[1:])}" if len(most) > 1 else ""
-        return f"most of the PLD is {most[0]}{others}"
+        """Return the three largest causes, with their shares of PLD, in words."""
+        largest = [
+            f"{noun_of(cause)} {100 * self.share(cause):.0f} %"
+            for cause in self.by_share[:3]
+            if self.share(cause) > 0.005
+        ]
+        return f"Largest causes: {', '.join(largest)}" if largest else "PLD is 0: there is no error to explain"
 
     def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
         """Return the frames with most of a cause: their tokens, and the cost that is not normalised.
@@ -111,23 +125,40 @@ class Causes:
 
     def table(self) -> str:
         """Return the causes as text: one row per cause, one column per class, and the share of the mean PLD."""
-        return "\n\n".join(text_table([*map(shortened, header)], rows) for header, rows in self._tables())
+        return "\n\n".join(text_table([*map(shortened, header)], rows) for header, rows in self.tables())
 
-    def _tables(self) -> Iterator[tuple[list[str], list[list[str]]]]:
-        """Yield the header and the rows of the causes, and of the fixes if there are any."""
+    def tables(self, *, about: bool = False) -> Iterator[tuple[list[str], list[list[str]]]]:
+        """Yield the header and the rows of the causes, the largest first, and of the fixes if there are any.
+
+        Fixes stand beside the causes that they repair. With ``about``, the causes are explained.
+        """
         names = [*self.classes, "mean"]
         columns = [*self.classes.values(), self.mean]
-        total = self.pld["mean"]
         rows = [
-            [cause.replace("_", " "), *(number(column[cause]) for column in columns), _share(self.mean[cause], total)]
-            for cause in CAUSES
+            [
+                label_of(cause),
+                *([CAUSES[cause]] if about else []),
+                *(number(column[cause]) for column in columns),
+                f"{self.share(cause):.0%}",
+            ]
+            for cause in self.by_share
         ]
-        rows.append([self.title, *(number(self.pld[name]) for name in names), _share(total, total)])
-        yield ["cause", *names, "share"], rows
+        whole = "100%" if self.pld["mean"] > 0 else "-"
+        rows.append([self.title, *([""] if about else []), *(number(self.pld[name]) for name in names), whole])
+        yield ["cause", *(["what it is"] if about else []), *names, "share"], rows
         if self.fixes:
             keys = list(dict.fromkeys(key for fix in self.fixes for key in fix.gain))
-            rows = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in self.fixes]
-            yield ["fix", *(f"change of {key}" for key in keys)], rows
+            rows = [
+                [
+                    ", ".join(map(label_of, fix.causes)),
+                    fix.name.replace("_", " "),
+                    f"{self.share(*fix.causes):.0%}",
+                    *(f"{fix.gain[key]:+.3f}" for key in keys),
+                ]
+                for fix in sorted(self.fixes, key=lambda fix: -self.share(*fix.causes))
+            ]
+            titles = [title_of(key, protocol=self.protocol) for key in keys]
+            yield ["causes", "fix", "share", *(f"change of {title}" for title in titles)], rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows of frames as plain Python values."""
@@ -136,13 +167,11 @@ class Causes:
             "pld": self.pld,
             "classes": self.classes,
             "mean": self.mean,
-            "thresholds": {name: getattr(self.thresholds, name) for name in ("covered", "reach", "winding", "sure")},
-            "fixes": {fix.name: {"about": fix.about, "change": fix.gain} for fix in self.fixes},
+            "thresholds": asdict(self.thresholds),
+            "fixes": {
+                fix.name: {"about": fix.about, "causes": list(fix.causes), "change": fix.gain} for fix in self.fixes
+            },
         }
-
-
-def _share(part: float, total: float) -> str:
-    return f"{part / total:.0%}" if total > 0 else "-"
 
 
 def causes(
@@ -172,7 +201,7 @@ def causes(
     ... )
     >>> found = mg.causes(mg.evaluate(halves, truth))
     >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
-    ('most of the PLD is fragments (100%)', {'fragment': 0.794})
+    ('Largest causes: fragments 100 %', {'fragment': 0.794})
     """
     check_settings(results.protocol)
     chosen = THRESHOLDS if thresholds is None else thresholds
@@ -235,7 +264,7 @@ def compare_causes(
     Returns:
         By class (or ``"mean"``) and cause, the PLD of the second method minus the PLD of the first. The causes of a
         class add up to its difference in PLD, which has the key ``"pld"``. Scenes are drawn if they are known,
-        otherwise frames.
+        otherwise frames. A cause that occurs in fewer than 5 of them has no interval.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)})
@@ -252,28 +281,30 @@ def compare_causes(
     drawn = draw(methods, samples, seed)
     unit_of_frame = drawn.unit_of_frame
     weights = np.concatenate([np.ones((1, drawn.count)), drawn.weights])  # the first sample is all units
-    parts = [_drawn(method, unit_of_frame, weights) for method in methods]
+    sums = [added_by_unit(sums_by_cause(method), unit_of_frame, drawn.count) for method in methods]
+    parts = [_drawn(method, of_unit, weights) for method, of_unit in zip(methods, sums, strict=True)]
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
+    whole = {name: {"pld": values[1:, -1]} for name, values in apart.items()}
     count = units_by_class(unit_of_frame, methods)
-    by_key = {
-        name: {cause: values[1:, k] for k, cause in enumerate((*CAUSES, "pld"))} for name, values in apart.items()
-    }
-    return {
-        name: {
-            cause: difference(float(apart[name][0, k]), draws_of(by_key, name, cause, count), level)
-            for k, cause in enumerate(by_cause)
+    occurs = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
+    having = dict(zip(first.class_names, occurs.sum(axis=0), strict=True)) | {"mean": occurs.any(axis=1).sum(axis=0)}
+    changes = {}
+    for name, values in apart.items():
+        # A cause in few units says nothing about its spread, so it has no interval.
+        units = np.where(having[name] >= FEWEST, having[name], 1).tolist()
+        draws = {cause: Draws(values[1:, k], units[k]) for k, cause in enumerate(CAUSES)}
+        draws["pld"] = draws_of(whole, name, "pld", count)
+        changes[name] = {
+            key: difference(value, draws[key], level) for key, value in zip(draws, values[0].tolist(), strict=True)
         }
-        for name, by_cause in by_key.items()
-    }
+    return changes
 
 
-def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, Floats]:
+def _drawn(method: Results, of_unit: Floats, weights: Floats) -> dict[str, Floats]:
     """Return the causes and PLD of each sample, ``(samples, causes + 1)``, by class (or ``"mean"``).
 
     They are NaN where a sample has no instances of the class.
     """
-    sums = sums_by_cause(method)
-    of_unit = added_by_unit(sums, unit_of_frame, weights.shape[1])
     drawn = np.einsum("su,uck->sck", weights, of_unit)
     parts = np.where(drawn[..., -1:] > 0, normalised_costs(drawn), np.nan)
     parts = np.concatenate([parts, parts.sum(axis=2, keepdims=True)], axis=2)
@@ -284,3 +315,38 @@ def _drawn(method: Results, unit_of_frame: Indices, weights: Floats) -> dict[str
     }
     nothing = np.full(parts.shape[::2], np.nan)
     return by_class | {"mean": mean_over_classes(list(by_class.values()) or [nothing])}
+
+
+class Lengths(NamedTuple):
+    """Numbers of one class (or the mean over classes) that do not share a denominator."""
+
+    offset: float  # metres, the median of matched points
+    completeness: float  # the share of the true length that is found
+    per_km: dict[str, float]  # by cause: the cost per kilometre of truth. A missed line costs 0.5
+
+
+def lengths_of(results: Results) -> dict[str, Lengths]:
+    """Return offsets, completeness and costs per kilometre of truth, by class and ``"mean"``.
+
+    There are none without the metrics ``causes`` and ``completeness``. Parts of PLD share a denominator, so an error
+    that grows lowers the parts of all others. These numbers do not depend on each other.
+    """
+    if not {CAUSES_OF_PLD.name, COMPLETENESS.name} <= set(results.metrics):
+        return {}
+    kilometres = results.scores.sums[COMPLETENESS.name][0][..., 0].sum(axis=0) / 1000
+    costs = sums_by_cause(results)[..., :-1].sum(axis=0) / np.where(kilometres > 0, kilometres, np.nan)[:, None]
+    rows = {name: costs[c] for c, name in enumerate(results.class_names) if name in results.classes}
+    rows["mean"] = mean_over_classes(list(rows.values()) or [np.full(len(CAUSES), np.nan)])
+    values = results.classes | {"mean": results.mean}
+    return {
+        name: Lengths(
+            _number(values[name].get(OFFSET)),
+            _number(values[name].get("completeness")),
+            dict(zip(CAUSES, row.tolist(), strict=True)),
+        )
+        for name, row in rows.items()
+    }
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

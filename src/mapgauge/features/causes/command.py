@@ -1,20 +1,19 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.methods import Methods, with_data
+from mapgauge.cli.methods import Methods, with_data, with_data_if_there
 from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import form_of, refuse, without_effect
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
-    from mapgauge.features.causes.causes import Causes
-    from mapgauge.results.comparison import Comparison, Differences
-    from mapgauge.results.intervals import Difference
+    from mapgauge.features.causes.causes import Causes, Lengths
+    from mapgauge.results.comparison import Differences
     from mapgauge.results.results import Results
 
 
@@ -45,15 +44,16 @@ def why(
     sides = Methods.of(context, files)
     names, methods = sides.names, _load(sides, fixes=fixes)
 
-    from mapgauge import causes, compare_causes
+    from mapgauge import causes
     from mapgauge.protocols import full_name
 
     splits: dict[str, Causes] = {}
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
             splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
+    by_cause = differences_by_cause(names, methods, [(names[0], name) for name in names[1:]] if form != "csv" else [])
     if form == "json":
-        documents = _documents(splits, methods, cause, worst)
+        documents = _documents(splits, by_cause, cause, worst)
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
@@ -68,16 +68,17 @@ def why(
     else:
         for k, (called, split) in enumerate(splits.items()):
             _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
-        for called, method in zip(names[1:], methods[1:], strict=True):
-            show_difference(names[0], called, compare_causes(methods[0], method)["mean"], "mean")
+        for called in names[1:]:
+            by_cause.show(names[0], called, "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
 def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
     """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
-    from mapgauge.features.causes.metric import CAUSES
+    from mapgauge.features.causes.metric import CAUSES, label_of
 
     cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")
+    cause = next((key for key in CAUSES if label_of(key).replace(" ", "_").replace("-", "_") == cause), cause)
     if cause is not None and cause not in CAUSES:
         refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
     if cause is None:
@@ -89,100 +90,124 @@ def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | Non
 
 
 def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
-    """Return results with the causes of PLD, or for fixes with the geometry."""
+    """Return results with the causes of PLD, completeness if there are several, and for fixes the geometry."""
     from mapgauge.evaluation.evaluate import with_metrics
     from mapgauge.features.causes.instance_costs import check_settings
     from mapgauge.features.causes.metric import CAUSES_OF_PLD
 
+    wanted = [CAUSES_OF_PLD.name, *(["completeness"] if len(sides.names) > 1 else [])]
     # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", CAUSES_OF_PLD.name))
-    if not sides.from_results:
-        return methods
-    methods = [
-        method if CAUSES_OF_PLD.name in method.metrics and not fixes else with_data(method, path)
-        for method, path in zip(methods, sides.files, strict=True)
-    ]
+    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", *wanted))
     for method in methods:
         check_settings(method.protocol)
-    return methods if fixes else [with_metrics(method, [CAUSES_OF_PLD.name], sides.workers) for method in methods]
+    if sides.from_results:
+        needed = [fixes or CAUSES_OF_PLD.name not in method.metrics for method in methods]
+        methods = [
+            method
+            if set(wanted) <= set(method.metrics) and not need
+            else (with_data if need else with_data_if_there)(method, path)
+            for method, path, need in zip(methods, sides.files, needed, strict=True)
+        ]
+    return [method if method.geometry is None else with_metrics(method, wanted, sides.workers) for method in methods]
 
 
 def _documents(
-    splits: "Mapping[str, Causes]", methods: Sequence["Results"], cause: str | None, worst: int
+    splits: "Mapping[str, Causes]", by_cause: "ByCause", cause: str | None, worst: int
 ) -> list[dict[str, Any]]:
     """Return the causes of each method, its difference to the first, and the frames with most of a cause, for JSON."""
-    from mapgauge import compare_causes
-
     documents = []
-    for k, (called, split) in enumerate(splits.items()):
-        document = {"name": called} | split.to_dict()
+    first = next(iter(splits))
+    for called, split in splits.items():
+        document = {"name": called} | split.to_dict() | {"lengths": by_cause.to_dict()[called]}
         if cause is not None:
             frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
             document["frames"] = {cause: frames}
-        if k > 0:
+        if called != first:
             classes = {
                 class_name: {key: change._asdict() for key, change in changes.items()}
-                for class_name, changes in compare_causes(methods[0], methods[k]).items()
+                for class_name, changes in by_cause.differences[first, called].items()
             }
-            document["difference"] = {"to": next(iter(splits)), "classes": classes}
+            document["difference"] = {"to": first, "classes": classes}
         documents.append(document)
     return documents
 
 
 def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
-    from mapgauge.features.causes.metric import CAUSES
+    from mapgauge.features.causes.metric import label_of
     from mapgauge.protocols import full_name
 
     of = f" of {called}" if called else ""
-    names, total = [*split.classes, "mean"], split.pld["mean"]
-    columns = [*split.classes.values(), split.mean]
-    rows = [
-        [name.replace("_", " "), about, *(number(column[name]) for column in columns), _share(split.mean[name], total)]
-        for name, about in CAUSES.items()
-    ]
-    rows.append([split.title, "", *(number(split.pld[name]) for name in names), _share(total, total)])
-    show_table(
-        Table(
-            f"{split.title}{of} by cause ({full_name(split.protocol)})",
-            ["cause", "what it is", *names, "share"],
-            rows,
-            2,
-        ),
-        gap=gap,
-    )
+    (header, rows), *fixes = split.tables(about=True)
+    show_table(Table(f"{split.title}{of} by cause ({full_name(split.protocol)})", header, rows, 2), gap=gap)
     say(split.sentence())
-    if split.fixes:
-        from mapgauge.metrics.table import title_of
-
-        keys = list(split.fixes[0].gain)
-        body = [[fix.name.replace("_", " "), *(f"{fix.gain[key]:+.3f}" for key in keys)] for fix in split.fixes]
+    for header, rows in fixes:
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, ["fix", *(title_of(key, protocol=split.protocol) for key in keys)], body))
+        show_table(Table(title, header, rows, 2))
+        say("A fix of several causes repairs all of them. Fixes do not add up")
     if cause is not None:
         body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]
-        show_table(Table(f"Frames{of} with most {cause.replace('_', ' ')}", ["token", "cost"], body))
+        title = f"Frames{of} with most of the cause {label_of(cause)}"
+        show_table(Table(title, ["token", "cost (a missed line = 0.5)"], body))
 
 
-def _share(part: float, total: float) -> str:
-    return f"{part / total:.0%}" if total > 0 else "-"
+class ByCause(NamedTuple):
+    """The differences of all pairs of methods by class and cause, and lengths of each method by class."""
+
+    differences: "Differences"
+    lengths: "dict[str, dict[str, Lengths]]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lengths of each method and class as plain values."""
+        return {
+            called: {class_name: lengths._asdict() for class_name, lengths in by_class.items()}
+            for called, by_class in self.lengths.items()
+        }
+
+    def show(self, first: str, second: str, class_name: str) -> None:
+        """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
+        from mapgauge.features.causes.metric import label_of
+
+        changes = self.differences[first, second][class_name]
+        both = [by_class[class_name] for name in (first, second) if class_name in (by_class := self.lengths[name])]
+        causes = sorted((key for key in changes if key != "pld"), key=lambda key: -abs(changes[key].value))
+        rows = [
+            [
+                "PLD" if key == "pld" else label_of(key),
+                changes[key].numbers,
+                changes[key].verdict,
+                *(number(sum(of.per_km.values()) if key == "pld" else of.per_km[key]) for of in both),
+            ]
+            for key in [*causes, "pld"]
+            if abs(changes[key].value) > 0 or key == "pld"
+        ]
+        names = printable(first), printable(second)
+        per_km = [f"{name} per km" for name in names] if both else []
+        title = f"{names[1]} minus {names[0]}, {printable(class_name)}: causes of the difference in PLD"
+        show_table(Table(title, ["cause", "difference", "", *per_km], rows))
+        if not both:
+            say("Evaluate with the metric completeness to see costs per km of truth, offsets and completeness")
+            return
+        say(
+            "Parts of PLD share a denominator: if one grows, others fall. Costs per km of truth have none in common "
+            "(a missed line = 0.5)"
+        )
+        for name, lengths in zip(names, both, strict=True):
+            say(f"{name}: {lengths.offset:.2f} m off, {lengths.completeness:.0%} of the true length found")
 
 
-def differences_by_cause(comparison: "Comparison", methods: Sequence["Results"], seed: int) -> "Differences":
-    """Return the differences of all pairs of methods by class and cause, on the draws of a comparison.
-
-    There are none if the causes were not evaluated.
-    """
-    from mapgauge import compare_causes
+def differences_by_cause(
+    names: Sequence[str], methods: Sequence["Results"], pairs: Iterable[tuple[str, str]], **settings: Any
+) -> ByCause:
+    """Return the differences of pairs of methods by class and cause; none if the causes were not evaluated."""
+    from mapgauge.features.causes.causes import compare_causes, lengths_of
     from mapgauge.features.causes.metric import CAUSES_OF_PLD
 
     if CAUSES_OF_PLD.name not in methods[0].metrics:
-        return {}
-    of = dict(zip(comparison.names, methods, strict=True))
-    settings: dict[str, Any] = {"samples": comparison.samples, "level": comparison.level, "seed": seed}
-    return {
-        (first, second): compare_causes(of[first], of[second], **settings) for first, second in comparison.differences
-    }
+        return ByCause({}, {})
+    of = dict(zip(names, methods, strict=True))
+    differences = {pair: compare_causes(of[pair[0]], of[pair[1]], **settings) for pair in pairs}
+    return ByCause(differences, {name: lengths_of(method) for name, method in of.items()})
 
 
 def in_words(results: "Results", workers: int | None) -> str:
@@ -197,16 +222,5 @@ def in_words(results: "Results", workers: int | None) -> str:
         return ""
     more = with_metrics(results, (COMPLETENESS.name, CAUSES_OF_PLD.name), workers)
     sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
-    return f"{completeness_in_words(sums, results.protocol)}; {causes(more).sentence()}"
-
-
-def show_difference(first: str, second: str, changes: "Mapping[str, Difference]", class_name: str) -> None:
-    """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
-    causes = sorted((key for key in changes if key != "pld"), key=lambda key: -abs(changes[key].value))
-    rows = [
-        ["PLD" if key == "pld" else key.replace("_", " "), changes[key].numbers, changes[key].verdict]
-        for key in [*causes, "pld"]
-        if abs(changes[key].value) > 0 or key == "pld"
-    ]
-    title = f"{printable(second)} minus {printable(first)}, {printable(class_name)}: causes of the difference in PLD"
-    show_table(Table(title, ["cause", "difference", ""], rows))
+    largest = causes(more).sentence()
+    return f"{completeness_in_words(sums, results.protocol)}; {largest[0].lower() + largest[1:]}"

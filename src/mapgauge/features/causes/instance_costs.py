@@ -117,15 +117,13 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thres
     )
 
 
-_GOOD = 0.5  # a match with a smaller distance costs less, the more confident it is
-
-
 @dataclass(frozen=True, slots=True)
 class Fix:
     """The change of the mean PLD and of mean average precisions if one cause is fixed."""
 
     name: str
     about: str
+    causes: tuple[str, ...]  # that it repairs
     gain: dict[str, float]  # by key: "pld", "ap_chamfer"; a negative PLD and a positive AP are better
 
 
@@ -143,9 +141,9 @@ def fixes_of(results: Results, instances: Instances, workers: int | None) -> tup
 
     before = values(predictions)
     fixes = []
-    for name, (about, fix) in FIXES.items():
+    for name, (causes, about, fix) in FIXES.items():
         after = values(fix(predictions, truth, instances, results.protocol))
-        fixes.append(Fix(name, about, {key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics}))
+        fixes.append(Fix(name, about, causes, {key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics}))
     return tuple(fixes)
 
 
@@ -203,8 +201,18 @@ def _without(cause: str) -> Callable[..., MapFrames]:
 
 
 def _ideal(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
-    """Give confidence 1 to matches that fit, and 0 to all other predictions."""
-    return replace(x, confidence=(instances.distance < _GOOD).astype(np.float64))
+    """Give confidence 1 to the matches of each class that lower its normalised PLD, and 0 to all other predictions.
+
+    The pooled PLD of a class is smallest if the saving per mass is largest. Matches that save most come first.
+    """
+    confidence, weight = np.zeros(len(x.polylines)), np.append(_confidence(y), 0.0)
+    saving = weight[instances.truth_of] * (1.0 - instances.distance)
+    for label in np.unique(x.label[instances.truth_of >= 0]).tolist():
+        rows = np.flatnonzero((x.label == label) & (instances.truth_of >= 0))
+        rows = rows[np.argsort(-saving[rows], kind="stable")]
+        mass = weight[:-1][y.label == label].sum() + np.arange(1, len(rows) + 1)
+        confidence[rows[: int((np.cumsum(saving[rows]) / mass).argmax()) + 1]] = 1.0
+    return replace(x, confidence=confidence)
 
 
 def _snap(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
@@ -226,16 +234,15 @@ def _placed(x: MapFrames, y: MapFrames, target: Indices) -> MapFrames:
 
 
 def _add(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
-    """Add true instances that no prediction is matched with, with the confidence of the truth."""
-    lost = np.ones(len(y.polylines), np.bool_)
-    lost[instances.truth_of[instances.matched]] = False
-    rows = np.flatnonzero(lost)
+    """Add true instances, each with the part of its confidence that is missed and that no other cause explains."""
+    lost = np.minimum(2.0 * instances.true[:, list(CAUSES).index("missed")], _confidence(y))
+    rows = np.flatnonzero(lost > 0)
     return _rows(
         x,
         x.polylines.and_then(y.polylines.pick(rows)),
         np.append(x.frame, y.frame[rows]),
         np.append(x.label, y.label[rows]),
-        np.append(_confidence(x), _confidence(y)[rows]),
+        np.append(_confidence(x), lost[rows]),
     )
 
 
@@ -310,15 +317,35 @@ def _pieces(points: Points, lines: list[Points]) -> Iterator[Points]:
             yield points[begin:end]
 
 
-# By name: what the fix does, and its function.
-FIXES: dict[str, tuple[str, Callable[[MapFrames, MapFrames, Instances, Protocol], MapFrames]]] = {
-    "snap_geometry": ("matched predictions get the geometry of the truth", _snap),
-    "stitch_fragments": ("a match and the fragments of its truth become one line", _stitch),
-    "cut_merges": ("predictions over several true lines are cut", _cut),
-    "remove_duplicates": ("duplicates are removed", _without("duplicate")),
-    "relabel": ("predictions that fit another class get this class", _relabel),
-    "place_displaced": ("displaced predictions get the geometry of the truth", _place),
-    "remove_background": ("false alarms without truth nearby are removed", _without("background")),
-    "add_missed": ("true lines without a match are added", _add),
-    "ideal_confidences": ("matches that fit get confidence 1, all other predictions 0", _ideal),
+# By name: the causes that the fix repairs, what it does and what else it changes, and its function.
+FIXES: dict[str, tuple[tuple[str, ...], str, Callable[[MapFrames, MapFrames, Instances, Protocol], MapFrames]]] = {
+    "snap_geometry": (
+        ("localisation", "extent", "wrong_shape"),
+        "matched predictions get the geometry of the truth",
+        _snap,
+    ),
+    "place_displaced": (
+        ("displaced",),
+        "displaced predictions get the geometry of the truth, or are removed if it has a match",
+        _place,
+    ),
+    "stitch_fragments": (("fragment",), "a match and the fragments of its truth become one line", _stitch),
+    "cut_merges": (("merge",), "predictions over several true lines are cut", _cut),
+    "remove_duplicates": (("duplicate",), "duplicates are removed", _without("duplicate")),
+    "relabel": (
+        ("wrong_class",),
+        "predictions that fit another class get this class, or are removed if its truth has a match",
+        _relabel,
+    ),
+    "remove_background": (
+        ("background", "over_confident"),
+        "false alarms without truth nearby are removed",
+        _without("background"),
+    ),
+    "add_missed": (("missed",), "the missed part of the truth is added", _add),
+    "ideal_confidences": (
+        ("faint", "under_confident", "over_confident"),
+        "matches that lower PLD get confidence 1, all others 0; so false predictions of every cause vanish too",
+        _ideal,
+    ),
 }

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, best_fit, gaps_between, nearest_point, share_closer, share_covered
+from mapgauge.kernels.fits import NONE, best_fit, gaps_between, nearest_point, share_closer
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
 
-CAUSES = 12
-LOCALISATION, EXTENT, SHAPE, DISPLACED, FRAGMENT, MERGE, DUPLICATE, CLASS, BACKGROUND, MISSED, UNDER, OVER = range(12)
+CAUSES = 13
+LOCALISATION, EXTENT, SHAPE, DISPLACED, FRAGMENT, MERGE, DUPLICATE = range(7)
+CLASS, BACKGROUND, MISSED, FAINT, UNDER, OVER = range(7, CAUSES)
 
 
 class Rules(NamedTuple):
@@ -28,54 +29,100 @@ class Rules(NamedTuple):
     covered: float
     winding: float
     sure: float
+    faint: float
+    worth: float
 
 
 @jit
-def _along_truth(lines, order, bounds, g, x, weight, limit, least, taken, free, near, overlaps, inside):
+def _beyond_end(lines, closed, q, x, nearest):
+    """Whether a point is past an end of an open line: its nearest point is an end, and it lies ahead of this end."""
+    start, last = lines.span[x, START], lines.span[x, STOP] - ONE
+    if closed[x] or start == last or (nearest != start and nearest != last):
+        return False
+    before, ahead = (start + ONE if nearest == start else last - ONE), 0.0
+    for k in range(U(lines.points.shape[0])):
+        end = lines.points[k, nearest]
+        ahead += (lines.points[k, q] - end) * (end - lines.points[k, before])
+    return ahead > 0.0
+
+
+@jit
+def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken, free, memory):
     """The true line of group g that a prediction lies along, how many it covers, and whether most of this was taken.
 
     The line is -1 if less than the share ``least`` of the prediction is near true lines. ``near`` gets the true points
-    that the prediction covers. ``free`` is raised to ``weight`` there.
+    that the prediction covers. A true point past an end of the prediction is not covered, nor is one beside a part of
+    the prediction that another true line is nearer to. ``free`` is raised to ``weight`` at covered points.
     """
+    near, overlaps, gap, closest, owner, _ = memory
     own = over = had = count = 0
-    best, most = NONE, 0.0
+    best, most = NONE, 0
     for p in range(lines.span[x, START], lines.span[x, STOP]):
-        inside[p] = False
+        closest[p] = limit
     for k in range(bounds[g, 1], bounds[g, 2]):
         y = order[k]
-        overlaps[y] = False
-        if box_distance_squared(lines.line_box, x, y) >= limit:
+        overlaps[y] = box_distance_squared(lines.line_box, x, y) < limit
+        if overlaps[y]:
+            gaps_between(lines, x, y, limit, gap)
+            for p in range(lines.span[x, START], lines.span[x, STOP]):
+                if gap[p] < closest[p]:
+                    closest[p], owner[p] = gap[p], y
+    for p in range(lines.span[x, START], lines.span[x, STOP]):
+        count += 1 if closest[p] < limit else 0
+    for k in range(bounds[g, 1], bounds[g, 2]):
+        y, owned, covered = order[k], 0, 0
+        if not overlaps[y]:
             continue
-        of_x = share_covered(lines, x, y, limit, 0.0, near)
-        if of_x == 0.0:
-            continue
-        overlaps[y] = True
-        of_y = share_covered(lines, y, x, limit, 0.0, near)
         for p in range(lines.span[x, START], lines.span[x, STOP]):
-            inside[p] = inside[p] | near[p]
+            owned += 1 if closest[p] < limit and owner[p] == y else 0
         for q in range(lines.span[y, START], lines.span[y, STOP]):
+            near[q] = False
+            if gap[q] < limit:
+                p = nearest_point(lines, q, x, gap[q])
+                near[q] = owner[p] == y and not _beyond_end(lines, closed, q, x, p)
             if near[q]:
                 free[q] = max(free[q], weight)
-                over += 1
+                covered += 1
                 had += 1 if taken[q] else 0
-        own += 1 if of_y >= least else 0
-        if of_x > most:
-            best, most = k, of_x
-    for p in range(lines.span[x, START], lines.span[x, STOP]):
-        count += 1 if inside[p] else 0
-    return (best if count >= least * length_of(lines, x) else NONE), own, 2 * had >= over
+        over += covered
+        own += 1 if covered >= least * length_of(lines, y) else 0
+        if owned > most:
+            best, most = k, owned
+    along = over > 0 and count >= least * length_of(lines, x)
+    return (best if along else NONE), own, 2 * had >= over
 
 
 @jit
-def _cause_of_false(lines, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, inside):
+def _other_class(lines, order, bounds, classes, g, x, limit, least, covered):
+    """The true line of another class that a prediction fits best, and the share of that line."""
+    best, most, share, first = NONE, 0.0, 0.0, g - g % classes
+    for h in range(first, first + classes):
+        if h != g:
+            k, part, fit = best_fit(lines, order, bounds, h, x, False, limit, least, None, covered)
+            if fit > most:
+                best, share, most = k, part, fit
+    return best, share
+
+
+@jit
+def _cause_of_false(lines, closed, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory):
     """The cause of a prediction as if it were unmatched, the place of the true line it is about, and the share of it.
 
-    The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line.
+    The place is -1 if it is about none. ``taken`` gets the points of the first predictions along a true line. A line
+    that fits a missed line of its class within ``reach`` is displaced, unless it lies within half of the cutoff of
+    another line.
     """
-    limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
-    best, own, repeated = _along_truth(
-        lines, order, bounds, g, x, weight, limit, rules.covered, taken, free, near, overlaps, inside
-    )
+    limit, wide, least = rules.cutoff * rules.cutoff, rules.reach * rules.reach, rules.covered
+    near, overlaps, _, closest, _, flags = memory
+    best, own, repeated = _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken, free, memory)
+    close = 0
+    for p in range(lines.span[x, START], lines.span[x, STOP]):
+        close += 1 if closest[p] < 0.25 * limit else 0
+    lost, of_lost = NONE, 0.0
+    if close < least * length_of(lines, x):
+        lost, of_lost, _ = best_fit(lines, order, bounds, g, x, True, wide, least, settled, flags)
+    if lost >= 0 and _other_class(lines, order, bounds, classes, g, x, 0.25 * limit, least, flags)[0] < 0:
+        return DISPLACED, lost, of_lost
     if best >= 0 and repeated:
         return DUPLICATE, best, 0.0
     if best >= 0:
@@ -85,15 +132,10 @@ def _cause_of_false(lines, order, bounds, classes, g, x, r, weight, rules, taken
                 for q in range(lines.span[y, START], lines.span[y, STOP]):
                     taken[q] = taken[q] or near[q]
         return (MERGE if own > 1 else FRAGMENT), best, 0.0
-    first, most, share = g - g % classes, 0.0, 0.0
-    for h in range(first, first + classes):
-        if h != g:
-            k, part, fit = best_fit(lines, order, bounds, h, x, False, limit, rules.covered, inside)
-            if fit > most:
-                best, share, most = k, part, fit
+    best, share = _other_class(lines, order, bounds, classes, g, x, limit, least, near)
     if best >= 0:
         return CLASS, best, share
-    best, share, _ = best_fit(lines, order, bounds, g, x, True, wide, rules.covered, inside)
+    best, share, _ = best_fit(lines, order, bounds, g, x, True, wide, least, None, near)
     if best >= 0:
         return DISPLACED, best, share
     return (OVER if r >= rules.sure else BACKGROUND), NONE, 0.0
@@ -168,17 +210,21 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
     _, partner, matched, cost = assigned
     free, proper, close, merged, gap = memory
     r, s = confidence[x], confidence[y]
-    if loose and r < s:
-        _spread(0.5 * (s - r), shares, y, out)
-    else:
-        out[x, UNDER if r < s else OVER] += 0.5 * abs(r - s)
     points = length_of(lines, x) + length_of(lines, y)
     total, distance = value_of(cost[x], U(matched[x]), points, rules.cutoff, 1.0)
+    weight, lacking = min(r, s), 0.5 * abs(r - s)
+    geometry = weight * distance
+    if loose and r < s:
+        _spread(lacking, shares, y, out)
+    elif r >= s or r < rules.faint or distance < rules.worth:
+        out[x, OVER if r >= s else FAINT if r < rules.faint else UNDER] += lacking
+    else:  # more confidence would not help, so the geometry is the cause
+        geometry += lacking
     if total <= 0.0:
         return
-    weight, limit, wide = min(r, s), rules.cutoff * rules.cutoff, rules.reach * rules.reach
-    out[x, LOCALISATION] += weight * distance * (cost[x] / total)
-    unit = weight * distance * (0.5 * rules.cutoff / total)
+    limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
+    out[x, LOCALISATION] += geometry * (cost[x] / total)
+    unit = geometry * (0.5 * rules.cutoff / total)
     count = _mark_close(lines, closed, x, y, partner, limit, gap, close)
     count += _mark_close(lines, closed, y, x, partner, limit, gap, close)
     mixed = closed[x] != closed[y]
@@ -217,9 +263,11 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
     order, shares = np.empty(count, np.uint64), np.zeros((count, CAUSES))
     loose, is_matched, overlaps = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
+    settled = np.zeros(count, np.bool_)  # true lines with a match that is not loose
     taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
     near, merged = np.empty(points, np.bool_), np.empty(points, np.bool_)
     gap, other_gap = np.empty(points), np.empty(points)  # of matched lines, to the other line; of any two lines
+    memory = near, overlaps, other_gap, np.empty(points), np.empty(points, np.uint64), merged
     for g in range(len(bounds)):
         for side in range(2):
             k = bounds[g, side]
@@ -234,8 +282,10 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
         gaps_between(lines, x, y, rules.reach * rules.reach, gap)
         of_x, of_y = share_closer(lines, x, limit, gap, near), share_closer(lines, y, limit, gap, near)
         loose[x] = max(of_x, of_y) < rules.covered
+        settled[y] = not loose[x]
         for q in range(lines.span[y, START], lines.span[y, STOP]):
-            taken[q] = not loose[x] and near[q]
+            if near[q] and not loose[x]:
+                taken[q] = not _beyond_end(lines, closed, q, x, nearest_point(lines, q, x, gap[q]))
     for g in range(len(bounds)):
         for k in range(bounds[g, 0], bounds[g, 1]):
             x = order[k]
@@ -243,7 +293,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if alone:
                 weight = r if truth_of[x] < 0 else 0.0
                 cause_of[x], j, share = _cause_of_false(
-                    lines, order, bounds, classes, g, x, r, weight, rules, taken, free, near, overlaps, merged
+                    lines, closed, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory
                 )
                 if j >= 0:
                     y = order[j]
@@ -261,7 +311,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if truth_of[x] < 0:
                 out[x, cause_of[x]] += 0.5 * confidence[x]
             else:
-                y, memory = U(truth_of[x]), (free, proper, near, merged, gap)
+                y, of_points = U(truth_of[x]), (free, proper, near, merged, gap)
                 _split_pair(
-                    lines, closed, confidence, x, y, loose[x], cause_of[x], assigned, rules, memory, shares, out
+                    lines, closed, confidence, x, y, loose[x], cause_of[x], assigned, rules, of_points, shares, out
                 )

@@ -3,7 +3,7 @@
 ``docs/explanation/causes.md`` has the definitions. The causes add up to PLD. They exist for order 1 only.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,53 +21,67 @@ CAUSES = {
     "localisation": "matched points are away from the truth, but within the cutoff",
     "extent": "a line is too short or too long",
     "wrong_shape": "closed against open, or points in the wrong order or direction",
-    "displaced": "beyond the cutoff, but clearly the same thing",
+    "displaced": "beyond the cutoff, but clearly the same line",
     "fragment": "one true line in several pieces",
     "merge": "one prediction over several true lines",
     "duplicate": "a true line that another prediction has already",
     "wrong_class": "fits true lines of another class",
     "background": "no truth nearby, with a low confidence",
     "missed": "true lines that no prediction explains",
-    "under_confident": "a match whose confidence is too low",
+    "faint": "a match with a confidence below 0.1",
+    "under_confident": "a match that fits, with too low a confidence",
     "over_confident": "no truth nearby, with a high confidence",
 }
 
-# Causes as the end of a sentence, where the name alone does not read well.
-WORDS = {
+_LABELS = {
+    "faint": "found only faintly",
+    "under_confident": "under-confident",
+    "over_confident": "over-confident",
+}
+# Causes as nouns in a sentence, where the label does not read well.
+_NOUNS = {
     "displaced": "displaced lines",
     "fragment": "fragments",
     "merge": "merges",
     "duplicate": "duplicates",
-    "background": "background",
     "missed": "missed lines",
+    "faint": "lines found only faintly",
     "under_confident": "under-confidence",
     "over_confident": "over-confidence",
 }
 
 
+def label_of(cause: str) -> str:
+    """Return the name of a cause in tables."""
+    return _LABELS.get(cause, cause.replace("_", " "))
+
+
+def noun_of(cause: str) -> str:
+    """Return the name of a cause in a sentence."""
+    return _NOUNS.get(cause, label_of(cause))
+
+
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The four numbers that the definitions of causes use. Their sum, PLD, does not depend on them."""
+    """The numbers that the definitions of causes use. Their sum, PLD, does not depend on them."""
 
     covered: float = 0.5  # share of a line that must be within the cutoff of another to belong to it
     reach: float = 2.0  # how far away, in cutoffs, a displaced line may be
     winding: float = 0.25  # share of unmatched points near the partner from which a pair has the wrong shape
     sure: float = 0.5  # confidence from which a false alarm is over-confident
+    faint: float = 0.1  # confidence below which a match is found only faintly
+    worth: float = 0.7  # distance of a match from which more confidence would not help: about the break-even of PLD
 
     def __post_init__(self) -> None:
         """Raise an error for numbers for which the causes are not defined."""
-        bounds = {"covered": (0.01, 1.0), "reach": (1.0, 100.0), "winding": (0.0, 1.0), "sure": (0.0, 1.0)}
-        for name, (least, most) in bounds.items():
-            value = getattr(self, name)
+        bounds = {"covered": (0.01, 1.0), "reach": (1.0, 100.0)}
+        for name, value in asdict(self).items():
+            least, most = bounds.get(name, (0.0, 1.0))
             if not isinstance(value, int | float) or not least <= value <= most:
                 raise InvalidInput(f"the threshold {name} must be between {least:g} and {most:g}, got {value!r}")
 
 
 THRESHOLDS = Thresholds()
-
-
-def _numbers(thresholds: Thresholds) -> tuple[float, float, float]:
-    return float(thresholds.covered), float(thresholds.winding), float(thresholds.sure)
 
 
 class Costs(NamedTuple):
@@ -85,7 +99,8 @@ def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thre
     count = len(groups.confidence)
     costs = Costs(np.zeros((count, len(CAUSES))), np.full(count, -1), np.full(count, -1))
     if len(groups.bounds):
-        rules = Rules(cutoff, cutoff * thresholds.reach, *_numbers(thresholds))
+        numbers = {name: float(number) for name, number in asdict(thresholds).items()}
+        rules = Rules(cutoff=cutoff, **numbers | {"reach": cutoff * thresholds.reach})
         matches = tuple(assigned(groups, protocol, cutoff))
         causes_of_groups(
             groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes, matches, rules, *costs
@@ -131,7 +146,10 @@ CAUSES_OF_PLD = Metric(
     lower_is_better=True,
     values=(
         Value("causes", "", "PLD by cause", "main"),
-        *(Value(f"due_to_{name}", name, name.replace("_", " "), "part") for name in CAUSES),
+        *(
+            Value(f"due_to_{name}", name, label_of(name), "part", full_title=f"due to {label_of(name)}")
+            for name in CAUSES
+        ),
     ),
     rows=SumRows((*CAUSES, "mass"), _score, _values, mass=len(CAUSES)),
     setting=Setting("cutoffs", "cutoff"),
