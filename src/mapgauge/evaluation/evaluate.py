@@ -199,7 +199,7 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
         return results
     data, scores = results.need_data(), results.scores
     if new := tuple(name for name in lacking if name not in data.added):
-        data.added.update(dict.fromkeys(new, score_frames(data, new, known=scores, workers=workers)))
+        data.added.update(dict.fromkeys(new, score_frames(data, new, results.ranges, known=scores, workers=workers)))
     names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
     for name in lacking:
         scores = scores.and_metrics(data.added[name], names)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.checks.extent import extent_of
+from mapgauge.checks.context import extent_of
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
