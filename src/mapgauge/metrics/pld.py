@@ -359,10 +359,6 @@ def pld(
     )
 
 
-def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    return assign_groups(groups, protocol, cutoff).sums
-
-
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums. The normalised value of a higher order has no parts."""
     values = {"pld": np.minimum(normalised_pld(sums, protocol.order), 1.0)}
@@ -399,7 +395,7 @@ PLD = Metric(
     ),
     rows=SumRows(
         columns=(*Parts._fields, "mass"),
-        score=_score,
+        score=lambda groups, protocol, cutoff: assign_groups(groups, protocol, cutoff).sums,
         values=_values,
         mass=len(Parts._fields),
         rings=True,

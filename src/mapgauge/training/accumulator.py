@@ -20,8 +20,8 @@ from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import Input
 from mapgauge.training.batch_rows import BatchRows, ScoringSettings, score_batch
 from mapgauge.typing import Degenerate
