@@ -39,7 +39,7 @@ SMALL = 0.2  # the share of the bound up to which a gap leaves out near pairs
 FEWER = 0.7  # the share of this gap at which more of them are left out
 SOME_RUNS, ALL_RUNS = 500, 10_000  # near pairs and runs up to which all of them are tried, and at last
 LIMITS = {"mip_max_nodes": 2000}  # for programmes that choose whole runs
-MOST_SOLUTIONS = 1000  # of the programme; five are usual. Then the gap to the bound is reported
+MOST_SOLUTIONS = 500  # of the programme; five are usual. Then the gap to the bound is reported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,8 +184,9 @@ class _Search:
         """Solve a programme. Returns the bound, the prices of points of ``x``, and what runs gain at the prices."""
         task = self.task
         row, rows, start, index = rows_of(runs, task.x_lines, task.y_lines, *task.sizes)
-        programme = self.programmes.setdefault(whole, self.programmes.get(whole) or _Programme(whole=whole))
-        weight, dual, bound = programme.solve(savings, rows, start, index)
+        if whole not in self.programmes:
+            self.programmes[whole] = _Programme(whole=whole)
+        weight, dual, bound = self.programmes[whole].solve(savings, rows, start, index)
         order = np.argsort(-weight, kind="stable")
         self.keep(runs[first_free(order, runs, task.x_lines, task.y_lines, *task.sizes)])
         cost = np.bincount(np.repeat(np.arange(len(runs)), np.diff(start)), dual[index], minlength=len(runs))
