@@ -20,11 +20,11 @@ def consistency(
     predictions: o.PredictionsArgument,
     poses: o.PosesOption = None,
     lags: Annotated[
-        Texts, o.option("--lags", "N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
+        Texts, o.option("--lags N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
     ] = None,
     region: o.RegionOption = "60x30",
     margin: Annotated[
-        float, o.option("--margin", "METRES", o.COMPUTED, "Width of the edge of the region that is not compared.")
+        float, o.option("--margin METRES", o.COMPUTED, "Width of the edge of the region that is not compared.")
     ] = 2.0,
     cutoff: o.CutoffOption = None,
     classes: Annotated[Texts, o.classes_option("all")] = None,
@@ -119,7 +119,7 @@ def track(
         ),
     ] = "pld",
     look_back: Annotated[
-        int, o.option("--look-back", "N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
+        int, o.option("--look-back N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
     ] = 5,
     cutoff: o.CutoffOption = None,
     region: o.RegionOption = "60x30",
