@@ -51,8 +51,7 @@ CONTRACT = {
     "graph_scores": "parity=None settings=None",
     "frames_from_graphs": "name=",
     "graphs_from_frames": "",
-    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True "
-    "binary=False",
+    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None sampling=paper",
