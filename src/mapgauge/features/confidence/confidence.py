@@ -45,6 +45,8 @@ class Reliability:
     confidence: Floats  # mean of each bin; NaN for an empty one
     target: Floats  # mean of each bin; NaN for an empty one
     error: Estimate  # expected calibration error: the mean over predictions of abs(confidence - target) of their bins
+    calibrated: float  # the error that a calibrated method with such predictions would show on average; NaN if unknown
+    excess: Estimate  # mean confidence less mean target; above 0, the predictions are over-confident
     brier: Estimate
     reliability: float
     resolution: float
@@ -56,6 +58,8 @@ class Reliability:
         bins = len(self.number)
         return {
             "ece": plain(self.error),
+            "ece_if_calibrated": plain(self.calibrated),
+            "excess": plain(self.excess),
             "brier": plain(self.brier),
             "reliability": self.reliability,
             "resolution": self.resolution,
@@ -96,14 +100,16 @@ def reliability_of(
     table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
     drawn = np.einsum("su,ubc->sbc", weights, table)
     total = drawn[:, :, 0].sum(axis=1)
-    errors = _ratio(np.abs(drawn[:, :, 1]).sum(axis=1), total)
-    briers = _ratio(np.einsum("su,u->s", weights, np.bincount(unit, squared, units)), total)
+    drawn, total, weights = drawn[total > 0], total[total > 0], weights[total > 0]
     with_predictions = int(np.count_nonzero(np.bincount(unit)))
+    parts, samples = table[..., 1].sum(axis=0) / count, drawn[..., 1] / total[:, None]
+    briers = np.einsum("su,u->s", weights, np.bincount(unit, squared, units)) / total
     return Reliability(
         number,
         np.where(number > 0, r, np.nan),
         np.where(number > 0, q, np.nan),
-        estimate(float((number * np.abs(r - q)).sum() / count), Draws(errors, with_predictions), level, (0.0, 1.0)),
+        *_calibration_error(parts, samples, with_predictions, level),
+        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, (-1.0, 1.0)),
         estimate(float(squared.mean()), Draws(briers, with_predictions), level, (0.0, 1.0)),
         float((number * (r - q) ** 2).sum() / count),
         float((number * (q - mean) ** 2).sum() / count),
@@ -112,10 +118,36 @@ def reliability_of(
     )
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Return the quotients; NaN where a sample has no predictions."""
-    quotients: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-    return quotients
+def _calibration_error(parts: Floats, samples: Floats, units: int, level: float) -> tuple[Estimate, float]:
+    """Return the calibration error with its interval, and the mean error of a calibrated method of this size.
+
+    An error is a sum of absolute values, so noise makes it larger. The interval is the larger of two: one around the
+    error as it is, and the errors ``scale * parts`` whose sum with noise is the observed error by chance.
+
+    Args:
+        parts: By bin: the sum of confidences less targets, over the number of all predictions.
+        samples: ``(samples, bins)``: the same for each bootstrap sample.
+        units: Number of scenes or frames with predictions.
+        level: The probability with which the interval covers the true error.
+    """
+    error = float(np.abs(parts).sum())
+    around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, (0.0, 1.0))
+    if np.isnan(around.low):
+        return around, float("nan")
+    noise = (samples - parts) * np.sqrt(units / (units - 1))
+    alone = np.abs(noise).sum(axis=1)
+
+    def scaled(share: float) -> float:
+        """Return the largest error with which a share of noise gives at most the observed error."""
+        low, high = 0.0, 1.0 + float(alone.max()) / error if error else 0.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            enough = np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error
+            low, high = (middle, high) if enough else (low, middle)
+        return low * error
+
+    low, high = min(around.low, scaled(level)), max(around.high, scaled((1 - level) / 2))
+    return Estimate(error, low, min(high, 1.0)), float(alone.mean())
 
 
 Target: TypeAlias = Literal["hit", "soft"]
@@ -167,19 +199,42 @@ class Confidence:
         return f"<Confidence {self.name or 'predictions'}: {text}>"
 
     def _repr_html_(self) -> str:
-        """Return the tables for a notebook, with a drawing of the price of confidence."""
+        """Return the table and the advice for a notebook, with a drawing of the price of confidence."""
         prices = [of_class.price for of_class in self.classes.values()]
         bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
         span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
         drawn = ["-" if price is None else interval(*price, span) for price in prices]
-        pieces: list[str] = [line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s")]
-        for k, (title, header, rows) in enumerate(self.tables()):
-            more = [[picture] for picture in drawn] if k == 0 else [[]] * len(rows)
-            cells = [[*row, *picture] for row, picture in zip(rows, more, strict=True)]
-            pieces += [line(title), table([*header, *(["price"] if k == 0 else [])], cells)]
-        words = [] if self.common is None else [self.common.in_words()]
+        header, rows = self.values()
         worrying = [finding.message for finding in self.findings if finding.level != "note"]
-        return block(*pieces, *map(note, [*words, *worrying]))
+        return block(
+            line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s"),
+            table([*header, "price"], [[*row, picture] for row, picture in zip(rows, drawn, strict=True)]),
+            *map(note, [*self.advice(), *worrying]),
+        )
+
+    def advice(self) -> list[str]:
+        """Return the best thresholds, what they gain, which classes are over-confident, and what recalibration does."""
+        chosen = {name: of_class for name, of_class in self.classes.items() if of_class.best is not None}
+        if not chosen:
+            return []
+        kept = ", ".join(f"{name} from {of_class.thresholds[CRITERIA[0]]:.3f}" for name, of_class in chosen.items())
+        before, after, held = (
+            _mean_of([value(of_class) for of_class in chosen.values()])
+            for value in (lambda c: c.pld, lambda c: c.best, lambda c: c.held_out and c.held_out.pld)
+        )
+        judged = "" if np.isnan(held) else f"; {held - before:+.3f} on {self.unit}s that did not choose them"
+        over = [name for name in chosen if self.calibration[name]["hit"].excess.low > 0]
+        lines = [
+            f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
+            f"{judged}). Over-confident: {', '.join(over) or 'no class'}"
+        ]
+        change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
+        if not np.isnan(change):
+            lines.append(
+                f"Recalibrated confidences would change the mean PLD by {change:+.3f}. They can raise it, because "
+                "confidences of 0 and 1 have the smallest PLD"
+            )
+        return lines
 
     def thresholds(self) -> dict[str, Any]:
         """Return the recommended thresholds of each class, with the settings they were chosen with.
@@ -227,55 +282,29 @@ class Confidence:
         ]
 
     def table(self) -> str:
-        """Return the values of each class as text: PLD and its price, the thresholds, and calibration."""
-        return "\n\n".join(text_table(header, rows) for _, header, rows in self.tables())
+        """Return the values of each class and the advice as text. ``to_dict`` has all values."""
+        return "\n".join([text_table(*self.values()), *self.advice()])
 
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Return the tables with their titles, headers and cells."""
-        price = [
-            [
-                name,
-                str(of_class.pld),
-                number(of_class.thresholds.get(CRITERIA[0])),
-                "-" if of_class.best is None else str(of_class.best),
-                "-" if of_class.price is None else str(of_class.price),
-                "-" if of_class.held_out is None else str(of_class.held_out.pld),
-                "-" if of_class.recalibrated is None else str(of_class.recalibrated.pld_after),
-            ]
-            for name, of_class in self.classes.items()
-        ]
-        chosen = [
-            [name, *(number(of_class.thresholds.get(key)) for key in CRITERIA)]
-            for name, of_class in self.classes.items()
-        ]
-        parts = ["reliability", "resolution", "uncertainty", "remainder"]
-        recalibrated = {name: of_class.recalibrated for name, of_class in self.classes.items() if of_class.recalibrated}
-        calibration = [
-            [
-                name,
-                str(by_key["hit"].error),
-                str(by_key["hit"].brier),
-                *(number(round(getattr(by_key["hit"], part), 3) + 0.0) for part in parts),  # not -0.000
-                str(recalibrated[name].brier_after) if name in recalibrated else "-",
-                number(by_key["soft"].error.value),
-                number(by_key["soft"].brier.value),
-            ]
-            for name, by_key in self.calibration.items()
-        ]
-        held = f"other half of {self.unit}s"
-        return [
-            (
-                f"Price of confidence: PLD, cutoff {self.cutoff:g} m, lower is better",
-                ["class", "PLD", "threshold", "rounded", "price", held, "recalibrated"],
-                price,
-            ),
-            ("Recommended thresholds", ["class", *(key.replace("_", " ") for key in CRITERIA)], chosen),
-            (
-                f"Calibration, lower is better (hit: SOSPA of at most {self.hit:g}; soft: 1 - SOSPA)",
-                ["class", "ECE", "Brier", *parts, "Brier recalibrated", "ECE soft", "Brier soft"],
-                calibration,
-            ),
-        ]
+    def values(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the table of classes."""
+        header = ["class", "PLD", "threshold", "rounded", f"other half of {self.unit}s", "recalibrated", "ECE"]
+        rows = []
+        for name, of_class in self.classes.items():
+            held, recalibrated = of_class.held_out, of_class.recalibrated
+            reliability = self.calibration[name]["hit"] if name in self.calibration else None
+            rows.append(
+                [
+                    name,
+                    str(of_class.pld),
+                    number(of_class.thresholds.get(CRITERIA[0])),
+                    "-" if of_class.best is None else str(of_class.best),
+                    number(None if held is None else held.pld.value),
+                    number(None if recalibrated is None else recalibrated.pld_after.value),
+                    "-" if reliability is None else str(reliability.error),
+                    number(None if reliability is None else plain(reliability.calibrated)),
+                ]
+            )
+        return [*header, "ECE if calibrated"], rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python values, for JSON. Curves have the thresholds 0, 0.01, ..., 1."""
@@ -296,6 +325,11 @@ class Confidence:
             },
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+
+def _mean_of(values: Sequence[Estimate | None]) -> float:
+    """Return the mean of some values; NaN if one is lacking."""
+    return sum(np.nan if value is None else value.value for value in values) / len(values)
 
 
 def _plain_number(value: Any) -> float | int | None:
