@@ -18,8 +18,7 @@ require("matplotlib", "drawing figures", "plot")  # before the modules below imp
 
 from mapgauge.features.causes.figure import causes
 from mapgauge.features.confidence.figure import calibration, confidence
-from mapgauge.features.tracks.consistency_figure import lags
-from mapgauge.features.tracks.strip_figure import strip
+from mapgauge.features.tracks.figures import lags, strip
 from mapgauge.views.figures.birdseye import frame, scene
 from mapgauge.views.figures.curves import cutoffs, histogram, parts, ranges
 from mapgauge.views.figures.hits import precision_recall

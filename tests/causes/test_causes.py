@@ -412,7 +412,8 @@ def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
     results = mg.evaluate(x, y, PROTOCOL)
     sums = with_metrics(results, ["completeness"]).scores.sums["completeness"][0].sum(axis=(0, 1))
     assert in_words(sums, results.protocol).endswith(
-        "25% of the true length found (100 of 400 m), 23% of the predicted length not there"
+        "25% of the true length found (100 of 400 m), 23% of the predicted length far from any truth, 0% beside truth "
+        "that is found already"
     )
     rare = mg.causes(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))
     assert rare.mean["missed"] > 0

@@ -56,7 +56,7 @@ def test_a_cause_is_accepted_as_the_table_prints_it(call: Run, printed: str, key
 
 def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
-    assert "m off (median)" in text
+    assert "m beside the true line (median)" in text
     assert "largest causes: " in text
     with monkeypatch.context() as patch:  # on a first run, the tables come before the kernels of these lines
         computed: list[str] = []
@@ -119,7 +119,7 @@ def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert "Parts of PLD by cause" in page  # the metric was evaluated
         assert "due to wrong class" in page
-        assert ("median_offset" in page) == there
+        assert ("median_across" in page) == there
 
 
 def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
@@ -153,8 +153,8 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
         (["good.mg", "-p", "maptr"], "--protocol: has no effect on results"),
         (
             ["good.json", "truth.geojson", "--cause", "missed", "--set", "crop=true"],
-            "Evaluate first: mapgauge evaluate good.json truth.geojson --set crop=true -o results.mg && mapgauge why "
-            "results.mg --cause missed",
+            "Evaluate first: mapgauge evaluate PREDICTIONS TRUTH --set NAME=VALUE -o results.mg && mapgauge why "
+            "results.mg",
         ),
     ],
 )

@@ -84,10 +84,6 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
         {"results": {"a": {"vectors": [LINE.tolist(), [[1, 2], [3, 4.5]]], "scores": [0.5, 1], "labels": [0, 2]}}},
     ),
     "truth": ("streammapnet-truth", {"t0": {0: [LINE, LINE[:2]], 1: []}, "t1": {}, "t2": {2: (LINE.astype("i4"),)}}),
-    "true tracks": (
-        "maptracker-truth-tracks",
-        {"s": {"sample_ids": [2, 0], "instance_ids": [{2: {0: 5}}, {1: {}, 0: {1: 3, 0: 8}}]}},
-    ),
     "lanes": (
         "openlanev2",
         {
@@ -143,25 +139,22 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
 Outcome = mg.MapFrames | str
 
 
-def outcome(path: Path, name: str, format: str, degenerate: Any) -> tuple[Outcome, bool]:
+def outcome(path: Path, format: str, degenerate: Any) -> tuple[Outcome, bool]:
     """What a file gives: frames, or the message of an error; and whether its objects were not needed."""
     content = Content(path)
     try:
-        if name == "true tracks":
-            frames = mg.read(path.with_name("truth.pkl"), tracks=content)
-        else:
-            frames = mg.read(content, format, degenerate=degenerate)
+        frames = mg.read(content, format, degenerate=degenerate)
     except InvalidInput as error:
         return str(error), False
     return frames, "document" not in content.__dict__
 
 
-def check(path: Path, name: str, format: str, degenerate: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Outcome, bool]:
+def check(path: Path, format: str, degenerate: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Outcome, bool]:
     """Compare both ways of reading a file, and return the fast one."""
-    found, fast = outcome(path, name, format, degenerate)
+    found, fast = outcome(path, format, degenerate)
     with monkeypatch.context() as patch:
         patch.setattr("mapgauge.io.files.source.read_tree", lambda data: None)
-        expected, _ = outcome(path, name, format, degenerate)
+        expected, _ = outcome(path, format, degenerate)
     if isinstance(found, str) or isinstance(expected, str):
         assert found == expected
     else:
@@ -185,7 +178,7 @@ def test_columns_give_what_the_objects_give(
 ) -> None:
     format, document = DOCUMENTS[name]
     path.write_bytes(pickle.dumps(document, protocol))
-    found, fast = check(path, name, format, "strict", monkeypatch)
+    found, fast = check(path, format, "strict", monkeypatch)
     assert isinstance(found, mg.MapFrames)
     assert fast
     assert len(found.label) >= 2
@@ -220,7 +213,7 @@ def test_an_odd_value_gives_the_same_frames_or_the_same_error(
         else:
             container[key] = ODD[rng.integers(len(ODD))]
         path.write_bytes(pickle.dumps(changed, 2 + case % 4))
-        check(path, name, format, "drop" if case % 3 else "strict", monkeypatch)
+        check(path, format, "drop" if case % 3 else "strict", monkeypatch)
 
 
 def plain(tree: PickleTree, row: int) -> Any:
@@ -311,14 +304,14 @@ def test_matrices_of_all_types_give_the_same_links(kind: str, path: Path, monkey
     frame = changed["results"]["val", "s", "2"]["predictions"]
     frame["topology_lclc"] = np.array([[0.25, 0], [1, 1]]).astype(kind)
     path.write_bytes(pickle.dumps(changed))
-    found, fast = check(path, "lanes", format, "strict", monkeypatch)
+    found, fast = check(path, format, "strict", monkeypatch)
     assert isinstance(found, mg.MapFrames)
     assert fast
     assert found.links is not None
     assert len(found.links.of_kind("successor")) == (2 if kind in ("i1", "u1", "i4") else 3)
     frame["topology_lclc"] = np.array([[0.25, 0], [2, 1]]).astype(kind)
     path.write_bytes(pickle.dumps(changed))
-    assert isinstance(check(path, "lanes", format, "strict", monkeypatch)[0], mg.MapFrames) == (kind == "b1")
+    assert isinstance(check(path, format, "strict", monkeypatch)[0], mg.MapFrames) == (kind == "b1")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ prediction.
 import math
 from collections import defaultdict
 
+import numpy as np
 from tests.kernels.reference import distances
 
 
@@ -211,27 +212,57 @@ def lengths_of_points(line):
     return [((steps[k] if k < len(steps) else 0) + (steps[k - 1] if k or line.closed else 0)) / 2 for k in range(n)]
 
 
+def distance_to_line(point, line):
+    """The distance of a point to the nearest segment of a line, seen from above."""
+    n, nearest = len(line.points), math.dist(point[:2], line.points[0][:2])
+    for k in range(n if line.closed else n - 1):
+        (x, y), (u, v) = line.points[k][:2], line.points[(k + 1) % n][:2]
+        square = (u - x) ** 2 + (v - y) ** 2
+        share = ((point[0] - x) * (u - x) + (point[1] - y) * (v - y)) / square if square else 0.0
+        share = min(max(share, 0.0), 1.0)
+        nearest = min(nearest, math.dist(point[:2], (x + share * (u - x), y + share * (v - y))))
+    return nearest
+
+
 def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
-    """By class: metres that are true, found, predicted and right, and the weights of offsets of matched points."""
-    sums = defaultdict(lambda: [0.0] * (10 + bins))
+    """By class: all columns of the metric but the last: lengths, offsets, parts of PLD, histograms."""
+    sums = defaultdict(lambda: np.zeros(17 + 2 * bins))
     for j, y in enumerate(truth):
         mate = next((i for i, (other, _) in match.items() if other == j), None)
         matched = set() if mate is None else {b for _, b in match[mate][1]}
         lengths = lengths_of_points(y)
         found = sum(lengths[k] for k in matched)
-        parts = sum(lengths), found, found if mate is not None and predictions[mate].confidence >= sure else 0.0
-        sums[y.label][:3] = [a + b for a, b in zip(sums[y.label], parts, strict=False)]
+        sums[y.label][:3] += sum(lengths), found, found * (mate is not None and predictions[mate].confidence >= sure)
     for i, x in enumerate(predictions):
         j, pairs = match.get(i, (None, []))
         lengths = lengths_of_points(x)
         right, certain = sum(lengths[a] for a, _ in pairs), x.confidence >= sure
-        parts = x.confidence * sum(lengths), x.confidence * right, certain * sum(lengths), certain * right
-        for a, b in pairs:
-            weight, offset = min(x.confidence, truth[j].confidence), math.dist(x.points[a], truth[j].points[b])
-            sums[x.label][7:10] = [
-                old + new
-                for old, new in zip(sums[x.label][7:10], (weight, weight * offset, weight * cutoff), strict=True)
-            ]
-            sums[x.label][10 + min(int(offset * bins / cutoff), bins - 1)] += weight
-        sums[x.label][3:7] = [a + b for a, b in zip(sums[x.label][3:7], parts, strict=True)]
+        same = [y for y in truth if y.label == x.label]
+        alone = set(range(len(x.points))) - {a for a, _ in pairs}
+        far = sum(lengths[a] for a in alone if all(distance_to_line(x.points[a], y) >= cutoff for y in same))
+        sums[x.label][3:8] += (
+            x.confidence * sum(lengths),
+            x.confidence * right,
+            certain * sum(lengths),
+            certain * right,
+            x.confidence * far,
+        )
+        if not pairs:
+            continue
+        weight, offsets = (
+            min(x.confidence, truth[j].confidence),
+            [math.dist(x.points[a], truth[j].points[b]) for a, b in pairs],
+        )
+        most = cutoff / 2 * (len(x.points) + len(truth[j].points))
+        sospa = sum(offsets) + most - cutoff * len(pairs)
+        for (a, b), offset in zip(pairs, offsets, strict=True):
+            up = abs(x.points[a][2] - truth[j].points[b][2]) if len(x.points[a]) > 2 else 0.0
+            across = distance_to_line(x.points[a], truth[j])
+            along = math.sqrt(max(offset**2 - across**2 - up**2, 0.0))
+            sums[x.label][8:14] += weight * np.array([1, cutoff, offset, across, along, up])
+            if offset:
+                share = weight * 2 / (most + sospa) / offset
+                sums[x.label][14:17] += share * np.array([across**2, along**2, up**2])
+            sums[x.label][17 + min(int(offset * bins / cutoff), bins - 1)] += weight
+            sums[x.label][17 + bins + min(int(across * bins / cutoff), bins - 1)] += weight
     return sums

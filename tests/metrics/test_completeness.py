@@ -48,6 +48,34 @@ def test_values_that_do_not_exist_are_none() -> None:
     assert (apart["completeness"], apart["correctness"], apart["p95_offset"]) == (0, 0, None)
 
 
+def test_an_offset_is_divided_into_across_and_along() -> None:
+    values = one([[[0.15, 0.2], [10.15, 0.2]]], [1.0], [[[0, 0], [10, 0]]])
+    assert values["mean_offset"] == pytest.approx(0.25)
+    assert values["median_across"] == pytest.approx(0.2, abs=1.5 / BINS)
+    # The last point lies 0.15 m past the end of the true line, which is its nearest point.
+    across, along = (20 * 0.2 + 0.25) / 21, 20 * 0.15 / 21
+    assert (values["mean_across"], values["mean_along"]) == pytest.approx((across, along))
+    assert values["localisation_across"] + values["localisation_along"] == pytest.approx(values["matched_points"])
+    shares = 20 * 0.2**2 / 0.25 + 0.25, 20 * 0.15**2 / 0.25
+    assert values["localisation_across"] / values["localisation_along"] == pytest.approx(shares[0] / shares[1])
+    assert values["localisation_up"] == 0
+
+
+def test_heights_are_apart() -> None:
+    values = one([[[0, 0.3, 0.4], [10, 0.3, 0.4]]], [1.0], [[[0, 0, 0], [10, 0, 0]]])
+    offsets = [values[f"mean_{name}"] for name in ("offset", "across", "along", "up")]
+    assert offsets == pytest.approx([0.5, 0.3, 0, 0.4])
+    assert values["localisation_up"] / values["localisation_across"] == pytest.approx(0.16 / 0.09)
+
+
+def test_predicted_length_is_right_or_repeated_or_far() -> None:
+    true = [[[0, 0], [10, 0]]]
+    values = one([true[0], [[0, 0.5], [10, 0.5]], [[0, 5], [10, 5]], [[5, -5], [5, 5]]], [1.0, 0.5, 0.25, 1.0], true)
+    assert values["correctness"] == pytest.approx(10 / 27.5)
+    assert values["repeated"] == pytest.approx((5 + 2.5) / 27.5)  # the crossing line is near within 1.5 m on both sides
+    assert values["far"] == pytest.approx((2.5 + 7.5) / 27.5)
+
+
 def test_values_of_many_frames_are_those_of_all_matched_points() -> None:
     results = mg.evaluate(*mg.demo.demo_world(8), metrics=METRICS)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in results.class_names}
@@ -69,7 +97,7 @@ def test_values_of_many_frames_are_those_of_all_matched_points() -> None:
 def test_compare_has_intervals_and_default_metrics_stay() -> None:
     x, y = mg.demo.demo_world(60)
     found = mg.compare([mg.evaluate(x, y, metrics=METRICS)])
-    for key in ("completeness", "correctness", "median_offset", "p95_offset"):
+    for key in ("completeness", "correctness", "far", "median_across", "p95_across"):
         estimate = found.estimates[0]["mean"][key]
         assert estimate.low < estimate.value < estimate.high
     assert "completeness" not in mg.evaluate(*mg.demo.demo_world(1)).metrics

@@ -41,13 +41,6 @@ def hashes_of(results: mg.Results) -> tuple[str, str]:
     return first.hash, second.hash
 
 
-@pytest.mark.parametrize("size", [1, 7, 15])
-def test_frames_hashed_in_threads_have_the_same_hash(sides: Sides, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = [content_hash(side) for side in sides]
-    monkeypatch.setattr("mapgauge.frames.content._FRAMES", size)
-    assert [content_hash(side) for side in sides] == expected
-
-
 @pytest.mark.parametrize(("suffix", "format"), [("json", "streammapnet"), ("geojson", None), ("parquet", None)])
 def test_every_format_has_the_same_hash(
     sides: Sides, hashes: tuple[str, str], suffix: str, format: str | None, tmp_path: Path

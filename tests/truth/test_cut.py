@@ -1,5 +1,7 @@
 """Cutting, checked by hand and against the intersections of shapely that the public repositories use."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -9,10 +11,12 @@ from shapely.ops import linemerge
 
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import cut_lines, cut_polygons
-from mapgauge.truth.cutting.layers import Layer, Patches, repair_polygons, union_boundaries
+from mapgauge.truth.cutting.shapes import Layer, Patches, union_boundaries, valid_polygons
+from mapgauge.truth.rules import RULES
 from mapgauge.typing import Points
 
 REGION = (60.0, 30.0)
+PLAIN = RULES["nuscenes", "mapgauge"]
 
 
 def pose(x: float, y: float, yaw: float, pitch: float = 0.0, roll: float = 0.0) -> NDArray[np.float64]:
@@ -198,7 +202,7 @@ def test_polygons_next_to_each_other_have_no_border_between_them() -> None:
 
 
 def rings(polygon: Polygon, where: NDArray[np.float64], **how: object) -> list[list[list[float]]]:
-    found = cut_polygons(Layer.of([polygon], ["a"]), at(where), **how)[0]  # type: ignore[arg-type]
+    found = cut_polygons(Layer.of([polygon], ["a"]), at(where), replace(PLAIN, **how))[0]  # type: ignore[arg-type]
     return [fragment.points.round(9).tolist() for fragment in found]
 
 
@@ -211,17 +215,17 @@ def test_a_polygon_that_is_cut_is_closed_along_the_edge() -> None:
 @pytest.mark.parametrize("clockwise", [False, True])
 def test_outlines_and_holes_go_opposite_ways(clockwise: bool) -> None:
     polygon = Polygon(shapely.box(-5, -5, 5, 5).exterior, [shapely.box(-1, -1, 1, 1).exterior])
-    outline, hole = rings(polygon, pose(0, 0, 20), clockwise=clockwise, holes=True)
+    outline, hole = rings(polygon, pose(0, 0, 20), crossing_clockwise=clockwise, crossing_holes=True)
     assert Polygon(outline).exterior.is_ccw != clockwise
     assert Polygon(hole).exterior.is_ccw == clockwise
     assert len(rings(polygon, pose(0, 0, 20))) == 1
 
 
 def test_an_outline_may_end_at_the_edge() -> None:
-    assert rings(shapely.box(28, -2, 40, 2), pose(0, 0, 0), open_at=-0.2) == [
+    assert rings(shapely.box(28, -2, 40, 2), pose(0, 0, 0), crossing_cut=-0.2) == [
         [[29.8, 2], [28, 2], [28, -2], [29.8, -2]]
     ]
-    inside = rings(shapely.box(20, -2, 24, 2), pose(0, 0, 0), open_at=-0.2)
+    inside = rings(shapely.box(20, -2, 24, 2), pose(0, 0, 0), crossing_cut=-0.2)
     assert len(inside[0]) == 5
 
 
@@ -231,8 +235,8 @@ def test_a_polygon_that_only_touches_the_edge_gives_nothing() -> None:
 
 def test_a_polygon_that_crosses_itself_is_repaired_and_named() -> None:
     bow = Polygon([(0, 0), (4, 4), (4, 0), (0, 4)])
-    layer, repaired = repair_polygons(np.array([shapely.box(9, 9, 10, 10), bow]), ["sound", "bow"])
-    assert repaired == ("bow",)
+    layer, repaired = valid_polygons(np.array([shapely.box(9, 9, 10, 10), bow]), ["sound", "bow"])
+    assert repaired == ["bow"]
     assert layer.ids == ("sound", "bow", "bow")
     assert shapely.is_valid(layer.geometries).all()
 
@@ -240,16 +244,16 @@ def test_a_polygon_that_crosses_itself_is_repaired_and_named() -> None:
 def test_a_patch_far_from_everything_shows_nothing() -> None:
     where = at(pose(1000, 0, 0), pose(0, 1000, 0))
     assert cut_lines(line_layer([(-9, 2), (9, 2)], [(0, 0), (4, 0), (4, 2), (0, 0)]), where) == [[], []]
-    assert cut_polygons(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), where) == [[], []]
+    assert cut_polygons(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), where, PLAIN) == [[], []]
 
 
 def test_no_patches_show_nothing() -> None:
     assert cut_lines(line_layer([(-9, 2), (9, 2)]), at()) == []
-    assert cut_polygons(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), at()) == []
+    assert cut_polygons(Layer.of([shapely.box(0, 0, 2, 2)], ["a"]), at(), PLAIN) == []
 
 
 def test_an_empty_layer_gives_nothing() -> None:
     nothing = Layer.of([], [])
     assert cut_lines(nothing, at(pose(0, 0, 0))) == [[]]
-    assert cut_polygons(nothing, at(pose(0, 0, 0))) == [[]]
+    assert cut_polygons(nothing, at(pose(0, 0, 0)), PLAIN) == [[]]
     assert len(union_boundaries(np.array([], object))) == 0

@@ -24,7 +24,7 @@ from tests.truth.nuscenes_city import MINI, City
 import mapgauge as mg
 from mapgauge.cli import main
 from mapgauge.frames.links import Links
-from mapgauge.truth.from_argoverse2 import lane_graph as argoverse2
+from mapgauge.truth.from_argoverse2 import vector_map as argoverse2
 from mapgauge.truth.from_nuscenes import lane_graph as nuscenes
 from mapgauge.truth.lane_graphs import Lane, LaneGraph, cut_graph
 from mapgauge.typing import Points

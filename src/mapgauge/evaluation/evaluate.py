@@ -30,8 +30,8 @@ from mapgauge.io.files.places import opened, streams
 from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import InputsOf
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
@@ -199,7 +199,7 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
         return results
     data, scores = results.need_data(), results.scores
     if new := tuple(name for name in lacking if name not in data.added):
-        data.added.update(dict.fromkeys(new, score_frames(data, new, known=scores, workers=workers)))
+        data.added.update(dict.fromkeys(new, score_frames(data, new, results.ranges, known=scores, workers=workers)))
     names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
     for name in lacking:
         scores = scores.and_metrics(data.added[name], names)

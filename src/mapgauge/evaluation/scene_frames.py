@@ -121,7 +121,9 @@ def _columns(frames: MapFrames) -> dict[str, NDArray[Any]]:
     columns |= {"coords": frames.polylines.coords, "offsets": frames.polylines.offsets}
     for name in _TEXTS:
         texts = getattr(frames, name)
-        columns[name] = None if texts is None else _bytes_of(texts)
+        if texts is not None:  # in UTF-8, each followed by 0
+            ended = "".join(f"{text}\0" for text in ([texts] if isinstance(texts, str) else texts))
+            columns[name] = np.frombuffer(ended.encode(), np.uint8)
     return {name: column for name, column in columns.items() if column is not None}
 
 
@@ -137,12 +139,6 @@ def _frames(columns: dict[str, NDArray[Any]], classes: tuple[str, ...]) -> MapFr
         forward=texts["forward"][0] if "forward" in texts else None,  # type: ignore[arg-type]
         **{name: columns.get(name) for name in _ARRAYS},  # type: ignore[arg-type]
     )
-
-
-def _bytes_of(texts: Any) -> NDArray[np.uint8]:
-    """Return texts in UTF-8, each followed by 0."""
-    some = [texts] if isinstance(texts, str) else list(texts)
-    return np.frombuffer("".join(f"{text}\0" for text in some).encode(), np.uint8)
 
 
 def _check(name: str, predictions: MapFrames, truth: MapFrames) -> None:

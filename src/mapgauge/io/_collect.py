@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames, Names
@@ -43,15 +44,8 @@ class Collector:
     ) -> None:
         """Start without frames.
 
-        Args:
-            content: The file.
-            format_name: The format of the file.
-            options: What the caller of ``read`` asked for.
-            locate: Returns the place of an instance from the index of its frame, the token and its index in the frame,
-                such as ``$.results["4b2f"].vectors[3]``. Error messages show it.
-            classes: The names of the ids of this format.
-            rare: The names of the ids after those. Such a class is only present if an instance has it.
-            confidence: Whether instances have a confidence.
+        ``locate`` returns the place of an instance from the index of its frame, the token and its index in the frame.
+        A class of ``rare``, whose ids follow those of ``classes``, is only present if an instance has it.
         """
         self.name, self.format_name, self.options, self.locate = str(content.path), format_name, options, locate
         self.error = content.error
@@ -114,8 +108,13 @@ class Collector:
         """
         place = self.next_place if where is None else where
         array = self.check.points(points, place, flat=flat)
-        if not box:
-            self._same_dimension(array, place)
+        if not box and len(array):
+            if self._dimension not in (0, array.shape[1]):
+                raise self.error(
+                    f"{place}: points have {array.shape[1]} coordinates, those before have {self._dimension}; expected "
+                    "either 2-D or 3-D points in the whole file"
+                )
+            self._dimension = array.shape[1]
         code = self.codes.setdefault(class_name, len(self.codes))
         value = 1.0
         if self.has_confidence:
@@ -139,7 +138,7 @@ class Collector:
         )
         stated = vector.get("pts_num", len(points))
         if not isinstance(stated, int | float | np.number) or stated != len(points):
-            self.note_wrong_count(where)
+            self._wrong_counts.append(where)
 
     def add_columns(
         self,
@@ -161,15 +160,6 @@ class Collector:
         """The place of the instance that is added next."""
         return self.locate(len(self.tokens) - 1, self.tokens[-1], self._count)
 
-    def _same_dimension(self, points: Points, where: str) -> None:
-        if len(points) and self._dimension not in (0, points.shape[1]):
-            raise self.error(
-                f"{where}: points have {points.shape[1]} coordinates, those before have {self._dimension}; expected "
-                "either 2-D or 3-D points in the whole file"
-            )
-        if len(points):
-            self._dimension = points.shape[1]
-
     def class_of(self, label: Any, where: str) -> str:
         """Return the name of a numeric label."""
         if isinstance(label, bool | np.bool_ | str) or not isinstance(label, int | float | np.number):
@@ -178,9 +168,21 @@ class Collector:
             raise self.error(f"{where}: unknown label {label}. Known: {known_ids(self.table)}", remedy=_OTHER_IDS)
         return self.table[int(label)]
 
-    def note_wrong_count(self, where: str) -> None:
-        """Remember an instance whose stated number of points differs from its number of points."""
-        self._wrong_counts.append(where)
+    def codes_of(self, labels: NDArray[Any]) -> Indices:
+        """Return the codes of the classes of numeric labels; -1 for an unknown label."""
+        codes = np.full(len(labels), -1)
+        for label, name in self.table.items():
+            codes[labels == label] = self.codes.get(name, -1)
+        return codes
+
+    def place(self, frame: Indices, row: int) -> str:
+        """Return the place of an instance, from the frames of all instances and its index among them."""
+        number = int(frame[row])
+        return self.locate(number, self.tokens[number], row - int(np.searchsorted(frame, number)))
+
+    def note_wrong_counts(self, frame: Indices, rows: Indices) -> None:
+        """Remember instances whose stated number of points differs from their number of points."""
+        self._wrong_counts += [self.place(frame, row).removesuffix(".pts") for row in rows.tolist()]
 
     def _gathered(self) -> InstanceColumns:
         """Return the instances that were added one by one."""
@@ -190,11 +192,11 @@ class Collector:
         if self.boxes:
             flat = np.zeros((2, width - 2))  # the height of a box
             with_points = [p if p.shape[1] == width else np.hstack([p, flat[: len(p)]]) for p in with_points]
-        tracks = [track for *_, track in rows]
+        frame, label, confidence, tracks = zip(*rows, strict=True) if rows else ((),) * 4
         return InstanceColumns(
-            np.array([frame for frame, *_ in rows], np.int64),
-            np.array([label for _, label, *_ in rows], np.int64),
-            np.array([confidence for _, _, confidence, _ in rows], np.float64) if self.has_confidence else None,
+            np.array(frame, np.int64),
+            np.array(label, np.int64),
+            np.array(confidence, np.float64) if self.has_confidence else None,
             np.array([len(points) for points in self._points], np.int64),
             np.concatenate(with_points) if with_points else np.empty((0, 2)),
             np.array(tracks, np.str_) if any(tracks) else None,
@@ -204,15 +206,12 @@ class Collector:
 
     def finish(self) -> MapFrames:
         """Return the frames. Degenerate instances are an error, or dropped and counted."""
-        columns = self._gathered() if self._columns is None else self._columns
-
-        def place(row: int) -> str:
-            frame = int(columns.frame[row])
-            return self.locate(frame, self.tokens[frame], row - int(np.searchsorted(columns.frame, frame)))
-
+        given = self._gathered() if self._columns is None else self._columns
         self._check_names()
-        columns, dropped = columns.without_degenerate(self.name, self.options.degenerate, place)
-        check_corners(columns, [name in self.boxes for name in self.codes], self.error, place)
+        locate = partial(self.place, given.frame)
+        columns, dropped = given.without_degenerate(self.name, self.options.degenerate, locate)
+        boxes = [name in self.boxes for name in self.codes]
+        check_corners(columns, boxes, self.error, partial(self.place, columns.frame))
         findings = [*self.findings, *dropped]
         wrong = self._wrong_counts
         text = f"{self.name}: {len(wrong)} instances state a number of points that differs from the points they have"
@@ -233,15 +232,11 @@ class Collector:
 
     def _check_names(self) -> None:
         """Refuse names that are not valid text, such as half of a pair of surrogates. They cannot be printed."""
-        tracks = (track for *_, track in self._rows)
-        try:
-            "".join((*self.tokens, *self.codes, *self.scenes, *tracks)).encode()
-        except UnicodeEncodeError:
-            kinds = (("token", self.tokens), ("class", self.codes), ("scene", self.scenes))
-            named = [(kind, name) for kind, names in kinds for name in names]
-            named += [("track", track) for *_, track in self._rows]
-            kind, name = next((kind, name) for kind, name in named if not is_text(name))
-            raise self.error(f"the {kind} {ascii(name)[:60]} is not valid text", remedy="Rename it") from None
+        tracks = [track for *_, track in self._rows]
+        for kind, names in (("token", self.tokens), ("class", self.codes), ("scene", self.scenes), ("track", tracks)):
+            if not is_text("".join(names)):
+                name = next(name for name in names if not is_text(name))
+                raise self.error(f"the {kind} {ascii(name)[:60]} is not valid text", remedy="Rename it")
 
     def _for_all(self, what: str, values: list[Any], make: Callable[[list[Any]], Any]) -> Any:
         if values and len(values) != len(self.tokens):
@@ -252,12 +247,10 @@ class Collector:
 def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFrames:
     """Return the frames with their poses if every frame has one, and with a finding if only some have one.
 
-    Args:
-        frames: The frames.
-        translations: The translation of each frame, or None.
-        turns: The rotation of each frame, or None: a matrix ``(3, 3)`` or a quaternion ``w, x, y, z``.
+    A rotation is a matrix ``(3, 3)`` or a quaternion ``w, x, y, z``. What a frame lacks is None.
     """
-    if all(_is_empty(column) for column in (translations, turns)):
+    given = (value for column in (translations, turns) for value in column)
+    if all(value is None for value in given):
         return frames
     matrices = _all_at_once(translations, turns)
     if matrices is not None:
@@ -268,10 +261,6 @@ def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFra
         return replace(frames, poses=np.array(poses))
     text = f"{frames.name}: {len(lacking)} of {len(frames)} frames have no usable pose, so all poses are left out"
     return replace(frames, findings=(*frames.findings, *findings_about(lacking, "note", "poses-left-out", text)))
-
-
-def _is_empty(column: Column) -> bool:
-    return not isinstance(column, np.ndarray) and all(value is None for value in column)
 
 
 def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | None:
@@ -293,19 +282,13 @@ def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
     pose = np.eye(4)
     try:
         turn = np.asarray(rotation, np.float64)
-        pose[:3, :3] = _rotation(turn)
+        if turn.shape == (4,):  # a quaternion
+            if not abs(np.linalg.norm(turn) - 1) < 1e-3:
+                return None
+            turn = rotations(turn[None])[0]
+        pose[:3, :3] = np.reshape(turn, (3, 3))
         pose[:3, 3] = np.asarray(translation, np.float64).reshape(3)
         check_poses(pose, 1)
     except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
         return None
     return pose
-
-
-def _rotation(given: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rotation matrix, given as a matrix or as a unit quaternion ``w, x, y, z``."""
-    if given.shape != (4,):
-        return np.reshape(given, (3, 3))
-    if not abs(np.linalg.norm(given) - 1) < 1e-3:
-        raise InvalidInput("not a unit quaternion")
-    matrix: NDArray[np.float64] = rotations(given[None])[0]
-    return matrix

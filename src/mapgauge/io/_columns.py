@@ -32,13 +32,7 @@ class InstanceColumns(NamedTuple):
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
     ) -> tuple["InstanceColumns", list[Finding]]:
-        """Leave out degenerate instances, and return findings that count them; or raise an error for the first one.
-
-        Args:
-            name: The file, for messages.
-            degenerate: ``"strict"`` raises an error, ``"drop"`` leaves them out.
-            locate: Returns the place of an instance in the file.
-        """
+        """Leave out degenerate instances, and return findings that count them; or raise an error for the first one."""
         count = len(self.frame)
         keep = np.ones(count, np.bool_)
         findings: list[Finding] = []
@@ -55,9 +49,12 @@ class InstanceColumns(NamedTuple):
             findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
         if keep.all():
             return self, findings
-        kept = self._kept(keep)
-        if self.links is not None and kept.links is not None and len(kept.links) < len(self.links):
-            lost = len(self.links) - len(kept.links)
+        others = {name: column for name, column in self._asdict().items() if name not in ("coords", "links")}
+        chosen: dict[str, Any] = {name: None if column is None else column[keep] for name, column in others.items()}
+        links = kept_links(self.links, np.flatnonzero(keep), count)
+        kept = InstanceColumns(**chosen, coords=self.coords[np.repeat(keep, self.sizes)], links=links)
+        if self.links is not None and links is not None and len(links) < len(self.links):
+            lost = len(self.links) - len(links)
             text = f"{name}: {lost} of {len(self.links)} links were dropped together with one of their instances"
             findings.append(Finding("warning", "dropped-links", text, lost))
         return kept, findings
@@ -79,42 +76,17 @@ class InstanceColumns(NamedTuple):
             faults.append(("confidence-not-finite", unsure, "a confidence that is not a finite number"))
         return faults
 
-    def _kept(self, keep: NDArray[np.bool_]) -> "InstanceColumns":
-        return InstanceColumns(
-            self.frame[keep],
-            self.label[keep],
-            None if self.confidence is None else self.confidence[keep],
-            self.sizes[keep],
-            self.coords[np.repeat(keep, self.sizes)],
-            None if self.track is None else self.track[keep],
-            kept_links(self.links, np.flatnonzero(keep), len(keep)),
-            None if self.intersection is None else self.intersection[keep],
-        )
-
     def members(self) -> dict[str, Any]:
         """Return the columns as arguments of ``MapFrames``. They must have no degenerate instances."""
-        return {
-            "frame": self.frame,
-            "label": self.label,
-            "polylines": Polylines.unchecked(self.coords, np.concatenate([[0], self.sizes]).cumsum()),
-            "confidence": self.confidence,
-            "track": self.track,
-            "links": self.links,
-            "intersection": self.intersection,
-        }
+        members = self._asdict()
+        offsets = np.concatenate([[0], members.pop("sizes")]).cumsum()
+        return members | {"polylines": Polylines.unchecked(members.pop("coords"), offsets)}
 
 
 def check_corners(
     columns: InstanceColumns, boxes: Sequence[bool], error: MakeError, locate: Callable[[int], str]
 ) -> None:
-    """Refuse boxes that are not two corners, the smallest first.
-
-    Args:
-        columns: The instances.
-        boxes: Whether the instances of each class are boxes.
-        error: Creates the exception to raise.
-        locate: Returns the place of an instance in the file.
-    """
+    """Refuse boxes that are not two corners, the smallest first."""
     if not any(boxes):
         return
     rows = np.flatnonzero(np.array([*boxes, False])[columns.label])

@@ -29,13 +29,7 @@ _TO_METRES = Remedy(
 
 
 def refuse_unless_metres(crs: Any, error: MakeError, where: str) -> None:
-    """Refuse a declared reference system whose unit is known and is not the metre.
-
-    Args:
-        crs: A name, WKT, PROJJSON or an object of GeoJSON; None if the coordinates have no reference system.
-        error: Creates the exception to raise.
-        where: The place of the declaration.
-    """
+    """Refuse a declared reference system whose unit is known and is not the metre."""
     unit = _unit_of(crs)
     if unit == "degree":
         raise error(f"{where} is longitude and latitude, expected metres", remedy=_TO_METRES)
@@ -144,10 +138,8 @@ _LONGER = 1.3  # an axis is longer than the other by at least this factor; regio
 def with_forward_of(frames: MapFrames, stated: FormatForward) -> MapFrames:
     """Return frames that were read, with the axis that points forward.
 
-    Args:
-        frames: The frames. If they know their forward axis, they are returned unchanged.
-        stated: What the format says. If the extent contradicts it, the axis is unknown: some programs write a format
-            with the axes of another.
+    If the extent contradicts what the format says, the axis is unknown: some programs write a format with the axes of
+    another.
     """
     if frames.forward is not None or stated is None:
         return frames

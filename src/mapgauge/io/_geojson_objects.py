@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,6 +18,10 @@ from mapgauge.io.files.source import Content
 from mapgauge.typing import Flags, Forward
 
 _REMEDY = "Give each feature of the frame an id, and name the target of a link by its id"
+
+
+# The members "id" and "links" of all features; ``msgspec.UNSET`` for a feature without such a member.
+FeatureMembers: TypeAlias = Sequence[Sequence[Any]]
 
 
 class LinkObject(msgspec.Struct, gc=False):
@@ -38,74 +42,55 @@ def link_objects(frames: MapFrames) -> list[list[LinkObject]] | None:
     return objects
 
 
-class FeatureLinks(NamedTuple):
-    """The members of all features that describe links; ``msgspec.UNSET`` for a feature without such a member."""
+def read_links(
+    collector: Collector, features: FeatureMembers, stated: Any, order: Sequence[int], frame: Sequence[int]
+) -> Links | None:
+    """Return the links between instances; ``order`` and ``frame`` have the feature and the frame of each instance.
 
-    ids: Sequence[Any]
-    links: Sequence[Any]
-    stated: Any  # the member ``links`` of the collection: true if features may have links
-
-    def read(self, collector: Collector, order: Sequence[int], frame: Sequence[int]) -> Links | None:
-        """Return the links between instances.
-
-        Args:
-            collector: Creates errors.
-            order: The feature of each instance.
-            frame: The frame of each instance.
-        """
-        if self.stated not in (msgspec.UNSET, None, True, False):
-            raise collector.error("$.links is neither true nor false")
-        if self.stated is not True and all(given is msgspec.UNSET for given in self.links):
-            return None
-        instances = self._instances(collector, order, frame)
-        rows: dict[tuple[int, int, str], float] = {}
-        for source, feature in enumerate(order):
-            given = self.links[feature]
-            if given is msgspec.UNSET or given is None:
-                continue
-            where = f"$.features[{feature}].links"
-            if not isinstance(given, list):
-                raise collector.error(f"{where} is not a list of links")
-            for k, link in enumerate(given):
-                at = f"{where}[{k}]"
-                if not isinstance(link, dict) or "target" not in link:
-                    raise collector.error(f"{at} has no target, expected the id of a feature", remedy=_REMEDY)
-                name = _id_text(link["target"])
-                target = None if name is None else instances.get((frame[source], name))
-                if target is None:
-                    raise collector.error(
-                        f"{at}.target is {link['target']!r}, expected the id of a feature of the same frame",
-                        remedy=_REMEDY,
-                    )
-                kind = collector.check.text(link.get("kind", SUCCESSOR), f"{at}.kind")
-                if (source, target, kind) in rows:
-                    raise collector.error(f"{at}: the feature has another link of kind {kind} to the same target")
-                weight = collector.check.number(link.get("weight", 1.0), f"{at}.weight")
-                if not (math.isfinite(weight) and weight >= 0):
-                    raise collector.error(f"{at}.weight is {weight}, expected a finite number of at least 0")
-                rows[source, target, kind] = weight
-        return Links.of(
-            np.array([source for source, _, _ in rows], np.int64),
-            np.array([target for _, target, _ in rows], np.int64),
-            weight=list(rows.values()),
-            kind=[kind for _, _, kind in rows],
-        )
-
-    def _instances(
-        self, collector: Collector, order: Sequence[int], frame: Sequence[int]
-    ) -> dict[tuple[int, str], int]:
-        """Return the instance of each frame and id."""
-        instances: dict[tuple[int, str], int] = {}
-        for row, feature in enumerate(order):
-            given = self.ids[feature]
-            if given is msgspec.UNSET or given is None:
-                continue
-            name = _id_text(given)
-            if name is None:
-                raise collector.error(f"$.features[{feature}].id is {given!r}, expected a text or a whole number")
-            if instances.setdefault((frame[row], name), row) != row:
-                raise collector.error(f"$.features[{feature}].id is {given!r}, as in another feature of the frame")
-        return instances
+    ``stated`` is the member ``links`` of the collection: true if features may have links.
+    """
+    ids, links = features
+    if stated not in (msgspec.UNSET, None, True, False):
+        raise collector.error("$.links is neither true nor false")
+    if stated is not True and all(given is msgspec.UNSET for given in links):
+        return None
+    instances: dict[tuple[int, str], int] = {}  # by frame and id
+    for row, feature in enumerate(order):
+        given = ids[feature]
+        if given is msgspec.UNSET or given is None:
+            continue
+        name = _id_text(given)
+        if name is None:
+            raise collector.error(f"$.features[{feature}].id is {given!r}, expected a text or a whole number")
+        if instances.setdefault((frame[row], name), row) != row:
+            raise collector.error(f"$.features[{feature}].id is {given!r}, as in another feature of the frame")
+    rows: dict[tuple[int, int, str], float] = {}
+    for source, feature in enumerate(order):
+        given = [] if links[feature] is msgspec.UNSET or links[feature] is None else links[feature]
+        where = f"$.features[{feature}].links"
+        if not isinstance(given, list):
+            raise collector.error(f"{where} is not a list of links")
+        for k, link in enumerate(given):
+            at = f"{where}[{k}]"
+            if not isinstance(link, dict) or "target" not in link:
+                raise collector.error(f"{at} has no target, expected the id of a feature", remedy=_REMEDY)
+            target = instances.get((frame[source], _id_text(link["target"]) or ""))
+            if target is None or _id_text(link["target"]) is None:
+                raise collector.error(
+                    f"{at}.target is {link['target']!r}, expected the id of a feature of the same frame",
+                    remedy=_REMEDY,
+                )
+            kind = collector.check.text(link.get("kind", SUCCESSOR), f"{at}.kind")
+            if (source, target, kind) in rows:
+                raise collector.error(f"{at}: the feature has another link of kind {kind} to the same target")
+            weight = collector.check.number(link.get("weight", 1.0), f"{at}.weight")
+            if not (math.isfinite(weight) and weight >= 0):
+                raise collector.error(f"{at}.weight is {weight}, expected a finite number of at least 0")
+            rows[source, target, kind] = weight
+    sources, targets, kinds = zip(*rows, strict=True) if rows else ((), (), ())
+    return Links.of(
+        np.array(sources, np.int64), np.array(targets, np.int64), weight=list(rows.values()), kind=list(kinds)
+    )
 
 
 def _id_text(value: Any) -> str | None:
@@ -137,7 +122,13 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
     collector.locate = lambda frame, token, instance: f"$.features[{order[frame][instance]}]"
     with gc_paused():
         document = _document(content)
-        features = [_properties(collector, i, feature) for i, feature in enumerate(document["features"])]
+        features = []
+        for i, feature in enumerate(document["features"]):
+            if not isinstance(feature, dict) or feature.get("type") != "Feature":
+                raise collector.error(f"$.features[{i}] is not a Feature")
+            if not isinstance(feature.get("properties"), dict):
+                raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
+            features.append(feature["properties"])
         given = [called["confidence"] in properties for properties in features]
         collector.has_confidence = has_confidence(collector, document.get("predictions"), given, called["confidence"])
         collector.codes.update(listed_names(collector, document.get("classes", []), "classes"))
@@ -160,17 +151,18 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
             collector.add_frame(token, **about.get(token, {}))
             for i in rows:
                 _add(collector, i, document["features"][i].get("geometry"), features[i], called)
-        collector.links = _links(collector, document, order)
-        inside = [_intersection(collector, i, features[i], called["intersection"]) for rows in order for i in rows]
+        frame = [k for k, rows in enumerate(order) for _ in rows]
+        rows = [i for rows in order for i in rows]
+        stated: Any = [
+            [feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links")
+        ]
+        collector.links = read_links(collector, stated, document.get("links"), rows, frame)
+        inside = [features[i].get(called["intersection"]) for i in rows]
+        for i, value in zip(rows, inside, strict=True):
+            if value is not None and not isinstance(value, bool):
+                raise collector.error(f"{_path(i, called['intersection'])} is neither true nor false")
         collector.intersection = intersections(inside)
     return collector.finish()
-
-
-def _links(collector: Collector, document: dict[str, Any], order: list[list[int]]) -> Links | None:
-    """Return the links between instances. ``order`` has the features of each frame."""
-    ids, links = ([feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links"))
-    frame = [k for k, rows in enumerate(order) for _ in rows]
-    return FeatureLinks(ids, links, document.get("links")).read(collector, [i for rows in order for i in rows], frame)
 
 
 def _document(content: Content) -> dict[str, Any]:
@@ -192,15 +184,6 @@ def _path(feature: int, name: str) -> str:
     return f"$.features[{feature}].properties" + (f".{name}" if name.isidentifier() else f'["{name}"]')
 
 
-def _properties(collector: Collector, i: int, feature: Any) -> dict[str, Any]:
-    if not isinstance(feature, dict) or feature.get("type") != "Feature":
-        raise collector.error(f"$.features[{i}] is not a Feature")
-    properties = feature.get("properties")
-    if not isinstance(properties, dict):
-        raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
-    return properties
-
-
 def _required(collector: Collector, i: int, properties: dict[str, Any], name: str, called: dict[str, str]) -> Any:
     """Return a property that every feature must have."""
     if called[name] not in properties:
@@ -215,14 +198,7 @@ def _required(collector: Collector, i: int, properties: dict[str, Any], name: st
 
 
 def has_confidence(collector: Collector, stated: object, given: list[bool], name: str) -> bool:
-    """Whether the file holds predictions: if it says so, or if its features have a confidence.
-
-    Args:
-        collector: Creates errors.
-        stated: The member ``predictions`` of the collection, or None.
-        given: Whether each feature has a confidence.
-        name: The name of that property.
-    """
+    """Whether the file holds predictions: if it says so, or if its features have a confidence."""
     if stated is not None and not isinstance(stated, bool):
         raise collector.error("$.predictions is neither true nor false")
     expected = any(given) if stated is None else stated
@@ -252,13 +228,6 @@ def listed_names(collector: Collector, names: Any, member: str) -> dict[str, int
     return {name: code for code, name in enumerate(names)}
 
 
-def _intersection(collector: Collector, i: int, properties: dict[str, Any], name: str) -> bool | None:
-    value = properties.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise collector.error(f"{_path(i, name)} is neither true nor false")
-    return value
-
-
 def intersections(given: Sequence[bool | None]) -> Flags | None:
     """Return which instances lie in an intersection; None if no feature says it."""
     return None if all(value is None for value in given) else np.array([value is True for value in given])
@@ -279,7 +248,9 @@ def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]
         if given.get("scene") is not None:
             about[token]["scene"] = _token(collector, given["scene"], f"{where}.scene")
         if given.get("timestamp") is not None:
-            about[token]["timestamp"] = _timestamp(collector, given["timestamp"], f"{where}.timestamp")
+            stamp = about[token]["timestamp"] = given["timestamp"]
+            if isinstance(stamp, bool) or not isinstance(stamp, int) or not -(2**63) <= stamp < 2**63:
+                raise collector.error(f"{where}.timestamp is not a whole number of 64 bits")
         if given.get("pose") is not None:
             about[token]["pose"] = _pose(collector, given["pose"], f"{where}.pose")
     return about
@@ -289,12 +260,6 @@ def _token(collector: Collector, value: Any, where: str) -> str:
     """Return a name; a whole number is converted to text."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole else collector.check.text(value, where)
-
-
-def _timestamp(collector: Collector, value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-        raise collector.error(f"{where} is not a whole number of 64 bits")
-    return value
 
 
 def _pose(collector: Collector, value: Any, where: str) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ caller then reads the file again as plain objects, which is slow, but can say wh
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.decoding import decode_json
 from mapgauge.geometry.polylines import ranges
-from mapgauge.io.files.json_documents import count_colons, count_symbols, gc_paused, has_doubled_keys
+from mapgauge.io.files.json_documents import gc_paused, has_doubled_keys
 from mapgauge.typing import Floats, Indices, Points
 
 T = TypeVar("T")
@@ -36,12 +37,12 @@ class PointLists(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A part of a text, and its lists. Coordinates are in an array for the whole text."""
+    """A part of a text, and its lists."""
 
     text: bytes  # with [k] in place of each list
     first: int  # the k of the first list
     numbers: Floats
-    coords: int  # how many
+    coords: Floats
     sizes: Indices
     table: NDArray[np.int64]  # a row for each list, with the columns of ``kernels.json_lists``
 
@@ -49,7 +50,7 @@ class _Part(NamedTuple):
 class NumberLists:
     """A JSON text with ``[k]`` in place of each list of numbers, of points or of polylines, and those lists."""
 
-    def __init__(self, parts: list[_Part], coords: Floats) -> None:
+    def __init__(self, parts: list[_Part]) -> None:
         """Join the parts of a text."""
         columns = kernels.json_lists
         before = np.zeros(3, np.int64)
@@ -57,14 +58,12 @@ class NumberLists:
             of_numbers = part.table[:, columns.DEPTH] == 1
             part.table[:, columns.START : columns.STOP + 1] += np.where(of_numbers, before[0], before[1])[:, None]
             part.table[:, columns.FIRST_LINE : columns.LAST_LINE + 1] += before[2]
-            before += len(part.numbers), part.coords, len(part.sizes)
-        self.text = b"".join(part.text for part in parts)
-        self._first = np.array([part.first for part in parts])
+            before += len(part.numbers), len(part.coords), len(part.sizes)
+        text, first, *arrays = zip(*parts, strict=True)
+        self.text = b"".join(text)
+        self._first = np.array(first)
         self._row = np.cumsum([0, *(len(part.table) for part in parts)])
-        self._table = np.concatenate([part.table for part in parts])
-        self._numbers = np.concatenate([part.numbers for part in parts])
-        self._sizes = np.concatenate([part.sizes for part in parts])
-        self._coords = coords
+        self._numbers, self._coords, self._sizes, self._table = map(np.concatenate, arrays)
 
     @classmethod
     def of(cls, text: bytes, workers: int | None = None) -> "NumberLists | None":
@@ -72,10 +71,14 @@ class NumberLists:
         end = text.rfind(b"}") + 1
         if not end or text[end:].strip(b" \t\r\n"):
             return None
-        threads = workers or os.cpu_count() or 1
-        lists = _parse_ranges(text, _cuts(text, 0, end, max(_PART, end // threads)))
-        # A part may have ended within a string that has a brace.
-        return lists or _parse_ranges(text, [0, end], end)
+        # A part may end within a string that has a brace. Then the whole text is parsed at once.
+        for size in (_PART, end):
+            cuts = _cuts(text, end, size)
+            with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, len(cuts))) as pool:
+                parts = list((pool.map if len(cuts) > 1 else map)(partial(_parse, text), cuts))
+            if None not in parts:
+                return cls([part for part in parts if part is not None])
+        return None
 
     def _rows(self, places: Iterable[Place], depth: int) -> Indices | None:
         """Return the row of each list that is not empty, or None if one of them has another depth."""
@@ -93,16 +96,13 @@ class NumberLists:
         start, stop = self._table[rows, kernels.json_lists.START], self._table[rows, kernels.json_lists.STOP]
         return _spread(places, stop - start), self._numbers[_ranges(start, stop)]
 
-    def polylines(self, places: Sequence[Place]) -> PointLists | None:
-        """Return lists of polylines, or None if one of them is something else."""
-        return self._points(places, 3)
-
     def points(self, places: Sequence[Place]) -> PointLists | None:
         """Return polylines, or None if one of them is something else. ``counts`` is 1 for each that is not empty."""
-        lists = self._points(places, 2)
+        lists = self.polylines(places, 2)
         return None if lists is None else lists._replace(sizes=_spread(places, lists.sizes))
 
-    def _points(self, places: Sequence[Place], depth: int) -> PointLists | None:
+    def polylines(self, places: Sequence[Place], depth: int = 3) -> PointLists | None:
+        """Return lists of polylines, or None if one of them is something else."""
         columns, rows = kernels.json_lists, self._rows(places, depth)
         if rows is None:
             return None
@@ -129,64 +129,34 @@ def _ranges(start: Indices, stop: Indices) -> Any:
     return ranges(start, stop - start)
 
 
-def _cuts(text: bytes, start: int, stop: int, size: int) -> list[int]:
-    """Return where a text is cut into pieces of at least some size. Each of them ends with a brace."""
-    cuts = [start]
-    while (cut := text.find(b"}", cuts[-1] + size, stop) + 1) and cut < stop:
+def _cuts(text: bytes, end: int, size: int) -> list[tuple[int, int]]:
+    """Return the pieces of a text, of at least some size. Each of them ends with a brace."""
+    cuts = [0]
+    while (cut := text.find(b"}", cuts[-1] + size, end) + 1) and cut < end:
         cuts.append(cut)
-    return [*cuts, stop]
+    return list(pairwise([*cuts, end]))
 
 
-def _parse_ranges(text: bytes, cuts: list[int], most: int = _PART) -> NumberLists | None:
-    """Parse the ranges of a text between cuts, each in a thread, in parts of some size."""
-    symbols = np.frombuffer(text, np.uint8)
-    ranges_of = list(pairwise(cuts))
-
-    with ThreadPoolExecutor(len(ranges_of)) as pool:
-        each = pool.map if len(ranges_of) > 1 else map
-        rooms = [*each(lambda ends: count_symbols(symbols[slice(*ends)], ",") + 1, ranges_of)]
-        starts = np.cumsum([0, *rooms]).tolist()
-        coords = np.empty(starts[-1])
-
-        def work(k: int) -> list[_Part] | None:
-            return _parse_range(symbols, _cuts(text, *ranges_of[k], most), coords[starts[k] : starts[k + 1]])
-
-        by_range = [*each(work, range(len(rooms)))]
-    parts = []
-    filled = 0
-    for start, some in zip(starts, by_range, strict=False):
-        if some is None:
-            return None
-        parts += some
-        for part in some:  # closes the gaps between ranges
-            coords[filled : filled + part.coords] = coords[start : start + part.coords]
-            filled, start = filled + part.coords, start + part.coords
-    return NumberLists(parts, coords[:filled])
-
-
-def _parse_range(symbols: NDArray[np.uint8], cuts: list[int], coords: Floats) -> list[_Part] | None:
-    """Parse parts of a text, one after the other, into the same array of coordinates."""
-    columns = kernels.json_lists
-    most = max(stop - start for start, stop in pairwise(cuts))
-    room = most // 2 + 1  # a number takes two bytes, with the comma
-    copy, numbers, sizes = np.empty(most + 64, np.uint8), np.empty(room), np.empty(room, np.int64)
+def _parse(text: bytes, piece: tuple[int, int]) -> _Part | None:
+    """Parse a piece of a text; return None if it is not sound."""
+    columns, first = kernels.json_lists, piece[0] // _SHORTEST
+    symbols = np.frombuffer(text, np.uint8)[slice(*piece)]
+    room = len(symbols) // 2 + 1  # a number takes two bytes, with the comma
+    copy, sizes = np.empty(len(symbols) + 64, np.uint8), np.empty(room, np.int64)
+    numbers, coords = np.empty(room), np.empty(room)
     table, hard = np.empty((room, columns.COLUMNS), np.int64), np.empty((room, 4), np.int64)
-    parts = []
-    for start, stop in pairwise(cuts):
-        part, first = symbols[start:stop], start // _SHORTEST
-        state, copied, number, coord, lines, rows, left = columns.replace_lists(
-            part, np.uint64(first), copy, numbers, coords, sizes, table, hard
-        )
-        if state != columns.DONE:
-            return None
-        for begin, end, kind, index in hard[:left].tolist():
-            (coords if kind else numbers)[index] = float(part[begin:end].tobytes())
-        if not np.isfinite(numbers[:number]).all():
-            return None
-        short = numbers[:number].copy(), coord, sizes[:lines].copy(), table[:rows].copy()
-        parts.append(_Part(copy[:copied].tobytes(), first, *short))
-        coords = coords[coord:]
-    return parts
+    state, copied, number, coord, lines, rows, left = columns.replace_lists(
+        symbols, np.uint64(first), copy, numbers, coords, sizes, table, hard
+    )
+    if state != columns.DONE:
+        return None
+    for begin, end, kind, index in hard[:left].tolist():
+        (coords if kind else numbers)[index] = float(symbols[begin:end].tobytes())
+    if not np.isfinite(numbers[:number]).all():
+        return None
+    # Copies, because the arrays are much longer than what is in them.
+    arrays: Any = (array.copy() for array in (numbers[:number], coords[:coord], sizes[:lines], table[:rows]))
+    return _Part(copy[:copied].tobytes(), first, *arrays)
 
 
 def decode(text: bytes, schema: type[T]) -> T | None:
@@ -214,7 +184,7 @@ def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *o
     msgspec did not decode, or ``UNSET``; their own keys are not in ``keys``.
     """
     inner = [bytes(value) for value in others if isinstance(value, msgspec.Raw)]
-    colons = count_colons(text) - sum(map(count_colons, inner))
+    colons = text.count(b":") - sum(value.count(b":") for value in inner)
     if colons == keys + len(inner) and not any(map(has_doubled_keys, inner)):
         return True
     return not has_doubled_keys(_without(text, undecoded))

@@ -1,7 +1,7 @@
 """The lists of instances in a frame of OpenLane-V2: lanes, areas and traffic elements, and the matrices of links."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level, findings_about
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 from mapgauge.io._collect import Collector
+from mapgauge.io._format import known_ids
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.protocols import TRAFFIC_ELEMENTS
+from mapgauge.typing import Points
 
 SEGMENT = ("centerline", "left_laneline", "right_laneline")
 AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
@@ -46,50 +48,33 @@ _IDS = Remedy.of("Give every lane and every traffic element of a frame an id of 
 _ROWS = Remedy.of("Write one row for each lane, in the order of the list of lanes, and one column for each target")
 
 
-class _Frame(NamedTuple):
-    """The scores of a frame, and the instances that they are about."""
-
-    lanes: NDArray[Any]  # (lanes, lanes)
-    elements: NDArray[Any]  # (lanes, elements)
-    first: int  # index of the first instance of the first lane
-    first_element: int  # index of the first traffic element
-
-
 class Topology:
     """Collects the links of all frames."""
 
     def __init__(self, error: MakeError, key: str) -> None:
-        """Start without links.
-
-        Args:
-            error: Creates the exception to raise.
-            key: The list of lanes: ``lane_centerline`` or ``lane_segment``.
-        """
+        """Start without links. ``key`` is the list of lanes: ``lane_centerline`` or ``lane_segment``."""
         self._error, self._key = error, key
-        self._frames: list[_Frame] = []
-        self._given: dict[str, int] = {}  # frames that have a matrix, by its name
+        # Of each frame the scores between lanes, the scores between lanes and elements, and the first index of both.
+        self._frames: list[tuple[NDArray[Any], NDArray[Any], int, int]] = []
+        self._given: set[str] = set()  # matrices that a frame has
         self._lacking: dict[str, list[str]] = {}  # frames that have lanes and no matrix
 
     def add(self, matrices: dict[str, Any], lanes: int, first: int, elements: range, where: str) -> None:
         """Add the links of a frame.
 
-        Args:
-            matrices: The annotation or the predictions of the frame.
-            lanes: The number of lanes.
-            first: The index of the first lane in the file. Lane segments have three instances each.
-            elements: The indices of the traffic elements.
-            where: The place of the frame in the file.
+        ``first`` is the index of the first lane in the file, where a lane segment has three instances. ``elements`` are
+        the indices of the traffic elements.
         """
         scores = []
         for name, count in zip(MATRICES[self._key], (lanes, len(elements)), strict=True):
             given = matrices.get(name)
             if given is not None:
-                self._given[name] = self._given.get(name, 0) + 1
+                self._given.add(name)
             elif lanes and count:
                 self._lacking.setdefault(name, []).append(where)
             size = (lanes, count)
             scores.append(np.zeros(size) if given is None else self._scores(given, size, f"{where}.{name}"))
-        self._frames.append(_Frame(scores[0], scores[1], first, elements.start))
+        self._frames.append((scores[0], scores[1], first, elements.start))
 
     def _scores(self, given: Any, size: tuple[int, int], where: str) -> NDArray[Any]:
         """Return a matrix of scores after checking it."""
@@ -121,16 +106,14 @@ class Topology:
         codes = np.array([0, *CODES[self._key]], np.uint8)
         most: Any = sum(np.count_nonzero(scores) for frame in self._frames for scores in frame[:2])
         if self._key == "lane_segment":
-            most += 2 * sum(len(frame.lanes) for frame in self._frames)
+            most += 2 * sum(len(lanes) for lanes, *_ in self._frames)
         source, target = np.empty(most, np.int64), np.empty(most, np.int64)
         weight, code = np.empty(most), np.empty(most, np.uint8)
         at: Any = np.uint64(0)
-        for frame in self._frames:
-            lanes, elements = (np.array(scores, np.float64, order="C") for scores in frame[:2])
-            first, first_element = np.uint64(frame.first), np.uint64(frame.first_element)
-            at = kernels.matrix_links.links_of_frame(
-                lanes, elements, first, first_element, codes, at, source, target, weight, code
-            )
+        for *given, first, first_element in self._frames:
+            lanes, elements = (np.array(scores, np.float64, order="C") for scores in given)
+            starts = np.uint64(first), np.uint64(first_element)
+            at = kernels.matrix_links.links_of_frame(lanes, elements, *starts, codes, at, source, target, weight, code)
         return Links.unchecked(source, target, weight, code, KINDS[self._key])
 
     def findings(self, name: str) -> list[Finding]:
@@ -176,101 +159,85 @@ class ListReader:
 
     def __init__(self, collector: Collector, kinds: Sequence[str]) -> None:
         """Start without frames. ``kinds`` are the lists that the file has."""
-        self._collector = collector
-        self._check = collector.check
+        self._collector, self._check = collector, collector.check
         self._lanes = next((key for key in MATRICES if key in kinds), None)
         self._topology = None if self._lanes is None else Topology(collector.error, self._lanes)
-        self._count = 0  # instances so far
         self._inside: list[bool] = []  # whether an instance is a lane in an intersection
-        self._unknown: list[str] = []  # lanes that do not say it
-        self._known = 0  # lanes that do
-        self._swapped: list[str] = []  # boxes whose corners are not in order
-        self._outside: list[str] = []  # boxes at negative pixels
-        self._doubled: list[str] = []  # ids that occur twice in a frame
+        self._known = 0  # lanes that say it
+        # Places by the code of a finding.
+        codes = ("boxes-swapped", "boxes-outside", "ids-repeated", "intersection-left-out")
+        self._places: dict[str, list[str]] = {code: [] for code in codes}
 
     def add(self, lists: Lists, annotation: dict[str, Any], where: str, segment: str) -> None:
-        """Add the instances and links of a frame.
-
-        Args:
-            lists: The instances.
-            annotation: What the frame holds: the lists and the matrices.
-            where: The place of the frame in the file.
-            segment: The scene, or "".
-        """
+        """Add the instances and links of a frame."""
         self._note_ids(lists, where)
         starts = {}
         for key, entries in lists.items():
-            starts[key] = self._count
+            starts[key] = len(self._inside)
             for i, entry in enumerate(entries):
                 self._add(key, entry, f"{where}.{key}[{i}]", f"{segment}/" if segment else "")
-        elements = range(self._count - len(lists.get("traffic_element", ())), self._count)
+        count = len(self._inside)
+        elements = range(count - len(lists.get("traffic_element", ())), count)
         if self._topology is not None and self._lanes in lists:
             self._topology.add(annotation, len(lists[self._lanes]), starts[self._lanes], elements, where)
 
     def _add(self, key: str, entry: Any, where: str, scene: str) -> None:
         """Add one entry of a list: an instance, or the three instances of a lane segment."""
-        self._check.member(entry, "centerline" if key == "lane_segment" else "points", where)
-        confidence = self._check.member(entry, "confidence", where) if self._collector.has_confidence else None
-        if key == "traffic_element":
-            self._add_box(entry, where, confidence, scene)
-            return
+        collector, check = self._collector, self._check
+        check.member(entry, "centerline" if key == "lane_segment" else "points", where)
+        confidence = check.member(entry, "confidence", where) if collector.has_confidence else None
+        box = key == "traffic_element"
         if key == "lane_segment":
             lines = [(name, name) for name in SEGMENT]
         elif key == "lane_centerline":
             lines = [("points", "centerline")]
+        elif box:
+            lines = [("points", self._attribute(entry, where))]
         else:
-            category = self._check.member(entry, "category", where)
-            lines = [("points", self._collector.class_of(category, f"{where}.category"))]
-        inside = key != "area" and self._intersection(entry, where)
+            lines = [("points", collector.class_of(check.member(entry, "category", where), f"{where}.category"))]
+        inside = key in MATRICES and self._intersection(entry, where)
         for name, class_name in lines:
-            points = self._check.member(entry, name, where)
-            track = self._track(entry, where, f"{scene}{class_name}")
-            self._collector.add_instance(points, class_name, confidence=confidence, track=track)
+            points = check.member(entry, name, where)
+            if box:
+                points = self._corners(check.points(points, f"{where}.points"), where)
+            # A traffic light has the same id when its colour changes.
+            track = self._track(entry, where, f"{scene}{key if box else class_name}")
+            place = f"{where}.points" if box else None
+            collector.add_instance(points, class_name, confidence=confidence, track=track, box=box, where=place)
             self._inside.append(inside)
-            self._count += 1
 
-    def _add_box(self, entry: Any, where: str, confidence: Any, scene: str) -> None:
-        """Add a traffic element: a box with two corners, sorted."""
-        class_name = self._attribute(entry, where)
-        points = self._check.points(self._check.member(entry, "points", where), f"{where}.points")
+    def _corners(self, points: Points, where: str) -> Points:
+        """Return the two corners of a box, sorted."""
         if points.shape[1] != 2 or len(points) > 2:
             size = " x ".join(map(str, points.shape))
             raise self._collector.error(f"{where}.points is {size}, expected 2 x 2: two corners in pixels")
         if len(points) == 2:
             low, high = points.min(axis=0), points.max(axis=0)
             if (points[0] > points[1]).any():
-                self._swapped.append(where)
+                self._places["boxes-swapped"].append(where)
                 points = np.stack([low, high])
             if (high < 0).any():
-                self._outside.append(where)
-        # A traffic light has the same id when its colour changes.
-        track = self._track(entry, where, f"{scene}traffic_element")
-        self._collector.add_instance(
-            points, class_name, confidence=confidence, track=track, box=True, where=f"{where}.points"
-        )
-        self._inside.append(False)
-        self._count += 1
+                self._places["boxes-outside"].append(where)
+        return points
 
     def _attribute(self, entry: Any, where: str) -> str:
         """Return the class of a traffic element."""
         attribute = self._check.member(entry, "attribute", where)
-        category = entry.get("category", 1)
         for name, value, known in (
             ("attribute", attribute, dict(enumerate(TRAFFIC_ELEMENTS))),
-            ("category", category, CATEGORIES),
+            ("category", entry.get("category", 1), CATEGORIES),
         ):
             plain = isinstance(value, int | float | np.number) and not isinstance(value, bool)
             if not plain or value not in known:
-                expected = ", ".join(f"{number} {meaning}" for number, meaning in known.items())
                 shown = value if plain else short(value)
-                raise self._collector.error(f"{where}.{name} is {shown}, expected one of {expected}")
+                raise self._collector.error(f"{where}.{name} is {shown}, expected one of {known_ids(known)}")
         return TRAFFIC_ELEMENTS[int(attribute)]
 
     def _intersection(self, entry: Any, where: str) -> bool:
         """Return whether a lane lies in an intersection."""
         value = entry.get(INTERSECTION)
         if value is None:
-            self._unknown.append(where)
+            self._places["intersection-left-out"].append(where)
             return False
         if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
             raise self._collector.error(f"{where}.{INTERSECTION} is {short(value)}, expected true or false")
@@ -287,33 +254,33 @@ class ListReader:
 
     def _note_ids(self, lists: Lists, where: str) -> None:
         """Remember ids that occur twice. Lanes and traffic elements of a submission share their ids."""
-        seen: set[tuple[str, str | int]] = set()
+        seen: set[tuple[str, Any]] = set()
         for key, entries in lists.items():
             among = "" if self._collector.has_confidence and key != "area" else key
             for i, entry in enumerate(entries):
                 number = entry.get("id") if isinstance(entry, dict) else None
                 if isinstance(number, str | int | np.integer):
-                    place = among, number if isinstance(number, str) else int(number)
-                    if place in seen:
-                        self._doubled.append(f"{where}.{key}[{i}]")
-                    seen.add(place)
+                    if (among, number) in seen:
+                        self._places["ids-repeated"].append(f"{where}.{key}[{i}]")
+                    seen.add((among, number))
 
     def finish(self) -> None:
         """Give the collector the links, the intersections and the findings."""
         collector = self._collector
-        name = collector.name
-        if self._known and not self._unknown:
+        if not self._known:
+            self._places["intersection-left-out"] = []
+        elif not self._places["intersection-left-out"]:
             collector.intersection = np.array(self._inside, np.bool_)
         if self._topology is not None:
             collector.links = self._topology.links()
-            collector.findings += self._topology.findings(name)
-        texts: list[tuple[str, list[str], str, Remedy | None]] = [
-            ("boxes-swapped", self._swapped, "traffic elements had their corners swapped. They were sorted", None),
-            ("boxes-outside", self._outside, "traffic elements lie at negative pixels, outside of any image", None),
-            ("ids-repeated", self._doubled, "instances have the id of another instance of their frame", _IDS),
-        ]
-        if self._known:
-            text = f"lanes do not say {INTERSECTION}, so it is left out of all"
-            texts.append(("intersection-left-out", self._unknown, text, None))
-        for code, places, text, remedy in texts:
-            collector.findings += findings_about(places, "warning", code, f"{name}: {len(places)} {text}", remedy)
+            collector.findings += self._topology.findings(collector.name)
+        texts = {
+            "boxes-swapped": "traffic elements had their corners swapped. They were sorted",
+            "boxes-outside": "traffic elements lie at negative pixels, outside of any image",
+            "ids-repeated": "instances have the id of another instance of their frame",
+            "intersection-left-out": f"lanes do not say {INTERSECTION}, so it is left out of all",
+        }
+        for code, places in self._places.items():
+            text = f"{collector.name}: {len(places)} {texts[code]}"
+            remedy = _IDS if code == "ids-repeated" else None
+            collector.findings += findings_about(places, "warning", code, text, remedy)

@@ -42,9 +42,7 @@ def write_results(frames: MapFrames, classes: dict[int, str] | None, **options: 
     authors = options.get("authors", ())
     meta["authors"] = [part.strip() for part in authors.split(",")] if isinstance(authors, str) else list(authors)
     keys, lists = _keys(frames), _Lists(frames, classes, options.get("points"), "openlanev2")
-    results = {}
-    for i, key in enumerate(keys):
-        results[key] = {"predictions": lists.frame(i)} | _pose(frames, i)
+    results = {key: {"predictions": lists.frame(i)} | _pose(frames, i) for i, key in enumerate(keys)}
     return portable_pickle(meta | {"results": results})
 
 
@@ -64,14 +62,9 @@ def write_truth(frames: MapFrames, classes: dict[int, str] | None, **options: An
 
 
 def _text(name: str, value: Any) -> str:
-    if name == "authors":
-        plain = isinstance(value, str) or (
-            isinstance(value, Sequence) and all(isinstance(author, str) for author in value)
-        )
-        expected = "a text or a list of texts"
-    else:
-        plain, expected = isinstance(value, str), "a text"
-    if not plain:
+    several = name == "authors" and isinstance(value, Sequence) and all(isinstance(author, str) for author in value)
+    if not isinstance(value, str) and not several:
+        expected = "a text or a list of texts" if name == "authors" else "a text"
         raise InvalidInput(f"{name} must be {expected}, got {value!r:.60}")
     return value if isinstance(value, str) else ""
 
@@ -108,9 +101,24 @@ class _Lists:
             raise InvalidInput(f"points must be one of {', '.join(_TYPES)}, got {points!r:.60}")
         self._frames = frames
         self._category = {name: number for number, name in (AREAS if classes is None else classes).items()}
-        self._check_classes(format_name)
-        self._segments = any(name in frames.classes for name in SEGMENT[1:])
-        self._kinds = self._kinds_of_classes()
+        for name, count in frames.counts.items():
+            box = name in frames.boxes
+            names = TRAFFIC_ELEMENTS if box else (*SEGMENT, *self._category)
+            if count and name not in names:
+                raise InvalidInput(
+                    f"{format_name} has no {'class of boxes' if box else 'class'} {name}. Known: {', '.join(names)}",
+                    remedy=Remedy(
+                        "Rename the classes with .rename(), or leave some out with .select()",
+                        "Rename the classes where the file is given: FILE,rename=OLD:NEW",
+                    ),
+                )
+        segments = any(name in frames.classes for name in SEGMENT[1:])
+        self._lanes = "lane_segment" if segments else "lane_centerline"
+        # The list to which the instances of each class belong; "" for a lane line, which its lane holds.
+        kinds = (
+            {LANE: self._lanes} | dict.fromkeys(self._category, "area") | dict.fromkeys(frames.boxes, "traffic_element")
+        )
+        self._kinds = np.array([*(kinds.get(name, "") for name in frames.classes), ""], np.str_)
         self._side = self._sides_of_lanes()
         both = (SUCCESSOR, CONTROLLED_BY)
         self._of_kind = {} if frames.links is None else {kind: frames.links.is_kind(kind) for kind in both}
@@ -122,40 +130,10 @@ class _Lists:
         if not np.isfinite(self._coords).all():
             raise InvalidInput(f"{frames.name or 'frames'}: a coordinate is too large for points={points!r}")
 
-    def _check_classes(self, format_name: str) -> None:
-        frames = self._frames
-        for name, count in frames.counts.items():
-            known = name in TRAFFIC_ELEMENTS if name in frames.boxes else name in (*SEGMENT, *self._category)
-            if count and not known:
-                kind = "class of boxes" if name in frames.boxes else "class"
-                names = TRAFFIC_ELEMENTS if name in frames.boxes else (*SEGMENT, *self._category)
-                raise InvalidInput(
-                    f"{format_name} has no {kind} {name}. Known: {', '.join(names)}",
-                    remedy=Remedy(
-                        "Rename the classes with .rename(), or leave some out with .select()",
-                        "Rename the classes where the file is given: FILE,rename=OLD:NEW",
-                    ),
-                )
-
-    def _kinds_of_classes(self) -> NDArray[np.str_]:
-        """Return the list to which the instances of each class belong; "" for a lane line, which its lane holds."""
-        lanes = "lane_segment" if self._segments else "lane_centerline"
-        kinds = [
-            "traffic_element"
-            if name in self._frames.boxes
-            else "area"
-            if name in self._category
-            else lanes
-            if name == LANE
-            else ""
-            for name in self._frames.classes
-        ]
-        return np.array([*kinds, ""], np.str_)
-
     def _sides_of_lanes(self) -> dict[str, Indices]:
         """Return the index of the left and the right line of each lane, by class of the lines."""
         frames = self._frames
-        if not self._segments:
+        if self._lanes == "lane_centerline":
             return {}
         sides = {}
         for class_name, kind in zip(SEGMENT[1:], (LEFT_LINE, RIGHT_LINE), strict=True):
@@ -190,7 +168,7 @@ class _Lists:
         frames = self._frames
         first, last = frames.offsets[i : i + 2].tolist()
         kinds = self._kinds[frames.label[first:last]]
-        lanes = "lane_segment" if self._segments else "lane_centerline"
+        lanes = self._lanes
         rows = {key: first + np.flatnonzero(kinds == key) for key in (lanes, "traffic_element", "area")}
         start = 0  # ids of a submission are different in all lists
         lists: dict[str, Any] = {}

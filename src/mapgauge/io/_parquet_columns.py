@@ -21,12 +21,11 @@ from mapgauge.io._parquet_file import (
     check_size,
     columns_to_read,
     footer_bytes,
-    open_footer,
-    read_group,
+    open_parquet,
+    opened,
     row_groups,
 )
 from mapgauge.io.files.json_documents import MakeError
-from mapgauge.io.files.source import Content
 from mapgauge.typing import Flags, Indices, Points
 
 FRAME_ORDER = (
@@ -51,11 +50,11 @@ class ParquetColumns:
         whole: bool = True,
         without: Sequence[str] = (),
     ) -> None:
-        """Take the tables that ``read_group`` returned for some row groups of a file."""
+        """Take the tables of some row groups of a file."""
         self.error = error
         self.whole = whole
         self.about = about_of(error, schema)
-        pa, _ = pyarrow_modules()
+        self._pa = pa = pyarrow_modules()[0]
         try:
             empty = pa.schema([schema.field(name) for name in columns_to_read(schema, without)]).empty_table()
             self.table = pa.concat_tables([empty, *groups])
@@ -65,23 +64,19 @@ class ParquetColumns:
             raise broken(error, cause) from cause
 
     @classmethod
-    def of(cls, content: Content) -> "ParquetColumns":
-        """Read all rows of a file."""
-        return cls.of_bytes(content.data, content.error)
-
-    @classmethod
     def of_bytes(cls, file: bytes, error: MakeError) -> "ParquetColumns":
         """Read all rows of a file in memory."""
         pa, _ = pyarrow_modules()
         data = pa.py_buffer(file)
-        footer, schema = open_footer(error, pa.BufferReader(data))
+        parquet, schema = open_parquet(error, pa.BufferReader(data))
+        footer, names = parquet.metadata, columns_to_read(schema)
+
+        def group(index: int) -> Any:
+            with opened(pa.BufferReader(data), footer) as part:
+                return part.read_row_group(index, columns=names, use_threads=False)
 
         try:
             check_size(row_groups(footer_bytes(pa.BufferReader(data))), len(file), error)
-
-            def group(index: int) -> Any:
-                return read_group(pa.BufferReader(data), footer, schema, index)
-
             # One thread per row group: pyarrow's own threads take a column each, and one column has all the points.
             with ThreadPoolExecutor(pa.cpu_count()) as pool:
                 groups = list(pool.map(group, range(footer.num_row_groups)))
@@ -96,10 +91,9 @@ class ParquetColumns:
         return name in self.table.column_names
 
     def _column(self, name: str) -> Any:
-        pa, _ = pyarrow_modules()
         column = self.table[name]
-        if isinstance(column.type, pa.BaseExtensionType):
-            return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+        if isinstance(column.type, self._pa.BaseExtensionType):
+            return self._pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
         return column
 
     def _refuse(self, bad: NDArray[np.bool_], what: str, remedy: str | None = None) -> None:
@@ -109,9 +103,8 @@ class ParquetColumns:
 
     def texts(self, name: str, *, optional: bool = False) -> tuple[Indices, list[str]]:
         """Return a code for each row and the texts by code; the code of null is -1."""
-        pa, _ = pyarrow_modules()
         column = self._column(name)
-        if not pa.types.is_dictionary(column.type):
+        if not self._pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         codes: dict[str, int] = defaultdict(count().__next__)
         label = np.empty(len(column), np.int64)
@@ -119,7 +112,7 @@ class ParquetColumns:
         for array in column.chunks:  # each has a dictionary of its own
             texts = array.dictionary.to_pylist()
             code = np.array([-1 if text is None else codes[str(text)] for text in texts] + [-1])
-            indices = array.indices.cast(pa.int64()).fill_null(-1) if array.null_count else array.indices
+            indices = array.indices.cast(self._pa.int64()).fill_null(-1) if array.null_count else array.indices
             np.take(code, indices.to_numpy(), out=label[start : start + len(array)])
             start += len(array)
         if not optional:
@@ -128,13 +121,12 @@ class ParquetColumns:
 
     def integers(self, name: str) -> Indices:
         """Return a column of whole numbers."""
-        pa, _ = pyarrow_modules()
         column = self._column(name)
         if column.null_count:
             self._refuse(column.is_null().to_numpy(), f"{name} is null, expected a whole number")
         try:
-            return np.asarray(column.cast(pa.int64()).to_numpy())
-        except pa.ArrowInvalid as cause:
+            return np.asarray(column.cast(self._pa.int64()).to_numpy())
+        except self._pa.ArrowInvalid as cause:
             raise self.error(f"the column {name} has a number beyond 64 bits: {cause}") from cause
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -186,12 +178,11 @@ class ParquetColumns:
 
     def points(self) -> tuple[Indices, Points]:
         """Return the number of points of each row, and all points."""
-        pa, _ = pyarrow_modules()
         column = self._column("geometry")
         sizes = _lengths(column)
-        blocks = [pa.compute.list_flatten(chunk) for chunk in column.chunks]
+        blocks = [self._pa.compute.list_flatten(chunk) for chunk in column.chunks]
         kind = column.type.value_type
-        if pa.types.is_struct(kind):
+        if self._pa.types.is_struct(kind):
             width = kind.num_fields
         else:
             widths = np.concatenate([np.empty(0, np.int64), *(_lengths(block) for block in blocks)])
@@ -208,15 +199,15 @@ class ParquetColumns:
 
         def fill(block: Any, stop: int) -> None:
             part = coords[stop - len(block) : stop]
-            if pa.types.is_struct(kind):
+            if self._pa.types.is_struct(kind):
                 axes = block.flatten()
                 for k in range(width):
                     part[:, k] = _numbers(axes[kind.get_field_index(AXES[k])])
             else:
-                part[:] = _numbers(pa.compute.list_flatten(block)).reshape(-1, width)
+                part[:] = _numbers(self._pa.compute.list_flatten(block)).reshape(-1, width)
 
         if self.whole:
-            with ThreadPoolExecutor(pa.cpu_count()) as pool:
+            with ThreadPoolExecutor(self._pa.cpu_count()) as pool:
                 list(pool.map(fill, blocks, stops.tolist()))
         else:  # a worker is one of many and has one processor
             list(map(fill, blocks, stops.tolist()))
@@ -227,17 +218,16 @@ class ParquetColumns:
 
         A null number is NaN or -1, and a null text is empty.
         """
-        pa, _ = pyarrow_modules()
         column = self._column(name).combine_chunks()
-        flat = pa.compute.list_flatten(column)
+        flat = self._pa.compute.list_flatten(column)
         members: dict[str, NDArray[Any]] = {}
         for field, values in zip(flat.type, flat.flatten(), strict=True):
-            if pa.types.is_integer(field.type):
-                whole = values.cast(pa.int64(), safe=False).fill_null(-1)
+            if self._pa.types.is_integer(field.type):
+                whole = values.cast(self._pa.int64(), safe=False).fill_null(-1)
                 members[field.name] = np.asarray(whole.to_numpy(zero_copy_only=False))
-            elif pa.types.is_floating(field.type):
+            elif self._pa.types.is_floating(field.type):
                 members[field.name] = _floats(values)
-            elif pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            elif self._pa.types.is_string(field.type) or self._pa.types.is_large_string(field.type):
                 coded = values.dictionary_encode()
                 names = np.array([*coded.dictionary.to_pylist(), ""], np.str_)
                 members[field.name] = names[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
@@ -254,11 +244,10 @@ class ParquetColumns:
 
     def poses(self, frame: Indices, tokens: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the pose of each frame, which its first row or several of its rows hold."""
-        pa, _ = pyarrow_modules()
         column = self._column("pose")
         given = column.is_valid().to_numpy()
         self._refuse(given & (_lengths(column) != 16), "pose must be 16 numbers, a 4x4 matrix row by row")
-        values = _floats(pa.compute.list_flatten(column)).reshape(-1, 16)
+        values = _floats(self._pa.compute.list_flatten(column)).reshape(-1, 16)
         owner = frame[given]
         lacking = np.bincount(owner, minlength=len(tokens)) == 0
         if lacking.any():
@@ -317,10 +306,7 @@ def link_lists(frames: MapFrames, links: Links, start: int, stop: int) -> Any:
 def read_links(columns: ParquetColumns, frame: Indices, instance: Indices) -> Links:
     """Return the links of all instances.
 
-    Args:
-        columns: The file.
-        frame: The frame of each row.
-        instance: The rows that are instances; every other row is a frame without instances.
+    ``instance`` are the rows that are instances; every other row is a frame without instances.
     """
     sizes, members = columns.structs("links")
     row = np.repeat(np.arange(len(sizes)), sizes)

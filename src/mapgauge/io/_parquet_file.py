@@ -75,18 +75,13 @@ class ThriftReader:
         return taken
 
     def _unsigned(self) -> int:
-        byte = self._byte()
-        if byte < 128:
-            return byte
-        value, shift = byte & 127, 7
-        while True:
+        value = 0
+        for shift in range(0, 70, 7):
             byte = self._byte()
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
-            shift += 7
-            if shift > 63:
-                raise ValueError("its footer has a number of more than 64 bits")
+        raise ValueError("its footer has a number of more than 64 bits")
 
     def _signed(self) -> int:
         value = self._unsigned()
@@ -118,11 +113,7 @@ def footer_bytes(stream: Any) -> bytes:
 
 
 def row_groups(data: bytes) -> list[RowGroupInfo]:
-    """Return the row groups that a footer describes.
-
-    Raises:
-        ValueError: The footer is damaged.
-    """
+    """Return the row groups that a footer describes, or raise a ValueError if it is damaged."""
     try:
         document = ThriftReader(data).structure(0)
         ordered = 7 in document  # statistics have a defined order
@@ -132,13 +123,7 @@ def row_groups(data: bytes) -> list[RowGroupInfo]:
 
 
 def check_size(groups: Sequence[RowGroupInfo], data: int, error: MakeError) -> None:
-    """Refuse a file that becomes far larger than it is, before its columns are read.
-
-    Args:
-        groups: Its row groups.
-        data: The number of bytes of the file.
-        error: Creates the exception to raise.
-    """
+    """Refuse a file that becomes far larger than it is, before its columns are read."""
     limit = most_bytes(data)
     size = max(sum(group.size for group in groups), 8 * sum(max(group.values, group.rows) for group in groups))
     if size > limit:
@@ -182,10 +167,6 @@ class Metadata(_Version):
     boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image
 
 
-_KNOWN: dict[bytes, Metadata] = {}  # sound metadata that were decoded
-_MOST = 8  # of them
-
-
 def broken_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions that pyarrow raises for damaged files."""
     return (pyarrow_modules()[0].ArrowException, OSError, ValueError, MemoryError)
@@ -196,17 +177,10 @@ def broken(error: MakeError, cause: BaseException) -> UnreadableFile:
     return error(f"broken Parquet: {cause}", remedy="Check that it was written or copied completely")
 
 
-def open_footer(error: MakeError, stream: Any) -> tuple[Any, Any]:
-    """Return the metadata of a file and its schema, which is checked."""
-    file, schema = open_parquet(error, stream)
-    with file:
-        return file.metadata, schema
-
-
 def open_parquet(error: MakeError, stream: Any) -> tuple[Any, Any]:
     """Open a file to read row groups, and return its schema as well, which is checked."""
     try:
-        file = _opened(stream)
+        file = opened(stream)
         schema = file.schema_arrow
         about_of(error, schema)
         _check(error, schema)
@@ -218,13 +192,8 @@ def open_parquet(error: MakeError, stream: Any) -> tuple[Any, Any]:
     return file, schema
 
 
-def read_group(stream: Any, footer: Any, schema: Any, index: int, without: Sequence[str] = ()) -> Any:
-    """Read one row group, without some columns."""
-    with _opened(stream, footer) as file:
-        return file.read_row_group(index, columns=columns_to_read(schema, without), use_threads=False)
-
-
-def _opened(stream: Any, footer: Any = None) -> Any:
+def opened(stream: Any, footer: Any = None) -> Any:
+    """Open a file whose pages are checked when they are read."""
     _, pq = pyarrow_modules()
     return pq.ParquetFile(stream, metadata=footer, page_checksum_verification=True)
 
@@ -239,8 +208,6 @@ def about_of(error: MakeError, schema: Any) -> Metadata | None:
     data = (schema.metadata or {}).get(b"mapgauge")
     if data is None:
         return None
-    if data in _KNOWN:  # the parts of a data set have the same
-        return _KNOWN[data]
     try:
         version = decode_json(data, _Version).version
         if version <= VERSION:
@@ -253,9 +220,6 @@ def about_of(error: MakeError, schema: Any) -> Metadata | None:
             remedy="Update mapgauge",
         )
     refuse_doubled_keys(data, error)
-    if len(_KNOWN) == _MOST:
-        _KNOWN.clear()
-    _KNOWN[data] = about
     return about
 
 
@@ -280,7 +244,8 @@ def _check(error: MakeError, schema: Any) -> None:
             kind = getattr(kind, "storage_type", kind)
             expected = _expected(name, kind)
             if expected:
-                remedy = _NO_WKB if name == "geometry" and _is_binary(kind) else None
+                binary = pyarrow_modules()[0].types.is_binary(kind) or pyarrow_modules()[0].types.is_large_binary(kind)
+                remedy = _NO_WKB if name == "geometry" and binary else None
                 raise error(f"the column {name} is {kind}, expected {expected}", remedy=remedy)
 
 
@@ -292,44 +257,36 @@ def _expected(name: str, kind: Any) -> str:
     def number(kind: Any) -> bool:
         return bool(types.is_integer(kind) or types.is_floating(kind))
 
+    def text(kind: Any) -> bool:
+        return bool(types.is_string(kind) or types.is_large_string(kind))
+
     def many(kind: Any) -> bool:
         return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
     plain = kind.value_type if types.is_dictionary(kind) else kind
-    text = types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
-    if name in ("frame", "timestamp"):
-        return "" if types.is_integer(kind) else "whole numbers"
-    if name in ("token", "scene", "track"):
-        return "" if text or types.is_integer(plain) else "text"
-    if name == "class":
-        return "" if text else "text, the name of the class"
-    if name == "confidence":
-        return "" if number(kind) else "numbers"
-    if name == "pose":
-        return "" if many(kind) and number(kind.value_type) else "lists of 16 numbers"
-    if name == "intersection":
-        return "" if types.is_boolean(kind) else "true or false"
+    named = text(plain) or types.is_string_view(plain)
+    inner = kind.value_type if many(kind) else pa.null()
+    members = {field.name: field.type for field in inner} if types.is_struct(inner) else {}
     if name == "links":
-        members = {field.name: field.type for field in kind.value_type} if many(kind) and _is_struct(kind) else {}
-        whole = "target" in members and types.is_integer(members["target"])
-        weighed = number(members.get("weight", pa.float64()))
-        named = types.is_string(members.get("kind", pa.string())) or types.is_large_string(members["kind"])
-        return "" if whole and weighed and named else "lists of structs with target, a whole number, weight and kind"
-    if many(kind):
-        point = kind.value_type
-        axes = [field.name for field in point] if _is_struct(kind) else []
-        if sorted(axes) in (["x", "y"], ["x", "y", "z"]) and all(number(field.type) for field in point):
-            return ""
-        if many(point) and number(point.value_type):
-            return ""
-    return "lists of points, each a struct of x, y (and z) or a list of numbers"
-
-
-def _is_struct(kind: Any) -> bool:
-    """Whether the values of a list type are structs."""
-    return bool(pyarrow_modules()[0].types.is_struct(kind.value_type))
-
-
-def _is_binary(kind: Any) -> bool:
-    types = pyarrow_modules()[0].types
-    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+        sound = types.is_integer(members.get("target", pa.null())) and number(members.get("weight", pa.float64()))
+        sound = sound and text(members.get("kind", pa.string()))
+    else:
+        points = sorted(members) in (["x", "y"], ["x", "y", "z"]) and all(map(number, members.values()))
+        sound = points or (many(inner) and number(inner.value_type))
+    whole = types.is_integer(kind), "whole numbers"
+    name_or_id = named or types.is_integer(plain), "text"
+    expected = {
+        "frame": whole,
+        "timestamp": whole,
+        "token": name_or_id,
+        "scene": name_or_id,
+        "track": name_or_id,
+        "class": (named, "text, the name of the class"),
+        "confidence": (number(kind), "numbers"),
+        "pose": (number(inner), "lists of 16 numbers"),
+        "intersection": (types.is_boolean(kind), "true or false"),
+        "links": (sound, "lists of structs with target, a whole number, weight and kind"),
+        "geometry": (sound, "lists of points, each a struct of x, y (and z) or a list of numbers"),
+    }
+    fits, description = expected[name]
+    return "" if fits else description

@@ -27,6 +27,7 @@ from mapgauge.io import parquet
 from mapgauge.io._format import ReadOptions, refuse_few_points
 from mapgauge.io._parquet_columns import FRAME_ORDER, ParquetColumns
 from mapgauge.io._parquet_file import (
+    VERSION,
     Metadata,
     RowGroupInfo,
     about_of,
@@ -35,7 +36,6 @@ from mapgauge.io._parquet_file import (
     check_size,
     columns_to_read,
     footer_bytes,
-    open_footer,
     open_parquet,
     row_groups,
 )
@@ -128,14 +128,14 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
         path,
         tuple(files),
         tuple(group for footer in footers for group in footer.groups),
-        tuple(dict.fromkeys(name for footer in footers for name in footer.classes)),
+        tuple(dict.fromkeys(name for footer in footers for name in footer.about.classes)),
         footers[0].confidence,
         footers[0].scenes,
         digest.hexdigest(),
         dict(zip(names, stamps, strict=True)),
-        tuple(dict.fromkeys(finding for footer in footers for finding in footer.findings)),
-        agreed_forward(footer.forward for footer in footers),
-        tuple(dict.fromkeys(name for footer in footers for name in footer.boxes)),
+        tuple(dict.fromkeys(finding for footer in footers for finding in footer.about.findings)),
+        agreed_forward(footer.about.forward for footer in footers),
+        tuple(dict.fromkeys(name for footer in footers for name in footer.about.boxes)),
     )
 
 
@@ -160,14 +160,11 @@ def stamp_of(file: str) -> str:
 
 class _Footer(NamedTuple):
     groups: list[Group]
-    classes: tuple[str, ...]
+    about: Metadata
     dimension: int
     confidence: bool
     scenes: bool
     digest: str
-    findings: tuple[Any, ...]
-    forward: Forward | None
-    boxes: tuple[str, ...]
 
 
 def _footer(file: str) -> _Footer:
@@ -175,49 +172,36 @@ def _footer(file: str) -> _Footer:
     error = RowGroups(file, ()).error
     try:
         with open_file(file) as stream:
-            footer, schema = open_footer(error, stream)
-            about = about_of(error, schema)
-            data = footer_bytes(stream)
+            parquet, schema = open_parquet(error, stream)
+            footer, about, data = parquet.metadata, about_of(error, schema), footer_bytes(stream)
             infos = row_groups(data)
             check_size(infos, stream.seek(0, 2), error)
             groups = [
                 _group(file, stream, footer, schema, index, info) for index, info in enumerate(infos) if info.rows
             ]
-            classes = _classes(stream, footer, schema, about)
+            if about is None:  # the file of another program
+                dimension = getattr(getattr(schema.field("geometry").type, "value_type", None), "num_fields", 0)
+                about = Metadata(VERSION, dimension, _classes(stream, footer))
             _check_frames(error, stream, footer, schema, infos)
     except UnreadableFile:
         raise
     except broken_errors() as cause:
         raise broken(error, cause) from cause
-    point = schema.field("geometry").type
-    dimension = about.dimension if about else getattr(getattr(point, "value_type", None), "num_fields", 0)
     scenes = "scene" in schema.names or _scene_of(file) is not None
-    return _Footer(
-        groups,
-        classes,
-        dimension,
-        "confidence" in schema.names,
-        scenes,
-        hashlib.blake2b(data, digest_size=16).hexdigest(),
-        about.findings if about else (),
-        about.forward if about else None,
-        about.boxes if about else (),
-    )
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    return _Footer(groups, about, about.dimension, "confidence" in schema.names, scenes, digest)
 
 
 def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: RowGroupInfo) -> Group:
     """Return a row group with its keys, from its statistics or, without statistics, from its rows."""
-    wanted = [name for name in ("token", "scene") if name in schema.names]
-    known = {name: info.texts[name] for name in wanted if name in info.texts}
-    if len(known) < len(wanted):
-        table = _columns(stream, footer, index, wanted)
-        for name in wanted:
-            texts = [str(value) for value in table[name].unique().to_pylist() if value is not None]
-            known[name] = (min(texts, default=""), max(texts, default=""))
-    scene = _scene_of(file)
-    scenes = known.get("scene", (scene or "", scene or ""))
-    tokens = known["token"]
-    return Group(file, index, info.rows, info.size, (scenes[0], tokens[0]), (scenes[1], tokens[1]))
+    scene = _scene_of(file) or ""
+    bounds = {"scene": (scene, scene)}
+    for name in ("token", "scene"):
+        if name in schema.names:
+            texts = info.texts.get(name) or [str(value) for value in _values(stream, footer, index, name)]
+            bounds[name] = (min(texts, default=""), max(texts, default=""))
+    first, last = zip(bounds["scene"], bounds["token"], strict=True)
+    return Group(file, index, info.rows, info.size, first, last)
 
 
 def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos: Sequence[RowGroupInfo]) -> None:
@@ -228,32 +212,27 @@ def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos
     for index, info in enumerate(infos):
         if not info.rows:
             continue
-        if "frame" in info.numbers:
-            first, last = info.numbers["frame"]
-        else:
-            frames = _columns(stream, footer, index, ["frame"])["frame"].drop_null().to_pylist()
-            first, last = min(frames, default=before), max(frames, default=before)
+        frames = info.numbers.get("frame") or _values(stream, footer, index, "frame")
+        first, last = min(frames, default=before), max(frames, default=before)
         if first not in (before, before + 1) or (before < 0 and first):
             message, remedy = FRAME_ORDER
             raise error(f"row group {index}: {message}, got {first} after {max(before, 0)}", remedy=remedy)
         before = last
 
 
-def _columns(stream: Any, footer: Any, index: int, names: Sequence[str]) -> Any:
-    """Read some columns of a row group."""
+def _values(stream: Any, footer: Any, index: int, name: str) -> list[Any]:
+    """Return the different values of a column of a row group, without null."""
     _, pq = pyarrow_modules()
     with pq.ParquetFile(stream, metadata=footer) as parquet:
-        return parquet.read_row_group(index, columns=list(names), use_threads=False)
+        column = parquet.read_row_group(index, columns=[name], use_threads=False)[name]
+    return [value for value in column.unique().to_pylist() if value is not None]
 
 
-def _classes(stream: Any, footer: Any, schema: Any, about: Metadata | None) -> tuple[str, ...]:
-    """Return the classes that the metadata of a file list, or the classes of the rows of another program's file."""
-    if about is not None:
-        return about.classes
+def _classes(stream: Any, footer: Any) -> tuple[str, ...]:
+    """Return the classes of all rows."""
     names: dict[str, None] = {}
     for index in range(footer.num_row_groups):
-        column = _columns(stream, footer, index, ["class"])["class"]
-        names |= dict.fromkeys(name for name in column.unique().to_pylist() if name is not None)
+        names |= dict.fromkeys(_values(stream, footer, index, "class"))
     return tuple(names)
 
 
@@ -307,12 +286,10 @@ class DatasetWriter:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Create the folder, which must not contain Parquet files."""
         self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
-        if not is_url(self.path):
-            self._make()
-        elif _exists(self.path):
-            raise InvalidInput(f"{self.path}: files exist already at this URL", remedy="Give another URL")
-
-    def _make(self) -> None:
+        if is_url(self.path):
+            if _exists(self.path):
+                raise InvalidInput(f"{self.path}: files exist already at this URL", remedy="Give another URL")
+            return
         folder = Path(self.path)
         self._refuse_files()
         self._new = not folder.is_dir()

@@ -16,7 +16,7 @@ ego vehicle, never longitude and latitude. ``docs/how-to/bring-your-own-data.md`
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType
 from typing import Any, Literal
 
@@ -37,7 +37,6 @@ from mapgauge.io._format import (
 )
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
-    FeatureLinks,
     LinkObject,
     has_confidence,
     intersections,
@@ -45,6 +44,7 @@ from mapgauge.io._geojson_objects import (
     listed_frames,
     listed_names,
     property_names,
+    read_links,
     read_objects,
     stated_forward,
 )
@@ -84,17 +84,14 @@ def _is_collection(content: Content) -> bool:
     return b'"FeatureCollection"' in content.text[:_HEAD] or content.keys >= {"features", "geometry"}
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return "$.features"  # until the order of the features is known
-
-
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     refuse_ids(options.classes, str(content.path))
     called = property_names(options.extra.get("properties"))
 
-    def collector() -> Collector:
-        return Collector(content, GEOJSON.name, options, _locate, confidence=False)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return "$.features"  # until the order of the features is known
 
+    collector = partial(Collector, content, GEOJSON.name, options, locate, confidence=False)
     sound = _read_lines(content, collector(), called) if content.kind == "json" else None
     return read_objects(content, collector(), called) if sound is None else sound
 
@@ -143,9 +140,9 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     rows = order.tolist()
     if (np.diff(order) != 1).any():
         polylines = polylines.pick(order)
-    ids, targets = ([getattr(feature, name) for feature in document.features] for name in ("id", "links"))
+    linked = [[getattr(feature, name) for feature in document.features] for name in ("id", "links")]
     try:
-        links = FeatureLinks(ids, targets, document.links).read(collector, rows, frame.tolist())
+        links = read_links(collector, linked, document.links, rows, frame.tolist())
     except UnreadableFile:
         return None
     codes = collector.codes
@@ -163,12 +160,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
 
 
 def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
-    """Return the number of keys that were decoded, or fewer.
-
-    Args:
-        document: The collection.
-        properties: For each property its values, which are None or empty if it is absent.
-    """
+    """Return the number of keys that were decoded, or fewer. Values of absent properties are None or empty."""
     members = (document.frames, document.classes, document.boxes, document.predictions, document.crs, document.forward)
     listed = document.frames if isinstance(document.frames, list) else []
     given = (len(values) - values.count("") - values.count(None) for values in properties)
@@ -188,11 +180,13 @@ def _plain_columns(
 
     The confidence of a feature without one is None, as is its intersection; its track and its scene are empty.
     """
-    unset = type(msgspec.UNSET)
-    allowed = ((str, int), (str,), (float, int, unset), *[(str, int, unset, NoneType)] * 2, (bool, unset, NoneType))
+    allowed = ((str, int), (str,), (float, int, NoneType), *[(str, int, NoneType)] * 2, (bool, NoneType))
     columns = []
     for name, types in zip(PROPERTIES, allowed, strict=True):
         values = [getattr(feature, f"{name}_") for feature in properties]
+        if name == "confidence" and None in values:
+            return None
+        values = [None if value is msgspec.UNSET else value for value in values]
         if not set(map(type, values)) <= set(types):
             return None
         columns.append(values)
@@ -201,14 +195,8 @@ def _plain_columns(
         return None
     if any(abs(value) > 1 for value in confidences if type(value) is int):  # might not fit a float
         return None
-    return (
-        list(map(str, tokens)),
-        names,
-        [None if value is msgspec.UNSET else value for value in confidences],
-        ["" if value is msgspec.UNSET or value is None else str(value) for value in tracks],
-        ["" if value is msgspec.UNSET or value is None else str(value) for value in scenes],
-        [None if value is msgspec.UNSET else value for value in inside],
-    )
+    tracks, scenes = (["" if value is None else str(value) for value in values] for values in (tracks, scenes))
+    return list(map(str, tokens)), names, confidences, tracks, scenes, inside
 
 
 class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_name": "class"}):

@@ -9,6 +9,7 @@ Coordinates are metres in the frame of the ego vehicle, x forward, y to the left
 """
 
 import re
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -45,21 +46,14 @@ def _is_results(content: Content) -> bool:
     return content.kind == "json" and _FRAMES_ARE_LISTS.search(content.text, 0, _HEAD) is not None
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return f"{_place(token, instance)}.pts"
-
-
-def _place(token: str, instance: int) -> str:
-    return f'$.results["{token}"][{instance}]'
-
-
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     if content.kind == "pickle":
         raise content.error("a pickle, expected JSON", remedy="Export it to a name that ends in .json")
 
-    def collector() -> Collector:
-        return Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f'$.results["{token}"][{instance}].pts'
 
+    collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=True)
     sound = _read_sound_json(content, collector())
     return _read_objects(content, collector()) if sound is None else sound
 
@@ -74,24 +68,19 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     points = lists.points([vector.pts for vector in vectors])
     if points is None:
         return None
-    codes = {label: collector.codes[name] for label, name in collector.table.items()}
-    labels = [codes.get(vector.type, -1) for vector in vectors]
+    labels = collector.codes_of(np.array([vector.type for vector in vectors], np.int64))
     stated = [vector.pts_num for vector in vectors]
-    counted = [number for number in stated if number is not msgspec.UNSET]
-    keys = 1 + len(document.results) + len(_REQUIRED) * len(vectors) + len(counted)
-    if -1 in labels or not keys_are_unique(lists.text, keys, (), document.meta):
+    keys = 1 + len(document.results) + (len(_REQUIRED) + 1) * len(vectors) - stated.count(msgspec.UNSET)
+    if (labels < 0).any() or not keys_are_unique(lists.text, keys, (), document.meta):
         return None
     collector.tokens += document.results
     counts = [len(frame) for frame in document.results.values()]
     confidence = np.array([vector.confidence_level for vector in vectors], np.float64)
     frame = np.repeat(np.arange(len(counts)), counts)
-    collector.add_columns(frame, np.array(labels, np.int64), confidence, points.sizes, points.coords)
-    sizes = points.sizes.tolist()
-    if stated != sizes:
-        for i, (number, size) in enumerate(zip(stated, sizes, strict=True)):
-            if number is not msgspec.UNSET and number != size:
-                first = int(np.searchsorted(frame, frame[i]))
-                collector.note_wrong_count(_place(collector.tokens[frame[i]], i - first))
+    collector.add_columns(frame, labels, confidence, points.sizes, points.coords)
+    sizes = zip(stated, points.sizes.tolist(), strict=True)
+    wrong = [number not in (msgspec.UNSET, size) for number, size in sizes]
+    collector.note_wrong_counts(frame, np.flatnonzero(wrong))
     return collector.finish()
 
 
@@ -103,25 +92,23 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
         raise content.error('no object "results" at the top, expected {"results": {token: [instance, ...]}}')
     with gc_paused():
         for token, instances in results.items():
-            _add_frame(collector, token, instances)
+            where = f'$.results["{token}"]'
+            collector.add_frame(collector.check.text(token, f"{where}: the token"))
+            if isinstance(instances, dict) and "map" in instances:
+                raise content.error(
+                    f"{where} is a raster, expected a list of instances", remedy="Export vectors instead"
+                )
+            if not isinstance(instances, list):
+                raise content.error(f"{where} is not a list of instances")
+            for i, instance in enumerate(instances):
+                place = f"{where}[{i}]"
+                if not isinstance(instance, dict):
+                    raise content.error(f"{place} is not an object with {', '.join(_REQUIRED)}")
+                missing = [key for key in _REQUIRED if key not in instance]
+                if missing:
+                    raise content.error(f"{place} has no {', '.join(missing)}")
+                collector.add_vector(instance, collector.class_of(instance["type"], f"{place}.type"), place)
     return collector.finish()
-
-
-def _add_frame(collector: Collector, token: str, instances: object) -> None:
-    where = f'$.results["{token}"]'
-    collector.add_frame(collector.check.text(token, f"{where}: the token"))
-    if isinstance(instances, dict) and "map" in instances:
-        raise collector.error(f"{where} is a raster, expected a list of instances", remedy="Export vectors instead")
-    if not isinstance(instances, list):
-        raise collector.error(f"{where} is not a list of instances")
-    for i, instance in enumerate(instances):
-        place = _place(token, i)
-        if not isinstance(instance, dict):
-            raise collector.error(f"{place} is not an object with {', '.join(_REQUIRED)}")
-        missing = [key for key in _REQUIRED if key not in instance]
-        if missing:
-            raise collector.error(f"{place} has no {', '.join(missing)}")
-        collector.add_vector(instance, collector.class_of(instance["type"], f"{place}.type"), place)
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:

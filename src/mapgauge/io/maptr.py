@@ -12,7 +12,7 @@ makes x point forward). On Argoverse 2 they are in the frame of the ego vehicle,
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -30,14 +30,6 @@ CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
 _NAMES = {"results": "maptr", "GTs": "maptr-truth"}  # the format, by the key of its frames
 
 
-class _Prediction(msgspec.Struct, gc=False):
-    pts: Place
-    confidence_level: float
-    cls_name: str = ""
-    type: int | None = None
-    pts_num: int | None = None
-
-
 class _True(msgspec.Struct, gc=False):
     pts: Place
     cls_name: str = ""
@@ -45,23 +37,25 @@ class _True(msgspec.Struct, gc=False):
     pts_num: int | None = None
 
 
-class _PredictedFrame(msgspec.Struct, gc=False):
-    sample_token: str
-    vectors: list[_Prediction]
+class _Prediction(_True, gc=False, kw_only=True):
+    confidence_level: float
 
 
-class _TrueFrame(msgspec.Struct, gc=False):
+Vector = TypeVar("Vector", _True, _Prediction)
+
+
+class _Frame(msgspec.Struct, Generic[Vector], gc=False):
     sample_token: str
-    vectors: list[_True]
+    vectors: list[Vector]
 
 
 class _Results(msgspec.Struct, gc=False):
-    results: list[_PredictedFrame]
+    results: list[_Frame[_Prediction]]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Truth(msgspec.Struct, gc=False):
-    GTs: list[_TrueFrame]
+    GTs: list[_Frame[_True]]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -71,17 +65,12 @@ def _is_results(content: Content) -> bool:
     return "sample_token" in content.keys or content.text.rstrip().endswith((b"[]}", b"[] }"))  # no frames
 
 
-def _is_truth(content: Content) -> bool:
-    return content.kind == "json" and "GTs" in content.keys
-
-
 def _read(content: Content, options: ReadOptions, key: str) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f"$.{key}[{frame}].vectors[{instance}].pts (token {token})"
 
-    def collector() -> Collector:
-        return Collector(content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=key == "results")
-
+    predicted = key == "results"
+    collector = partial(Collector, content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=predicted)
     sound = _read_sound_json(content, collector(), key)
     return _read_objects(content, collector(), key) if sound is None else sound
 
@@ -120,9 +109,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
         points.sizes,
         points.coords,
     )
-    for i in np.flatnonzero((stated >= 0) & (stated != points.sizes)).tolist():
-        first = int(np.searchsorted(index, index[i]))
-        collector.note_wrong_count(collector.locate(int(index[i]), collector.tokens[index[i]], i - first))
+    collector.note_wrong_counts(index, np.flatnonzero((stated >= 0) & (stated != points.sizes)))
     return _finish(collector, set(kinds))
 
 
@@ -217,7 +204,7 @@ RESULTS = Format(
 TRUTH = Format(
     _NAMES["GTs"],
     "truth: nuscenes_map_anns_val.json, av2_gt_map_anns_val.json of MapTR, MapTRv2 and most others",
-    _is_truth,
+    lambda content: content.kind == "json" and "GTs" in content.keys,
     partial(_read, key="GTs"),
     partial(_write, key="GTs"),
     forward="longer",

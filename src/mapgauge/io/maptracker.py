@@ -16,8 +16,9 @@ named ``scene/class/id``. The files have no times, so the time stamp of a frame 
 ``local_idx``, or the place in ``sample_ids``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,7 @@ from mapgauge.io._format import Format, ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.columns import (
-    arrays_of,
-    codes_of,
-    numbered,
-    numbers_of,
-    points_of,
-    stacked_points_of,
-    track_names,
-    wholes_of,
-)
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import PickleTree, arrays_of, expect, numbers_of, points_of, stacked_points_of, wholes_of
 from mapgauge.typing import Indices
 
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -50,20 +41,16 @@ _IDS = ("sample_ids", "instance_ids")
 _OTHER_TRUTH = "Check that the tracks were made for this truth"
 
 
-def _is_tracks(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, list):
-        return False
-    return all(isinstance(frame, dict) and all(key in frame for key in _LISTS) for frame in content.outline[:1] or [0])
-
-
-def _locate(frame: int, token: str, instance: int) -> str:
-    return f"[{frame}].vectors[{instance}]"
+def _have(values: list[Any], keys: Sequence[str]) -> bool:
+    """Whether the first of some values is a dictionary that has all keys."""
+    return bool(values) and isinstance(values[0], dict) and all(key in values[0] for key in keys)
 
 
 def _read_tracks(content: Content, options: ReadOptions) -> MapFrames:
-    def collector() -> Collector:
-        return Collector(content, TRACKS.name, options, _locate, CLASSES, confidence=True)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f"[{frame}].vectors[{instance}]"
 
+    collector = partial(Collector, content, TRACKS.name, options, locate, CLASSES, confidence=True)
     columns = collector()
     read = content.columns(_add_tracks, columns)
     if read is None:
@@ -95,27 +82,19 @@ def _add_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column,
     lengths, labels = wholes_of(tree, classes)
     scored, scores = numbers_of(tree, confidences)
     tracked, ids = wholes_of(tree, tracks)
-    expect(lengths == counts, scored == counts, tracked == counts)
-    code = codes_of(collector, labels)
+    code = collector.codes_of(labels)
+    expect(lengths == counts, scored == counts, tracked == counts, code >= 0)
     frame = np.repeat(np.arange(len(frames)), counts)
-    track = _track_names(scenes, frame, list(collector.codes), code, ids)
+    classes = list(collector.codes)
+    named = zip(frame.tolist(), code.tolist(), ids.tolist(), strict=True)
+    track = [f"{scenes[i]}/{classes[k]}/{number}" for i, k, number in named]
     collector.add_columns(frame, code, scores, sizes, coords, track)
-    moves, turns = (_given(tree, tree.find(meta, f"ego2global_{part}")) for part in ("translation", "rotation"))
+    ends = tree.find_all(meta, "ego2global_translation", "ego2global_rotation")
+    moves, turns = (
+        arrays_of(tree, rows) if (rows >= 0).all() else [None if i < 0 else tree.value(i) for i in rows.tolist()]
+        for rows in ends
+    )
     return moves, turns, indices
-
-
-def _given(tree: PickleTree, rows: Rows) -> Column:
-    """Return values of all frames; None where one is missing."""
-    if (rows >= 0).all():
-        return arrays_of(tree, rows)
-    return [None if row < 0 else tree.value(row) for row in rows.tolist()]
-
-
-def _track_names(scenes: list[str], frame: Indices, classes: list[str], code: Indices, ids: Indices) -> Names:
-    """Return the names of tracks: ``scene/class/id``."""
-    known = {scene: i for i, scene in enumerate(dict.fromkeys(scenes))}
-    group = np.array([known[scene] for scene in scenes], np.int64)[frame] * len(classes) + code
-    return track_names([f"{scene}/{name}" for scene in known for name in classes], group, *numbered(ids))
 
 
 def _read_objects(content: Content, collector: Collector) -> MapFrames:
@@ -158,18 +137,6 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
     return replace(frames, timestamps=np.array(indices, np.int64)) if len(indices) == len(frames) else frames
 
 
-def _is_truth_tracks(content: Content) -> bool:
-    return content.kind == "pickle" and _has_ids(content.outline)
-
-
-def _has_ids(document: Any) -> bool:
-    if not isinstance(document, dict):
-        return False
-    return all(
-        isinstance(scene, dict) and all(key in scene for key in _IDS) for scene in list(document.values())[:1] or [0]
-    )
-
-
 def _read_truth_tracks(content: Content, options: ReadOptions) -> MapFrames:
     call = f'mapgauge.read("tmp_gts_....pkl", tracks="{content.path}")'
     raise content.error(
@@ -188,14 +155,10 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     Frames are numbered as in the truth file, and instances within their class and frame. A file that does not match
     every instance was made for other truth and is refused. It may leave out whole frames: their instances then have no
     track, a finding counts them, and scenes are not set.
-
-    Args:
-        frames: The truth.
-        content: The file with the ids, ``*_gt_tracks.pkl``.
-        table: The names of the numeric labels. If None, the classes of the truth in their order.
+    ``table`` has the names of the numeric labels; by default these are the classes of the truth in their order.
     """
     names = dict(enumerate(frames.classes)) if table is None else table
-    track, scenes, indices = content.columns(_ids_in_columns, frames, names) or _read_ids(frames, content, names)
+    track, scenes, indices = _read_ids(frames, content, names)
     uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
     if uncovered:
         count = len(uncovered)
@@ -206,88 +169,48 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     return replace(frames, track=track, scenes=tuple(scenes), timestamps=times)
 
 
-def _ids_in_columns(tree: PickleTree, frames: MapFrames, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:
+def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:
     """Return the tracks of all instances of the truth, and the scene and the index in the scene of its frames.
 
     The scene of a frame that the file leaves out is "".
     """
-    scenes, (counts, _, entries) = tree.keys(int(tree.root[0])), tree.pairs(tree.root)
-    expect(all(isinstance(scene, str) and scene for scene in scenes), len(scenes) > 0)
-    lengths, positions = wholes_of(tree, tree.member(entries, "sample_ids"))
-    given, groups = tree.items(tree.member(entries, "instance_ids"))
-    expect(lengths == given, positions >= 0, positions < len(frames))
-    expect(np.bincount(positions, minlength=len(frames)) <= 1)
-    scene = np.repeat(np.arange(len(scenes)), lengths)
-    index = np.arange(len(positions)) - np.repeat(lengths.cumsum() - lengths, lengths)
-
-    counts, keys, insides = tree.pairs(groups)
-    labels = tree.wholes(keys)
-    tree.expect(keys, "WHOLE")
-    which = np.repeat(positions, counts)
-    codes = [frames.classes.index(name) if name in frames.classes else -1 for name in names.values()]
-    expect(len(set(names.values())) == len(names), min(codes, default=-1) >= 0)
-    unique, inverse = numbered(labels)
-    expect(all(label in names for label in unique))
-    table = dict(zip(names, codes, strict=True))
-    code = np.array([table[label] for label in unique], np.int64)[inverse]
-    width = max(len(frames.classes), 1)
-    group = which * width + code  # a frame and a class
-    expect(np.bincount(group, minlength=1) <= 1)
-
-    sizes, keys, values = tree.pairs(insides)
-    tree.expect(keys, "WHOLE")
-    numbers, ids = tree.wholes(keys), tree.wholes(values)
-    here = frames.frame * width + frames.label
-    covered = np.zeros(len(frames), np.bool_)
-    covered[positions] = True
-    counted = np.bincount(here[covered[frames.frame]], minlength=len(frames) * width)
-    listed = np.zeros(len(frames) * width, np.int64)
-    listed[group] = sizes
-    expect(counted == listed, numbers >= 0, numbers < np.repeat(sizes, sizes))
-
-    order = np.argsort(here, kind="stable")
-    start = np.searchsorted(here[order], np.repeat(group, sizes))
-    row = order[start + numbers]
-    expect(np.bincount(row, minlength=1) <= 1)
-    prefixes = [f"{scene}/{name}" for scene in scenes for name in frames.classes]
-    scene_of = np.zeros(len(frames), np.int64)
-    scene_of[positions] = scene
-    named = track_names(prefixes, scene_of[frames.frame[row]] * width + frames.label[row], *numbered(ids))
-    track = np.zeros(len(frames.label), named.dtype)
-    track[row] = named
-    scene_names, indices = [""] * len(frames), np.zeros(len(frames), np.int64)
-    for position, number in zip(positions.tolist(), scene.tolist(), strict=True):
-        scene_names[position] = scenes[number]
-    indices[positions] = index
-    return track, scene_names, indices
-
-
-def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> tuple[Names, list[str], Indices]:
-    """Return what ``_ids_in_columns`` returns, one object at a time."""
     document = content.document if content.kind == "pickle" else None
-    if not isinstance(document, dict) or not _has_ids(document):
+    if not isinstance(document, dict) or not _have(list(document.values()), _IDS):
         raise content.error("not a file of truth tracks, expected {scene: {sample_ids, instance_ids}}")
     check = ValueChecker(content.error)
     truth = frames.name or "the truth"
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
     indices = np.zeros(len(frames), np.int64)
+    labels, offsets = frames.label.tolist(), frames.offsets.tolist()
     for scene, entry in document.items():
         check.text(scene, "the name of a scene")
-        where = f'["{scene}"]'
-        lists = check.sequences(entry, _IDS, where)
+        lists = check.sequences(entry, _IDS, f'["{scene}"]')
         for k, (position, groups) in enumerate(zip(*lists.values(), strict=True)):
-            frame = check.whole(position, f"{where}.sample_ids[{k}]")
+            where = f'["{scene}"].sample_ids[{k}]'
+            frame = check.whole(position, where)
             if not 0 <= frame < len(frames):
                 raise content.error(
-                    f"{where}.sample_ids[{k}] is {frame}, but the last frame of {truth} is {len(frames) - 1}",
-                    remedy=_OTHER_TRUTH,
+                    f"{where} is {frame}, but the last frame of {truth} is {len(frames) - 1}", remedy=_OTHER_TRUTH
                 )
             if scenes[frame]:
-                raise content.error(f"{where}.sample_ids[{k}] is {frame}, which also belongs to scene {scenes[frame]}")
+                raise content.error(f"{where} is {frame}, which also belongs to scene {scenes[frame]}")
             scenes[frame], indices[frame] = scene, k
-            ids = _ids_by_class(groups, names, f"{where}.instance_ids[{k}]", check)
-            _name_tracks(tracks, frames, frame, ids, scene, f"{where}.instance_ids[{k}]", check)
+            where = f'["{scene}"].instance_ids[{k}]'
+            ids = _ids_by_class(groups, names, where, check)
+            rows: dict[str, list[int]] = {name: [] for name in (*frames.classes, *ids)}
+            for row in range(offsets[frame], offsets[frame + 1]):
+                rows[frames.classes[labels[row]]].append(row)
+            for name, instances in rows.items():
+                given = ids.get(name, {})
+                if sorted(given) != list(range(len(instances))):
+                    raise check.error(
+                        f"{where} has ids of {len(given)} instances of {name}, but {truth} has {len(instances)} in its "
+                        f"frame {frames.tokens[frame]}",
+                        remedy=_OTHER_TRUTH,
+                    )
+                for i, row in enumerate(instances):
+                    tracks[row] = f"{scene}/{name}/{given[i]}"
     return np.array(tracks, np.str_), scenes, indices
 
 
@@ -309,43 +232,17 @@ def _ids_by_class(groups: Any, names: Mapping[int, str], where: str, check: Valu
     return ids
 
 
-def _name_tracks(
-    tracks: list[str],
-    frames: MapFrames,
-    frame: int,
-    ids: dict[str, dict[int, int]],
-    scene: str,
-    where: str,
-    check: ValueChecker,
-) -> None:
-    """Write the tracks of the instances of one frame into ``tracks``."""
-    start, stop = frames.offsets[frame : frame + 2].tolist()
-    rows: dict[str, list[int]] = {name: [] for name in (*frames.classes, *ids)}
-    for row in range(start, stop):
-        rows[frames.classes[frames.label[row]]].append(row)
-    for name, instances in rows.items():
-        given = ids.get(name, {})
-        if sorted(given) != list(range(len(instances))):
-            raise check.error(
-                f"{where} has ids of {len(given)} instances of {name}, but {frames.name or 'the truth'} has "
-                f"{len(instances)} in its frame {frames.tokens[frame]}",
-                remedy=_OTHER_TRUTH,
-            )
-        for i, row in enumerate(instances):
-            tracks[row] = f"{scene}/{name}/{given[i]}"
-
-
 TRACKS = Format(
     "maptracker-tracks",
     "predictions with tracks: pos_predictions.pkl of MapTracker, and the output of its prepare_pred_tracks.py",
-    _is_tracks,
+    lambda content: content.is_pickled(list) and _have(content.outline, _LISTS),
     _read_tracks,
     forward="x",
 )
 TRUTH_TRACKS = Format(
     "maptracker-truth-tracks",
     "ids of truth tracks without geometry: *_gt_tracks.pkl of MapTracker, for tracks= of streammapnet-truth",
-    _is_truth_tracks,
+    lambda content: content.is_pickled(dict) and _have(list(content.outline.values()), _IDS),
     _read_truth_tracks,
     forward="x",
 )

@@ -21,23 +21,37 @@ lines are ignored. Coordinates are metres in the frame of the ego vehicle.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import findings_about
+from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._collect import Collector, Column, with_poses
+from mapgauge.io._collect import Collector, with_poses
 from mapgauge.io._format import Format, ReadOptions
-from mapgauge.io._openlanev2_columns import add_instances, attributes_of, entries_of
-from mapgauge.io._openlanev2_lists import AREAS, LISTS, MATRICES, ListReader, Lists, lists_of, place_of
+from mapgauge.io._openlanev2_lists import (
+    AREAS,
+    INTERSECTION,
+    LISTS,
+    MATRICES,
+    SEGMENT,
+    ListReader,
+    Lists,
+    Topology,
+    lists_of,
+    place_of,
+)
 from mapgauge.io._openlanev2_write import META, write_results, write_truth
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.columns import arrays_of
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import Irregular, PickleTree, Rows, arrays_of, expect, points_of
 from mapgauge.protocols import TRAFFIC_ELEMENTS
+from mapgauge.typing import Flags, Indices, Points
 
 
 class _Key(NamedTuple):
@@ -49,17 +63,13 @@ class _Key(NamedTuple):
 
 
 def _is_results(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, dict):
-        return False
-    results = content.outline.get("results")
+    results = content.outline.get("results") if content.is_pickled(dict) else None
     frames = list(results.values())[:1] if isinstance(results, dict) else []
     return any(isinstance(frame, dict) and "predictions" in frame for frame in frames)
 
 
 def _is_truth(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, dict):
-        return False
-    return any(
+    return content.is_pickled(dict) and any(
         ((isinstance(key, tuple) and len(key) == 3) or isinstance(key, str))
         and isinstance(frame, dict)
         and ("annotation" in frame or (isinstance(key, tuple) and "sensor" in frame))
@@ -67,24 +77,15 @@ def _is_truth(content: Content) -> bool:
     )
 
 
-def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    frames = _read_columns(content, options, "predictions")
+def _read(content: Content, options: ReadOptions, part: str) -> MapFrames:
+    """Read a file: in columns if it has no faults, else as objects. ``part`` is ``predictions`` or ``annotation``."""
+    frames = content.columns(_frames_of_tree, content, options, part) if options.classes is None else None
     if frames is not None:
         return frames
-    results = ValueChecker(content.error).member(content.document, "results", "the pickle")
-    return _read_objects(content, options, results, "predictions")
-
-
-def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    frames = _read_columns(content, options, "annotation")
-    return _read_objects(content, options, content.document, "annotation") if frames is None else frames
-
-
-def _read_columns(content: Content, options: ReadOptions, part: str) -> MapFrames | None:
-    """Read a file without faults, fast."""
-    if options.classes is not None:
-        return None
-    return content.columns(_frames_of_tree, content, options, part)
+    document = content.document
+    if part == "predictions":
+        document = ValueChecker(content.error).member(document, "results", "the pickle")
+    return _read_objects(content, options, document, part)
 
 
 def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, part: str) -> MapFrames:
@@ -98,9 +99,9 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
             if isinstance(key, str) and row >= 0:
                 about[name] = tree.value(row)
     keys = _keys(document, "results" if predicted else "the pickle", content)
-    entries = entries_of(tree, annotations)
+    entries = _entries_of(tree, annotations)
     kinds = _kinds({key: bool(len(some.rows)) for key, some in entries.items() if some.present.any()})
-    attributes = set(attributes_of(tree, entries["traffic_element"]).tolist())
+    attributes = set(_attributes_of(tree, entries["traffic_element"]).tolist())
 
     def locate(frame: int, token: str, instance: int) -> str:
         counted: Lists = {key: range(some.counts[frame]) for key, some in entries.items() if some.present[frame]}
@@ -109,18 +110,190 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
     collector = _collector(content, options, locate, kinds, attributes, predicted)
     collector.tokens += [key.token for key in keys]
     collector.scenes += [key.segment for key in keys if key.segment]
-    add_instances(tree, collector, entries, kinds, annotations)
-    _note_inter_points(collector, (tree.find(annotations, "inter_points") >= 0).tolist())
-    return with_poses(_finish(collector, keys), *_poses(tree, frames))
-
-
-def _poses(tree: PickleTree, frames: Rows) -> tuple[Column, Column]:
-    """Return the translations and the rotations of all frames, or None."""
+    _add_instances(tree, collector, entries, kinds, annotations)
+    result = _finish(collector, keys, (tree.find(annotations, "inter_points") >= 0).tolist())
     poses = tree.find(frames, "pose")
     if (poses < 0).all():
-        return [None] * len(frames), [None] * len(frames)
+        return result
     expect(poses >= 0)
-    return arrays_of(tree, tree.member(poses, "translation")), arrays_of(tree, tree.member(poses, "rotation"))
+    return with_poses(result, *(arrays_of(tree, ends) for ends in tree.members(poses, "translation", "rotation")))
+
+
+class _Entries(NamedTuple):
+    """The entries of one list in all frames."""
+
+    rows: Rows  # of the entries, by frame
+    counts: Indices  # (frames,): number of entries; 0 where there is no list
+    present: Flags  # (frames,): whether there is a list
+
+    @property
+    def frame(self) -> Indices:
+        """The frame of each entry."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+
+def _entries_of(tree: PickleTree, annotations: Rows) -> dict[str, _Entries]:
+    """Return the entries of all lists of a file, by the keys of ``LISTS``."""
+    entries = {}
+    for key, lists in zip(LISTS, tree.find_all(annotations, *LISTS), strict=True):
+        present = lists >= 0
+        counts = np.zeros(len(lists), np.int64)
+        counts[present], rows = tree.items(lists[present])
+        tree.expect(rows, "DICT")
+        entries[key] = _Entries(rows, counts, present)
+    expect(np.logical_or.reduce([entries[key].present for key in LISTS if LISTS[key]]))
+    expect(not (len(entries["lane_centerline"].rows) and len(entries["lane_segment"].rows)))
+    return entries
+
+
+def _attributes_of(tree: PickleTree, elements: _Entries) -> Indices:
+    """Return the attributes of traffic elements."""
+    attribute = tree.wholes(tree.member(elements.rows, "attribute"))
+    category = tree.find(elements.rows, "category")
+    stated = tree.wholes(category[category >= 0])
+    expect(attribute >= 0, attribute < len(TRAFFIC_ELEMENTS), (stated == 1) | (stated == 2))
+    return attribute
+
+
+def _add_instances(
+    tree: PickleTree, collector: Collector, entries: dict[str, _Entries], kinds: Sequence[str], annotations: Rows
+) -> None:
+    """Add all instances and links, and the findings about matrices. The collector must have the frames."""
+    ids = _ids_by_list(tree, entries, collector.has_confidence)
+    parts = [_instances(tree, collector, entries[key], key, ids.get(key)) for key in LISTS]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")  # in a frame, one list after the other
+    frame, code, points, confidence, identity, inside = (column[order] for column in columns)
+    box = np.array([name in collector.boxes for name in (*collector.codes, "")])[code]
+    lanes = next((key for key in MATRICES if key in kinds), None)
+    links = None
+    if lanes is not None:
+        bounds = np.searchsorted(frame, np.arange(len(annotations) + 1))
+        links = _links(tree, collector, lanes, entries, annotations, bounds)
+    collector.add_columns(
+        frame,
+        code,
+        confidence if collector.has_confidence else None,
+        *_points(tree, points, box),
+        _tracks(collector, frame, code, identity),
+        links,
+        None if (inside < 0).all() else inside > 0,
+    )
+
+
+def _links(
+    tree: PickleTree,
+    collector: Collector,
+    key: str,
+    entries: dict[str, _Entries],
+    annotations: Rows,
+    bounds: Indices,
+) -> Links | None:
+    """Return the links of all frames, and add findings about missing matrices. ``bounds``: the instances of frames."""
+    topology = Topology(_irregular, key)
+    frames, names = np.flatnonzero(entries[key].present), MATRICES[key]
+    matrices = [_given(tree, rows) for rows in tree.find_all(annotations[frames], *names)]
+    lanes, elements = entries[key].counts, entries["traffic_element"].counts
+    part = "predictions" if collector.has_confidence else "annotation"
+    for i, *given in zip(frames.tolist(), *matrices, strict=True):
+        first, last = bounds[i : i + 2].tolist()
+        where = _where(part, collector.tokens[i])
+        given_by_name = dict(zip(names, given, strict=True))
+        topology.add(given_by_name, int(lanes[i]), first, range(last - int(elements[i]), last), where)
+    collector.findings += topology.findings(collector.name)
+    return topology.links()
+
+
+def _irregular(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+    """Leave a wrong matrix to the reader of objects. It may come after another fault, which is reported first."""
+    raise Irregular
+
+
+def _given(tree: PickleTree, rows: Rows) -> list[NDArray[Any] | None]:
+    """Return arrays; None where one is missing."""
+    arrays = iter(tree.arrays(rows[rows >= 0]))
+    return [next(arrays) if row >= 0 else None for row in rows.tolist()]
+
+
+def _instances(
+    tree: PickleTree, collector: Collector, entries: _Entries, key: str, ids: Sequence[str | int] | None
+) -> tuple[NDArray[Any], ...]:
+    """Return the instances of one list, three for each lane segment.
+
+    The columns are the frame, the code, the row of the points, the confidence (0 in truth), the id or None, and whether
+    it lies in an intersection, or -1.
+    """
+    rows = entries.rows
+    lines = SEGMENT if key == "lane_segment" else ("points",)
+    intersection, confidences, *given = tree.find_all(rows, INTERSECTION, "confidence", *lines)
+    expect(np.array(given) >= 0)
+    inside = np.full(len(rows), -1)
+    if key in MATRICES and (intersection >= 0).any():
+        tree.expect(intersection[intersection >= 0], "TRUE", "FALSE")
+        expect(intersection >= 0)
+        inside = tree.are(intersection, "TRUE").astype(np.int64)
+    confidence = np.zeros(len(rows))
+    if collector.has_confidence:
+        expect(confidences >= 0)
+        confidence = tree.numbers(confidences)
+    if key in MATRICES:
+        code = np.tile([collector.codes.get(name, -1) for name in LISTS[key]], len(rows)).astype(np.int64)
+    elif key == "area":
+        code = collector.codes_of(tree.wholes(tree.member(rows, "category")))
+    else:
+        code = np.array([collector.codes.get(name, -1) for name in TRAFFIC_ELEMENTS])[_attributes_of(tree, entries)]
+    expect(code >= 0)
+    identity = np.array([None] * len(rows) if ids is None else ids, np.object_)
+    frame, confidence, identity, inside = (
+        np.repeat(column, len(lines)) for column in (entries.frame, confidence, identity, inside)
+    )
+    return frame, code, np.stack(given, axis=1).ravel(), confidence, identity, inside
+
+
+def _ids_by_list(tree: PickleTree, entries: dict[str, _Entries], predicted: bool) -> dict[str, list[str | int]]:
+    """Return the ids of entries in truth, and refuse ids that occur twice in a frame.
+
+    Lanes and traffic elements of a submission share their ids.
+    """
+    together = [key for key in LISTS if key != "area"] if predicted else []
+    ids_by_list: dict[str, list[str | int]] = {}
+    for keys in (together, *([key] for key in LISTS if key not in together)):
+        rows = np.concatenate([np.empty(0, np.int64), *(entries[key].rows for key in keys)])
+        ids = tree.find(rows, "id")
+        if (ids < 0).all():
+            continue
+        expect(ids >= 0)
+        values: list[str | int] = tree.values(ids) if tree.only(ids, "TEXT") else tree.wholes(ids).tolist()
+        frame = np.concatenate([entries[key].frame for key in keys])
+        expect(len(set(zip(frame.tolist(), values, strict=True))) == len(values))
+        if not predicted:
+            ids_by_list[keys[0]] = values
+    return ids_by_list
+
+
+def _tracks(collector: Collector, frame: Indices, code: Indices, identity: NDArray[np.object_]) -> list[str]:
+    """Return the names of tracks, ``segment/class/id``; an empty text for an instance without id."""
+    scenes = [f"{scene}/" for scene in collector.scenes] or [""] * len(collector.tokens)
+    classes = ["traffic_element" if name in collector.boxes else name for name in collector.codes]
+    named = zip(frame.tolist(), code.tolist(), identity.tolist(), strict=True)
+    return ["" if number is None else f"{scenes[i]}{classes[k]}/{number}" for i, k, number in named]
+
+
+def _points(tree: PickleTree, rows: Rows, box: Flags) -> tuple[Indices, Points]:
+    """Return the points of all instances. A box has two corners, in order, and the height 0."""
+    sizes, lines = points_of(tree, rows[~box])
+    if not box.any():
+        return sizes, lines
+    corner_sizes, corners = points_of(tree, rows[box])
+    expect(corner_sizes == 2, corners.shape[1] == 2, ~(corners[::2] > corners[1::2]), ~(corners[1::2] < 0))
+    counts = np.full(len(rows), 2)
+    counts[~box] = sizes
+    of_box = np.repeat(box, counts)
+    lines = lines if len(lines) else np.empty((0, 3))
+    coords = np.zeros((len(of_box), lines.shape[1]))
+    coords[~of_box] = lines
+    coords[of_box, :2] = corners
+    return counts, coords
 
 
 def _read_objects(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
@@ -140,22 +313,24 @@ def _read_objects(content: Content, options: ReadOptions, document: Any, part: s
     _refuse_both(lists, wheres, content)
     present = {key for instances in lists for key in instances}
     kinds = _kinds({key: any(len(instances.get(key, ())) for instances in lists) for key in present})
+    elements = [entry for instances in lists for entry in instances.get("traffic_element", ())]
+    given = [entry.get("attribute") for entry in elements if isinstance(entry, dict)]
+    attributes = {attribute for attribute in given if isinstance(attribute, int | np.integer)}
 
     def locate(frame: int, token: str, instance: int) -> str:
         return wheres[frame] + place_of(lists[frame], instance)
 
-    collector = _collector(content, options, locate, kinds, _attributes(lists), predicted)
+    collector = _collector(content, options, locate, kinds, attributes, predicted)
     reader = ListReader(collector, kinds)
     with gc_paused():
         for key, where, instances, annotation in zip(keys, wheres, lists, annotations, strict=True):
             collector.add_frame(key.token, scene=key.segment or None)
             reader.add(instances, annotation, where, key.segment)
         reader.finish()
-    _note_inter_points(collector, ["inter_points" in annotation for annotation in annotations])
-    given = [frame.get("pose") for frame in document.values()]
-    poses: list[dict[str, Any]] = [pose if isinstance(pose, dict) else {} for pose in given]
-    ends = ([pose.get(name) for pose in poses] for name in ("translation", "rotation"))
-    return with_poses(_finish(collector, keys), *ends)
+    result = _finish(collector, keys, ["inter_points" in annotation for annotation in annotations])
+    poses: list[Any] = [frame.get("pose") for frame in document.values()]
+    poses = [pose if isinstance(pose, dict) else {} for pose in poses]
+    return with_poses(result, *([pose.get(name) for pose in poses] for name in ("translation", "rotation")))
 
 
 def _where(part: str, token: str) -> str:
@@ -183,15 +358,14 @@ def _collector(
     return collector
 
 
-def _note_inter_points(collector: Collector, given: list[bool]) -> None:
-    tokens = [token for token, has in zip(collector.tokens, given, strict=True) if has]
+def _finish(collector: Collector, keys: list[_Key], inter_points: list[bool]) -> MapFrames:
+    """Return the frames. ``inter_points`` says which of them have such a member."""
+    tokens = [token for token, has in zip(collector.tokens, inter_points, strict=True) if has]
     text = f"{collector.name}: {len(tokens)} frames have inter_points, which are not read"
     collector.findings += findings_about(tokens, "note", "inter-points-ignored", text)
-
-
-def _finish(collector: Collector, keys: list[_Key]) -> MapFrames:
-    if keys and all(_is_number(key.timestamp) for key in keys):
-        collector.timestamps = [int(key.timestamp) for key in keys]
+    stamps = [key.timestamp for key in keys]
+    if all(stamp.isascii() and stamp.isdigit() and len(stamp) < 19 for stamp in stamps):
+        collector.timestamps = list(map(int, stamps))
     return collector.finish()
 
 
@@ -233,10 +407,6 @@ def _key(key: Any, frame: Any, split: bool, what: str, content: Content) -> _Key
     raise content.error(f"{what} has the key {shown}, expected (split, segment_id, timestamp) or a text")
 
 
-def _is_number(timestamp: str) -> bool:
-    return timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 19
-
-
 def _refuse_both(lists: list[Lists], wheres: list[str], content: Content) -> None:
     """Refuse a file with centrelines in two lists."""
     lanes, segments = (
@@ -261,19 +431,11 @@ def _kinds(filled: Mapping[str, bool]) -> list[str]:
     return [key for key in LISTS if key != idle and key in filled]
 
 
-def _attributes(lists: list[Lists]) -> set[Any]:
-    """Return the attributes of the traffic elements."""
-    entries = [
-        entry for instances in lists for entry in instances.get("traffic_element", ()) if isinstance(entry, dict)
-    ]
-    return {entry.get("attribute") for entry in entries if isinstance(entry.get("attribute"), int | np.integer)}
-
-
 RESULTS = Format(
     "openlanev2",
     "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
     _is_results,
-    _read_results,
+    partial(_read, part="predictions"),
     write_results,
     write_options=("points", *META),
     forward="x",
@@ -282,7 +444,7 @@ TRUTH = Format(
     "openlanev2-truth",
     "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
     _is_truth,
-    _read_truth,
+    partial(_read, part="annotation"),
     write_truth,
     write_options=("points",),
     forward="x",

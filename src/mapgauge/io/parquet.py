@@ -24,7 +24,6 @@ GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
 # A frame counts as at least this number of rows. The groups of predictions and truth then have 256 frames each, and the
 # groups of the two sides do not overlap.
 FRAME_ROWS = 128
-_SAMPLE = 1000  # points
 
 
 def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
@@ -35,11 +34,14 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
     numbers += [] if frames.confidence is None else ["confidence"]
     schema = _schema(frames)
+    single = ("confidence", "pose", "geometry", "links", "intersection")  # columns whose values do not repeat
+    repetitive = [name for name in schema.names if name not in single]
+    repetitive += [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
     with pq.ParquetWriter(
         sink,
         schema,
         column_encoding=dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),  # the first bytes of numbers are similar
-        use_dictionary=_repetitive(schema),
+        use_dictionary=repetitive,
         compression="lz4",  # zstd makes files an eighth smaller, but decoding takes half as long again
         data_page_size=1 << 22,  # large pages compress better and load faster; single rows are never looked up
         write_page_checksum=True,
@@ -58,34 +60,22 @@ def _schema(frames: MapFrames) -> Any:
     number = pa.float32() if single else pa.float64()
     point = pa.struct([pa.field(axis, number, nullable=False) for axis in AXES[: frames.dimension]])
     line = pa.list_(pa.field("vertices", point, nullable=False))
+    optional = (
+        ("confidence", pa.float64(), frames.confidence),
+        ("track", names, frames.track),
+        ("pose", pa.list_(pa.float64()), frames.poses),
+        ("links", link_type(), frames.links),
+        ("intersection", pa.bool_(), frames.intersection),
+    )
     fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
-    if frames.scenes is not None:
-        fields.append(pa.field("scene", names, nullable=False))
-    if frames.timestamps is not None:
-        fields.append(pa.field("timestamp", pa.int64(), nullable=False))
-    fields.append(pa.field("class", names))
-    if frames.confidence is not None:
-        fields.append(pa.field("confidence", pa.float64()))
-    if frames.track is not None:
-        fields.append(pa.field("track", names))
-    if frames.poses is not None:
-        fields.append(pa.field("pose", pa.list_(pa.float64())))
-    if frames.links is not None:
-        fields.append(pa.field("links", link_type()))
-    if frames.intersection is not None:
-        fields.append(pa.field("intersection", pa.bool_()))
+    for name, kind, values in (("scene", names, frames.scenes), ("timestamp", pa.int64(), frames.timestamps)):
+        fields += [] if values is None else [pa.field(name, kind, nullable=False)]
+    fields += [pa.field("class", names)]
+    fields += [pa.field(name, kind) for name, kind, values in optional if values is not None]
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
     fields.append(pa.field("geometry", line, metadata=None if single else extension))
-    about = Metadata(
-        VERSION,
-        frames.dimension,
-        frames.classes,
-        frames.name,
-        frames.format,
-        frames.findings,
-        frames.forward,
-        frames.boxes,
-    )
+    source = (frames.name, frames.format, frames.findings, frames.forward, frames.boxes)
+    about = Metadata(VERSION, frames.dimension, frames.classes, *source)
     metadata = {"mapgauge": msgspec.json.encode(about)}
     if single:
         return pa.schema(fields, metadata=metadata)
@@ -98,18 +88,9 @@ def _schema(frames: MapFrames) -> Any:
 
 def _are_float32(coords: Points) -> bool:
     """Whether all coordinates stay the same, to the last bit, as float32. False if there are none."""
-    for some in (coords[:_SAMPLE], coords):  # most other files show it in their first points
-        with np.errstate(over="ignore"):
-            same = some.astype(np.float32).astype(np.float64)
-        if not np.array_equal(same.view(np.int64), some.view(np.int64)):
-            return False
-    return len(coords) > 0
-
-
-def _repetitive(schema: Any) -> list[str]:
-    """Return the columns whose values repeat, so that they are stored as a dictionary."""
-    plain = [name for name in schema.names if name not in ("confidence", "pose", "geometry", "links", "intersection")]
-    return plain + [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
+    with np.errstate(over="ignore"):
+        same = coords.astype(np.float32).astype(np.float64)
+    return len(coords) > 0 and np.array_equal(same.view(np.int64), coords.view(np.int64))
 
 
 def _groups(frames: MapFrames) -> list[tuple[int, int]]:
@@ -188,7 +169,7 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
 def read(content: Content, options: ReadOptions) -> MapFrames:
     """Read a Parquet file that has at least the columns ``token``, ``class`` and ``geometry``."""
     refuse_ids(options.classes, str(content.path))
-    return frames_from_columns(ParquetColumns.of(content), options, str(content.path))
+    return frames_from_columns(ParquetColumns.of_bytes(content.data, content.error), options, str(content.path))
 
 
 def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str) -> MapFrames:
@@ -220,8 +201,8 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     inside = columns.flags("intersection")[instance] if columns.has("intersection") else None
     given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, track, links, inside)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
-    about = columns.about
-    check_corners(sound, [name in (about.boxes if about else ()) for name in classes], columns.error, locate)
+    about = columns.about or Metadata(VERSION, 0, ())
+    check_corners(sound, [name in about.boxes for name in classes], columns.error, locate)
     return MapFrames(
         tokens,
         classes,
@@ -230,10 +211,10 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         timestamps=timestamps,
         poses=poses,
         name=name,
-        format=(about.format if about else "") or "parquet",
-        findings=(about.findings if about else ()) + tuple(findings),
-        boxes=about.boxes if about else (),
-        forward=about.forward if about else None,
+        format=about.format or "parquet",
+        findings=(*about.findings, *findings),
+        boxes=about.boxes,
+        forward=about.forward,
     )
 
 

@@ -13,6 +13,7 @@ Coordinates are metres in the frame of the ego vehicle, x forward, y to the left
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,8 +29,7 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import portable_pickle
 from mapgauge.io.maptracker import attach_tracks
-from mapgauge.io.pickles.columns import codes_of, expect_texts, numbers_of, points_of, stacked_points_of, wholes_of
-from mapgauge.io.pickles.tree import PickleTree, expect
+from mapgauge.io.pickles.tree import PickleTree, expect, numbers_of, points_of, stacked_points_of, wholes_of
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 _KEYS = ("vectors", "scores", "labels")
@@ -59,14 +59,11 @@ def _is_results(content: Content) -> bool:
     return False
 
 
-def _locate(frame: int, token: str, instance: int) -> str:
-    return f'$.results["{token}"].vectors[{instance}]'
-
-
 def _read_results(content: Content, options: ReadOptions) -> MapFrames:
-    def collector() -> Collector:
-        return Collector(content, RESULTS.name, options, _locate, CLASSES, confidence=True)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f'$.results["{token}"].vectors[{instance}]'
 
+    collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=True)
     if content.kind == "json":
         sound = _read_sound_json(content, collector())
     else:
@@ -91,9 +88,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
         return None
     if not (points.counts == scores[0]).all() or not (points.counts == labels[0]).all():
         return None
-    codes = np.full(len(labels[1]), -1)
-    for label, name in collector.table.items():
-        codes[labels[1] == label] = collector.codes[name]
+    codes = collector.codes_of(labels[1])
     if (codes < 0).any():
         return None
     collector.tokens += document.results
@@ -105,7 +100,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
 def _add_results(tree: PickleTree, collector: Collector) -> Collector:
     """Add the frames and instances of predictions."""
     results = tree.member(tree.root, "results")
-    collector.tokens += expect_texts(tree.keys(int(results[0])))
+    collector.tokens += tree.text_keys(int(results[0]))
     frames = tree.pairs(results)[2]
     vectors, confidences, classes = tree.members(frames, "vectors", "scores", "labels")
     if len(vectors) and tree.only(vectors, "ARRAY"):
@@ -115,9 +110,10 @@ def _add_results(tree: PickleTree, collector: Collector) -> Collector:
         sizes, coords = points_of(tree, lines)
     scored, scores = numbers_of(tree, confidences)
     lengths, labels = wholes_of(tree, classes)
-    expect(scored == counts, lengths == counts)
+    codes = collector.codes_of(labels)
+    expect(scored == counts, lengths == counts, codes >= 0)
     frame = np.repeat(np.arange(len(frames)), counts)
-    collector.add_columns(frame, codes_of(collector, labels), scores, sizes, coords)
+    collector.add_columns(frame, codes, scores, sizes, coords)
     return collector
 
 
@@ -183,15 +179,15 @@ def _id_of(label: Any) -> int | None:
     return int(label) if whole else None
 
 
-def _locate_truth(frame: int, token: str, instance: int) -> str:
-    return f'["{token}"], instance {instance} counted over its classes'
-
-
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
-    collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+    def locate(frame: int, token: str, instance: int) -> str:
+        return f'["{token}"], instance {instance} counted over its classes'
+
+    make = partial(Collector, content, TRUTH.name, options, locate, CLASSES, confidence=False)
+    collector = make()
     labels_of = content.columns(_add_truth, collector)
     if labels_of is None:
-        collector = Collector(content, TRUTH.name, options, _locate_truth, CLASSES, confidence=False)
+        collector = make()
         labels_of = _read_truth_objects(content, collector)
     collector.findings += _lacking_keys(labels_of, collector.table)
     frames = collector.finish()
@@ -201,12 +197,13 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
 
 def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     """Add the frames and instances of truth. Return the labels that each frame has."""
-    tokens = expect_texts(tree.keys(int(tree.root[0])))
+    tokens = tree.text_keys(int(tree.root[0]))
     collector.tokens += tokens
     counts, keys, groups = tree.pairs(tree.pairs(tree.root)[2])
     tree.expect(keys, "WHOLE")
     labels = tree.wholes(keys)
-    code = codes_of(collector, labels)
+    code = collector.codes_of(labels)
+    expect(code >= 0)
     ends = counts.cumsum().tolist()
     listed = zip(tokens, counts.tolist(), ends, strict=True)
     labels_of = {token: set(labels[end - count : end].tolist()) for token, count, end in listed}

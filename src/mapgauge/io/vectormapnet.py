@@ -13,7 +13,7 @@ network's input is scaled by a region that is 2 m longer and wider than the one 
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -26,8 +26,7 @@ from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.io.pickles.columns import codes_of, expect_texts, points_of
-from mapgauge.io.pickles.tree import PickleTree, Rows, expect
+from mapgauge.io.pickles.tree import PickleTree, Rows, expect, points_of
 
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}
@@ -36,9 +35,7 @@ _MARGIN = 2.0
 
 
 def _is_results(content: Content) -> bool:
-    if content.kind != "pickle" or not isinstance(content.outline, dict):
-        return False
-    return all(isinstance(content.outline.get(part), dict) for part in _PARTS.values())
+    return content.is_pickled(dict) and all(isinstance(content.outline.get(part), dict) for part in _PARTS.values())
 
 
 def _read(content: Content, options: ReadOptions) -> MapFrames:
@@ -51,19 +48,23 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
         return f'{key}["{token}"].vectors[{instance}].pts'
 
-    def collector() -> Collector:
-        return Collector(content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
-
+    collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=predicted)
     columns = collector()
-    tokens = content.columns(_read_columns, columns, key)
+    tokens = content.columns(_read_columns, columns)
     if tokens is None:
         columns = collector()
         tokens = _read_objects(content, columns, key)
-    frames = _with_notes(columns, *tokens, predicted, unshrink).finish()
-    return _unshrunk(frames) if unshrink else frames
+    _add_notes(columns, *tokens, predicted, unshrink)
+    frames = columns.finish()
+    if not unshrink:
+        return frames
+    coords = frames.polylines.coords.copy()
+    corner = -_REGION / 2
+    coords[:, :2] = (coords[:, :2] - corner) * ((_REGION + _MARGIN) / _REGION) + corner
+    return replace(frames, polylines=Polylines(coords, frames.polylines.offsets))
 
 
-def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[list[str], list[str]]:
+def _read_columns(tree: PickleTree, collector: Collector) -> tuple[list[str], list[str]]:
     """Read a file without faults, fast. Return the tokens of the results and of the truth."""
     parts = [tree.member(tree.root, name) for name in _PARTS.values()]
     results, truth = (dict(_frames(tree, part)) for part in parts)
@@ -75,21 +76,19 @@ def _read_columns(tree: PickleTree, collector: Collector, key: str) -> tuple[lis
     points, types, levels, stated = tree.find_all(vectors, "pts", "type", "confidence_level", "pts_num")
     expect(points >= 0, types >= 0, not collector.has_confidence or (levels >= 0).all())
     sizes, coords = points_of(tree, points)
-    code = codes_of(collector, tree.wholes(types))
+    code = collector.codes_of(tree.wholes(types))
+    expect(code >= 0)
     confidence = tree.numbers(levels) if collector.has_confidence else None
     counted = np.flatnonzero(stated >= 0)
-    wrong = counted[tree.numbers(stated[counted]) != sizes[counted]]
     collector.tokens += chosen
     frame = np.repeat(np.arange(len(rows)), counts)
     collector.add_columns(frame, code, confidence, sizes, coords)
-    for i in wrong.tolist():
-        token, first = collector.tokens[frame[i]], int(np.searchsorted(frame, frame[i]))
-        collector.note_wrong_count(f'{key}["{token}"].vectors[{i - first}]')
+    collector.note_wrong_counts(frame, counted[tree.numbers(stated[counted]) != sizes[counted]])
     return list(results), list(truth)
 
 
 def _frames(tree: PickleTree, part: Rows) -> Iterator[tuple[str, int]]:
-    return zip(expect_texts(tree.keys(int(part[0]))), tree.pairs(part)[2].tolist(), strict=True)
+    return zip(tree.text_keys(int(part[0])), tree.pairs(part)[2].tolist(), strict=True)
 
 
 def _read_objects(content: Content, collector: Collector, key: str) -> tuple[list[str], list[str]]:
@@ -98,15 +97,21 @@ def _read_objects(content: Content, collector: Collector, key: str) -> tuple[lis
     if not isinstance(results, dict) or not isinstance(truth, dict):
         raise content.error("results and groundTruth must be dictionaries by token")
     chosen = {token: {"vectors": ()} for token in truth} | results if collector.has_confidence else truth
+    check, required = collector.check, ["pts", "type", *(["confidence_level"] if collector.has_confidence else [])]
     with gc_paused():
         for token, frame in chosen.items():
-            _add_frame(collector, token, frame, f'{key}["{token}"]')
+            where = f'{key}["{token}"]'
+            collector.add_frame(check.text(token, f"{where}: token"))
+            for i, vector in enumerate(check.sequence(check.member(frame, "vectors", where), f"{where}.vectors")):
+                place = f"{where}.vectors[{i}]"
+                for name in required:
+                    check.member(vector, name, place)
+                check.number(vector.get("pts_num"), f"{place}.pts_num")
+                collector.add_vector(vector, collector.class_of(vector["type"], place), place)
     return list(results), list(truth)
 
 
-def _with_notes(
-    collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool
-) -> Collector:
+def _add_notes(collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool) -> None:
     """Add what users of these files should know."""
     with_results = set(results)
     lacking = [token for token in truth if token not in with_results] if predicted else []
@@ -122,25 +127,6 @@ def _with_notes(
             "Before you compare them with other methods, write FILE,unshrink",
         )
         collector.findings.append(Finding("note", "shrunk", text, len(collector.tokens), remedy=remedy))
-    return collector
-
-
-def _add_frame(collector: Collector, token: Any, frame: Any, where: str) -> None:
-    check = collector.check
-    collector.add_frame(check.text(token, f"{where}: token"))
-    for i, vector in enumerate(check.sequence(check.member(frame, "vectors", where), f"{where}.vectors")):
-        place = f"{where}.vectors[{i}]"
-        for key in ("pts", "type", *(("confidence_level",) if collector.has_confidence else ())):
-            check.member(vector, key, place)
-        check.number(vector.get("pts_num"), f"{place}.pts_num")
-        collector.add_vector(vector, collector.class_of(vector["type"], place), place)
-
-
-def _unshrunk(frames: MapFrames) -> MapFrames:
-    coords = frames.polylines.coords.copy()
-    corner = -_REGION / 2
-    coords[:, :2] = (coords[:, :2] - corner) * ((_REGION + _MARGIN) / _REGION) + corner
-    return replace(frames, polylines=Polylines(coords, frames.polylines.offsets))
 
 
 RESULTS = Format(

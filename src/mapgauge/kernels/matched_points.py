@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from mapgauge.kernels._jit import ONE, U, jit, jit_allocating
+from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.gains import make_band
 from mapgauge.kernels.interpreting import interpreted_while_small
-from mapgauge.kernels.lines import START, STOP, square_between
+from mapgauge.kernels.lines import BLOCK, FIRST_BLOCK, START, STOP, blocks_in, gap_between, square_between
 from mapgauge.kernels.sospa import align_lines
 
 
@@ -39,27 +39,96 @@ def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner
             partner[i], partner[j] = j, i
 
 
-TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, WEIGHT, OFFSET, CUTOFF, FIRST_BIN = range(11)
-
-
-@interpreted_while_small(5_000)
 @jit
-def measure_groups(lines, repeats, confidence, bounds, truth_of, prediction_of, partner, cutoff, sure, bins, out):
+def _square_to_segment(points, at, i, j):
+    """Squared horizontal distance of a point to the segment between two points."""
+    x, y = points[ZERO, at] - points[ZERO, i], points[ONE, at] - points[ONE, i]
+    u, v = points[ZERO, j] - points[ZERO, i], points[ONE, j] - points[ONE, i]
+    square = u * u + v * v
+    share = min(max((x * u + y * v) / square, 0.0), 1.0) if square > 0.0 else 0.0
+    x, y = x - share * u, y - share * v
+    return x * x + y * y
+
+
+@jit
+def _square_to_line(points, at, start, end):
+    """Squared horizontal distance of a point to the line through the points ``start .. end``, both included."""
+    least = _square_to_segment(points, at, start, start)
+    for i in range(start, end):
+        least = min(least, _square_to_segment(points, at, i, i + ONE))
+    return least
+
+
+@jit
+def _square_to_box(points, at, box, k, following):
+    """Squared horizontal distance of a point to a box that is extended to a following point."""
+    total = 0.0
+    for axis in range(TWO):
+        low = min(box[axis, k], points[axis, following])
+        high = max(box[U(box.shape[0]) // TWO + axis, k], points[axis, following])
+        gap = gap_between(low, high, points[axis, at], points[axis, at])
+        total += gap * gap
+    return total
+
+
+@jit
+def _is_near(lines, repeats, at, k, cutoff):
+    """Whether a point is closer to line ``k`` than the cutoff, seen from above."""
+    points, limit = lines.points, cutoff * cutoff
+    start, stop = lines.span[k, START], lines.span[k, STOP]
+    if start == stop or _square_to_box(points, at, lines.line_box, k, start) >= limit:
+        return False
+    end = stop if repeats[k] else stop - ONE
+    for block in range(blocks_in(stop - start)):
+        first = start + block * BLOCK
+        last = min(first + BLOCK, end)
+        near = _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) < limit
+        if near and _square_to_line(points, at, first, last) < limit:
+            return True
+    return False
+
+
+@jit
+def _is_far(lines, repeats, at, first, last, near, cutoff):
+    """Whether no line ``first .. last`` is closer to a point than the cutoff, and the line that is.
+
+    The line near which the point before was is looked at first.
+    """
+    if near < last and _is_near(lines, repeats, at, near, cutoff):
+        return False, near
+    for k in range(first, last):
+        if k != near and _is_near(lines, repeats, at, k, cutoff):
+            return False, k
+    return True, last
+
+
+TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, FAR = range(8)
+WEIGHT, CUTOFF, OFFSET, ACROSS, ALONG, UP, POINTS_ACROSS, POINTS_ALONG, POINTS_UP, FIRST_BIN = range(8, 18)
+
+
+@interpreted_while_small()
+@jit
+def measure_groups(
+    lines, repeats, confidence, bounds, truth_of, prediction_of, partner, factor, cutoff, sure, bins, out
+):
     """Write the sums of each group.
 
     A point stands for half of the two pieces of its line beside it. The closing point of a closed line is no point of
-    its own, so the piece before it belongs to the last point and the first point.
+    its own, so the piece before it belongs to the last point and the first point. The offset of a matched point is
+    divided at a right angle: across is the horizontal distance to the true line, up the difference of heights, and
+    along what remains. ``factor`` is the share of a metre of a prediction's offsets in PLD.
     """
     points = lines.points
     for g in range(len(bounds)):
-        for k in range(bounds[g, 0], bounds[g, 2]):
-            truth = k >= bounds[g, 1]
+        first_truth, last_truth = U(bounds[g, 1]), U(bounds[g, 2])
+        for k in range(U(bounds[g, 0]), last_truth):
+            truth = k >= first_truth
             other = prediction_of[k] if truth else truth_of[k]
             r, s = confidence[k], confidence[other] if other >= 0 else 0.0
             start, stop = lines.span[k, START], lines.span[k, STOP]
             rings = repeats[k] and stop > start
             closing = 0.5 * math.sqrt(square_between(points, stop - ONE, stop)) if rings else 0.0
-            before = closing
+            before, near = closing, last_truth
             for point in range(start, stop):
                 after = closing
                 if point + ONE < stop:
@@ -75,11 +144,29 @@ def measure_groups(lines, repeats, confidence, bounds, truth_of, prediction_of, 
                     continue
                 out[g, PREDICTED] += r * length
                 out[g, SURE] += length if r >= sure else 0.0
-                if matched:
-                    out[g, RIGHT] += r * length
-                    out[g, SURE_RIGHT] += length if r >= sure else 0.0
-                    offset, weight = math.sqrt(square_between(points, point, U(partner[point]))), min(r, s)
-                    out[g, WEIGHT] += weight
-                    out[g, OFFSET] += weight * offset
-                    out[g, CUTOFF] += weight * cutoff
-                    out[g, FIRST_BIN + min(int(offset * (bins / cutoff)), bins - 1)] += weight
+                if not matched:
+                    far, near = _is_far(lines, repeats, point, first_truth, last_truth, near, cutoff)
+                    out[g, FAR] += r * length if far else 0.0
+                    continue
+                out[g, RIGHT] += r * length
+                out[g, SURE_RIGHT] += length if r >= sure else 0.0
+                square, weight = square_between(points, point, U(partner[point])), min(r, s)
+                true = U(other)
+                end = lines.span[true, STOP] if repeats[true] else lines.span[true, STOP] - ONE
+                up = (points[TWO, point] - points[TWO, U(partner[point])]) ** 2 if points.shape[0] > 2 else 0.0
+                level = max(square - up, 0.0)
+                across = min(_square_to_line(points, point, lines.span[true, START], end), level)
+                along = level - across
+                offset, bin_across = math.sqrt(square), int(math.sqrt(across) * (bins / cutoff))
+                out[g, WEIGHT] += weight
+                out[g, OFFSET] += weight * offset
+                out[g, ACROSS] += weight * math.sqrt(across)
+                out[g, ALONG] += weight * math.sqrt(along)
+                out[g, UP] += weight * math.sqrt(up)
+                out[g, CUTOFF] += weight * cutoff
+                if offset > 0.0:
+                    out[g, POINTS_ACROSS] += factor[k] * across / offset
+                    out[g, POINTS_ALONG] += factor[k] * along / offset
+                    out[g, POINTS_UP] += factor[k] * up / offset
+                out[g, FIRST_BIN + min(int(offset * (bins / cutoff)), bins - 1)] += weight
+                out[g, FIRST_BIN + bins + min(bin_across, bins - 1)] += weight

@@ -3,9 +3,13 @@
 A point of a resampled line stands for half of the two pieces of the line beside it. The length of matched points is the
 matched length. A matched pair of points counts in offsets with the smaller of its two confidences, as it does in PLD.
 
-The median and the 95th percentile of offsets come from a histogram with ``BINS`` bins from 0 to the cutoff, 0.015 m
-wide for a cutoff of 1.5 m. Histograms of frames add up, so the values of many frames count all their points.
-They are interpolated within a bin.
+An offset, the distance of two matched points, is divided at right angles: across is the horizontal distance to the true
+line, up the difference of heights, along what remains. So ``offset**2 = across**2 + along**2 + up**2``, and the part of
+PLD that comes from matched points is divided in the proportion of these squares.
+
+Medians and percentiles come from histograms with ``BINS`` bins from 0 to the cutoff, 0.015 m wide for a cutoff of
+1.5 m. Histograms of frames add up, so the values of many frames count all their points. They are interpolated within a
+bin.
 """
 
 import math
@@ -16,6 +20,7 @@ from mapgauge import kernels
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.metrics.pld import parts_of_matches, sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats
 
@@ -25,22 +30,39 @@ COLUMNS = (
     "true",  # metres of true length, as the next two
     "found",
     "sure_found",
-    "predicted",  # metres of predicted length, as the next three; this and the next are weighted by confidence
+    "predicted",  # metres of predicted length, as the next four; this, "right" and "far" are weighted by confidence
     "right",
     "sure",
     "sure_right",
+    "far",  # farther than the cutoff from all truth of the class
     "weight",  # of matched points
-    "offset",  # sum of their distances
     "cutoff",  # weight times cutoff
+    "offset",  # sums of distances of matched points, times weight
+    "across",
+    "along",
+    "up",
+    "points_across",  # summands of PLD's part of matched points, for order 1
+    "points_along",
+    "points_up",
     *(f"offsets_{k}" for k in range(BINS)),
+    *(f"across_{k}" for k in range(BINS)),
+    "pld_and_mass",  # by which PLD is normalised
 )
+OFFSETS, _ACROSS = slice(COLUMNS.index("offsets_0"), COLUMNS.index("across_0")), slice(-BINS - 1, -1)
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     matches = assigned(groups, protocol, cutoff)
-    prediction_of = np.full(len(matches.truth_of), -1)
     matched = np.flatnonzero(matches.truth_of >= 0)
-    prediction_of[matches.truth_of[matched]] = matched
+    true = matches.truth_of[matched]
+    prediction_of = np.full(len(matches.truth_of), -1)
+    prediction_of[true] = matched
+    total, distance = sospa_of_matches(
+        groups, matched, true, matches.matched[matched], matches.cost[matched], cutoff, protocol.order
+    )
+    factor = np.zeros(len(matches.truth_of))
+    weight = np.minimum(groups.confidence[matched], groups.confidence[true])
+    factor[matched] = weight * np.divide(distance, total, out=np.zeros(len(total)), where=total > 0)
     block = np.zeros((len(groups.bounds), len(COLUMNS)))
     kernels.matched_points.measure_groups(
         groups.lines,
@@ -50,20 +72,23 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
         matches.truth_of,
         prediction_of,
         matches.partner,
+        factor,
         cutoff,
         SURE,
         BINS,
         block,
     )
+    parts = parts_of_matches(groups, matches.truth_of, matches.matched, matches.cost, cutoff, protocol.order)
+    block[:, -1] = parts.sum(axis=1)
     return block
 
 
-def _quantile(sums: Floats, share: float) -> Floats:
-    """Return the offset below which a share of the weight lies, in bins. A bin spreads its weight evenly."""
-    below = np.cumsum(sums[..., -BINS:], axis=-1)
+def quantile(histogram: Floats, share: float) -> Floats:
+    """Return the place below which a share of the weight lies, in bins. A bin spreads its weight evenly."""
+    below = np.cumsum(histogram, axis=-1)
     target = share * below[..., -1:]
     k = np.minimum((below < target).sum(axis=-1, keepdims=True), BINS - 1)
-    in_bin = np.take_along_axis(sums[..., -BINS:], k, -1)
+    in_bin = np.take_along_axis(histogram, k, -1)
     inside = target - (np.take_along_axis(below, k, -1) - in_bin)
     place: Floats = (k + np.clip(inside / np.where(in_bin > 0, in_bin, 1.0), 0.0, 1.0))[..., 0]
     return place
@@ -76,39 +101,45 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values; NaN where there is no length or no match."""
-    true, found_length, sure_found_length, predicted, right, sure, sure_right, weight, offset, cut = np.moveaxis(
-        sums[..., :10], -1, 0
-    )
+    column = dict(zip(COLUMNS, np.moveaxis(sums, -1, 0), strict=True))
+    weight, predicted = column["weight"], column["predicted"]
     has_matches = weight > 0
-    per_weight = np.where(has_matches, weight, 1.0)
-    width = np.where(has_matches, cut / per_weight / BINS, np.nan)  # metres of a bin
-    width = np.where(has_matches & (offset == 0), 0.0, width)  # all offsets are exactly 0
-    return {
-        "completeness": _ratio(found_length, true),
-        "correctness": _ratio(right, predicted),
-        "sure_completeness": _ratio(sure_found_length, true),
-        "sure_correctness": _ratio(sure_right, sure),
-        "median_offset": _quantile(sums, 0.5) * width,
-        "mean_offset": np.where(has_matches, offset / per_weight, np.nan),
-        "p95_offset": _quantile(sums, 0.95) * width,
-        "true_length": true,
-        "found_length": found_length,
-        "predicted_length": predicted,
-        "sure_length": sure,
+    per_weight = np.where(has_matches, weight, np.nan)
+    values = {
+        "completeness": _ratio(column["found"], column["true"]),
+        "correctness": _ratio(column["right"], predicted),
+        "sure_completeness": _ratio(column["sure_found"], column["true"]),
+        "sure_correctness": _ratio(column["sure_right"], column["sure"]),
+        "far": _ratio(column["far"], predicted),
+        "repeated": _ratio(np.maximum(predicted - column["right"] - column["far"], 0.0), predicted),
     }
+    for name, bins in (("across", _ACROSS), ("offset", OFFSETS)):
+        width = np.where(column[name] == 0, 0.0, column["cutoff"] / per_weight / BINS)  # metres of a bin
+        width = np.where(has_matches, width, np.nan)  # 0 if all offsets are exactly 0
+        values[f"median_{name}"] = quantile(sums[..., bins], 0.5) * width
+        values[f"p95_{name}"] = quantile(sums[..., bins], 0.95) * width
+    values |= {f"mean_{name}": column[name] / per_weight for name in ("offset", "across", "along", "up")}
+    if protocol.order == 1:
+        for name in ("across", "along", "up"):
+            values[f"localisation_{name}"] = 2 * _ratio(column[f"points_{name}"], column["pld_and_mass"])
+    lengths = {"true_length": "true", "found_length": "found", "predicted_length": "predicted", "sure_length": "sure"}
+    return values | {key: column[name] for key, name in lengths.items()}
 
 
 def in_words(sums: Floats, protocol: Protocol) -> str:
-    """Return in words how far off a method is, and how much it finds, from sums over all frames and classes."""
+    """Return in words how far off a method is, and how much it finds, from the sums of all frames and classes."""
     value = {key: float(number) for key, number in values_of(sums, protocol).items()}
     words = []
-    if math.isfinite(value["median_offset"]):
-        words.append(f"{value['median_offset']:.2f} m off (median)")
+    if math.isfinite(value["median_across"]):
+        words.append(f"{value['median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["completeness"]):
         lengths = _lengths(value["found_length"], value["true_length"])
         words.append(f"{value['completeness']:.0%} of the true length found ({lengths})")
-    if math.isfinite(value["correctness"]):
-        words.append(f"{1 - value['correctness']:.0%} of the predicted length not there")
+    if math.isfinite(value["far"]):
+        words.append(
+            f"{value['far']:.0%} of the predicted length far from any truth, {value['repeated']:.0%} beside truth that "
+            "is found already"
+        )
     return ", ".join(words) or "nothing to compare"
 
 
@@ -127,7 +158,7 @@ def _lengths(part: float, whole: float) -> str:
 _UNBOUNDED = (0.0, np.inf)
 COMPLETENESS = Metric(
     name="completeness",
-    title="Completeness, correctness and offsets",
+    title="Completeness, correctness and offsets in metres",
     symbol="completeness",
     lower_is_better=False,
     values=(
@@ -135,15 +166,22 @@ COMPLETENESS = Metric(
         Value("correctness", "correctness", "correctness", "headline", lower_is_better=False),
         Value("sure_completeness", "sure_completeness", "completeness, sure", "headline", lower_is_better=False),
         Value("sure_correctness", "sure_correctness", "correctness, sure", "headline", lower_is_better=False),
-        Value("median_offset", "median_offset", "median offset m", "headline", _UNBOUNDED, lower_is_better=True),
-        Value("mean_offset", "mean_offset", "mean offset m", "headline", _UNBOUNDED, lower_is_better=True),
-        Value("p95_offset", "p95_offset", "95 % offset m", "headline", _UNBOUNDED, lower_is_better=True),
-        Value("true_length", "true_length", "true length m", "other", _UNBOUNDED),
-        Value("found_length", "found_length", "found length m", "other", _UNBOUNDED),
-        Value("predicted_length", "predicted_length", "predicted length m", "other", _UNBOUNDED),
-        Value("sure_length", "sure_length", "sure length m", "other", _UNBOUNDED),
+        Value("far", "far", "far", "headline", lower_is_better=True),
+        Value("repeated", "repeated", "repeated", lower_is_better=True),
+        Value("median_across", "median_across", "median across m", "headline", _UNBOUNDED, lower_is_better=True),
+        Value("p95_across", "p95_across", "95 % across m", "headline", _UNBOUNDED, lower_is_better=True),
+        Value("mean_along", "mean_along", "mean along m", "headline", _UNBOUNDED, lower_is_better=True),
+        *(
+            Value(key, key, f"{key.replace('_', ' ').replace('p95', '95 %')} m", "other", _UNBOUNDED, True)
+            for key in ("mean_across", "mean_up", "median_offset", "mean_offset", "p95_offset")
+        ),
+        *(Value(f"localisation_{name}", f"localisation_{name}", f"Loc {name}") for name in ("across", "along", "up")),
+        *(
+            Value(key, key, f"{key.replace('_', ' ')} m", "other", _UNBOUNDED)
+            for key in ("true_length", "found_length", "predicted_length", "sure_length")
+        ),
     ),
-    rows=SumRows(COLUMNS, _score, values_of),
+    rows=SumRows(COLUMNS, _score, values_of, mass=len(COLUMNS) - 1, rings=True),
     setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m; sure: confidence of at least {SURE:g}",
     default=False,

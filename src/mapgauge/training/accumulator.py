@@ -11,11 +11,8 @@ from copy import copy
 from typing import Any, Literal, TypeAlias, get_args
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import cropped
-from mapgauge.evaluation.scene_frames import SIDES, SceneFrames
+from mapgauge.evaluation.scene_frames import SIDES
 from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -23,10 +20,10 @@ from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import Input
-from mapgauge.training.batch_rows import BatchFrames, BatchRows, Given, ScoringSettings, checked_batch, picked
+from mapgauge.training.batch_rows import BatchRows, ScoringSettings, score_batch
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -159,11 +156,7 @@ class Accumulator:
                 because the frames of a scene may arrive in any order.
             poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``mas`` needs it.
         """
-        batch = self._batch(Given(predictions, truth, tokens, scenes, timestamps, poses))
-        new = self._new(batch.tokens)
-        if new:
-            self._rows.append(self._scored(batch, new))
-        self._count(batch.tokens, new)
+        self.add(self.score(predictions, truth, tokens, scenes, timestamps, poses))
 
     def score(
         self,
@@ -178,39 +171,8 @@ class Accumulator:
 
         ``add`` of an accumulator with the same settings takes the rows.
         """
-        batch = self._batch(Given(predictions, truth, tokens, scenes, timestamps, poses))
-        return self._scored(batch, list(range(len(batch.tokens))))
-
-    def _batch(self, given: Given) -> BatchFrames:
-        return checked_batch(given, self.settings, self.numbers, self.degenerate)
-
-    def _scored(self, batch: BatchFrames, new: list[int]) -> BatchRows:
-        protocol, of_scenes = self.settings.protocol, self.settings.of_scenes
-        x, y = cropped(batch.x.at(new), batch.y.at(new), protocol)
-        scores = score_frames(Data.of(x, y, protocol), self.settings.of_frames, workers=None)
-        kept = SceneFrames.of(x, y, of_scenes) if of_scenes else None
-        texts_of_new = picked(batch.tokens, new), picked(batch.scenes, new)
-        return BatchRows(scores, batch.tally[new], *texts_of_new, batch.hashes[new], kept)
-
-    def _new(self, tokens: tuple[str, ...]) -> list[int]:
-        """Return the indices of frames that were not seen before. Frames without a name count as new."""
-        here: set[str] = set()
-        new = []
-        for i, token in enumerate(tokens):
-            if not token or (token not in self._seen and token not in here):
-                here.add(token)
-                new.append(i)
-        again = sorted(set(range(len(tokens))) - set(new))
-        if again and self.repeated == "error":
-            raise InvalidInput(
-                f"{len(again)} of {len(tokens)} frames were seen before (first: {tokens[again[0]]})",
-                remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
-            )
-        return new
-
-    def _count(self, tokens: tuple[str, ...], new: list[int]) -> None:
-        self._seen.update(filter(None, tokens))
-        self._repeats += len(tokens) - len(new)
+        of_frames = {"tokens": tokens, "scenes": scenes, "timestamps": timestamps, "poses": poses}
+        return score_batch(predictions, truth, of_frames, self.settings, self.numbers, self.degenerate)
 
     def merge(self, other: "Accumulator") -> None:
         """Add the frames of another accumulator with the same settings. The other accumulator does not change."""
@@ -224,13 +186,26 @@ class Accumulator:
         self._repeats += repeats
 
     def add(self, rows: BatchRows) -> None:
-        """Add rows that ``rows`` of an accumulator with the same settings returned."""
-        new = self._new(rows.tokens)
-        if len(new) == len(rows.tokens):
-            self._rows.append(rows)
-        elif new:
-            self._rows.append(rows.at(new))
-        self._count(rows.tokens, new)
+        """Add rows that ``score`` or ``rows`` of an accumulator with the same settings returned.
+
+        Frames without a name count as new.
+        """
+        here: set[str] = set()
+        new = []
+        for i, token in enumerate(rows.tokens):
+            if not token or (token not in self._seen and token not in here):
+                here.add(token)
+                new.append(i)
+        again = sorted(set(range(len(rows.tokens))) - set(new))
+        if again and self.repeated == "error":
+            raise InvalidInput(
+                f"{len(again)} of {len(rows.tokens)} frames were seen before (first: {rows.tokens[again[0]]})",
+                remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
+            )
+        if new:
+            self._rows.append(rows.at(new) if again else rows)
+        self._seen.update(filter(None, rows.tokens))
+        self._repeats += len(again)
 
     def rows(self) -> BatchRows:
         """Return the rows of all frames, for callers that transfer them between processes."""
@@ -246,10 +221,7 @@ class Accumulator:
 
     def results(self) -> Results:
         """Return the results of ``evaluate`` for these frames, without the geometry and without the checks of files."""
-        return self._results(self.rows())
-
-    def _results(self, rows: BatchRows) -> Results:
-        protocol, metrics, classes = self.settings
+        rows, (protocol, metrics, classes) = self.rows(), self.settings
         counts = [side.sum(axis=0).tolist() for side in (rows.scores.predicted, rows.scores.true)]
         inputs = [
             Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), rows.hash_of(side))

@@ -1,7 +1,7 @@
 """Batches of a training loop as scored rows, and rows as tensors that processes exchange."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.prepare import check_boxes_of, check_linked, check_sides
+from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.prepare import check_boxes_of, check_linked, check_sides, cropped
 from mapgauge.evaluation.scene_frames import SIDES, SceneFrames, uses_tracks
 from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.alignment import align
 from mapgauge.frames.batches import Batch, as_array, frames_from_batch
 from mapgauge.frames.content import HASH_BYTES, added_hashes, frame_hashes, hash_text
@@ -105,37 +107,23 @@ def picked(texts: tuple[str, ...], frames: Sequence[int]) -> tuple[str, ...]:
     return tuple(texts[i] for i in frames)
 
 
-class Given(NamedTuple):
-    """The arguments of ``Accumulator.update``."""
+def score_batch(
+    predictions: Batch | MapFrames,
+    truth: Batch | MapFrames,
+    of_frames: Mapping[str, Any],
+    settings: ScoringSettings,
+    numbers: tuple[str, ...] | None,
+    degenerate: Degenerate,
+) -> BatchRows:
+    """Return the rows of a batch. ``numbers`` are the class names of integer labels, if these are allowed.
 
-    predictions: Batch | MapFrames
-    truth: Batch | MapFrames
-    tokens: Sequence[str] | None = None
-    scenes: Sequence[str] | None = None
-    timestamps: Any = None
-    poses: Any = None
-
-
-class BatchFrames(NamedTuple):
-    """A batch after its checks. The columns are as in ``BatchRows``."""
-
-    x: MapFrames  # aligned
-    y: MapFrames
-    tally: NDArray[np.int64]
-    tokens: tuple[str, ...]
-    scenes: tuple[str, ...]
-    hashes: NDArray[np.uint8]
-
-
-def checked_batch(
-    given: Given, settings: ScoringSettings, numbers: tuple[str, ...] | None, degenerate: Degenerate
-) -> BatchFrames:
-    """Return a batch after checking it. ``numbers`` are the class names of integer labels, if these are allowed."""
-    predictions, truth, *more = given
+    ``of_frames`` are the tokens, scenes, timestamps and poses of the frames, each None if it is not given.
+    """
+    protocol = settings.protocol
     if isinstance(predictions, MapFrames) or isinstance(truth, MapFrames):
         if not (isinstance(predictions, MapFrames) and isinstance(truth, MapFrames)):
             raise InvalidInput("predictions and truth must both be MapFrames, or both lists of dicts")
-        if any(value is not None for value in more):
+        if any(value is not None for value in of_frames.values()):
             raise InvalidInput(
                 "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
                 remedy="Leave them out",
@@ -143,20 +131,25 @@ def checked_batch(
         x, y, tally = predictions, truth, np.zeros((len(truth), TALLIES), np.int64)
         check_sides(x, y)
         tally[:, 2] = [token not in x.index for token in y.tokens]
-        names, places = y.tokens, y.scenes or ("",) * len(y)
+        tokens, scenes = y.tokens, y.scenes or ("",) * len(y)
     else:
         x, y, tally = _frames(predictions, truth, settings, numbers, degenerate)
-        names, places = texts("tokens", given.tokens, len(y)), texts("scenes", given.scenes, len(y))
+        tokens, scenes = (texts(name, of_frames[name], len(y)) for name in ("tokens", "scenes"))
+        times, poses = of_frames["timestamps"], of_frames["poses"]
         y = replace(
             y,
-            scenes=None if given.scenes is None else places,
-            timestamps=None if given.timestamps is None else _times(given.timestamps, len(y)),
-            poses=None if given.poses is None else _poses(given.poses, len(y)),
+            scenes=None if of_frames["scenes"] is None else scenes,
+            timestamps=None if times is None else _times(times, len(y)),
+            poses=None if poses is None else _poses(poses, len(y)),
         )
     aligned = align(x, y, classes=settings.classes)
-    check_boxes_of(settings.protocol, *aligned)
+    check_boxes_of(protocol, *aligned)
     check_linked(settings.metrics, *aligned)
-    return BatchFrames(*aligned, tally, names, places, hashes_of(x, y, names, uses_tracks(settings.metrics)))
+    hashes = hashes_of(x, y, tokens, uses_tracks(settings.metrics))
+    sides = cropped(*aligned, protocol)
+    scores = score_frames(Data.of(*sides, protocol), settings.of_frames, workers=None)
+    kept = SceneFrames.of(*sides, settings.of_scenes) if settings.of_scenes else None
+    return BatchRows(scores, tally, tokens, scenes, hashes, kept)
 
 
 def _frames(

@@ -120,8 +120,8 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
     with attempt("worst frames"):
         rows = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(rows[:worst], 1):
-        draw = partial(_frame, results, row["token"], {title: row[key]})
-        yield Picture(f"worst/{k}", f"{row['token']}: {title} {row[key]:.3f}", draw)
+        token, value = row["token"], row[key]
+        yield Picture(f"worst/{k}", f"{token}: {title} {value:.3f}", partial(_frame, results, token, {title: value}))
 
 
 def _frame(results: Results, token: str, values: dict[str, float]) -> "Figure":

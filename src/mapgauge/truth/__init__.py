@@ -8,12 +8,13 @@ name: importing ``mapgauge.truth.nuscenes`` would make ``mg.truth.nuscenes`` a m
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mapgauge.arguments import check_length, check_workers
+from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth.rules import RULES, Rules, rules_named, with_height
@@ -61,13 +62,13 @@ def nuscenes(
     Returns:
         A frame for each keyframe. ``findings`` lists problems of the data set.
     """
+    require("shapely", "cutting truth from maps", "truth")
     from mapgauge.truth.from_nuscenes.scenes import NuScenes
     from mapgauge.truth.selection import Selection
 
     chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
     dataset = NuScenes(Path(dataroot), version, selection, chosen)
-    running = _Running(workers, progress, parts, restart)
-    return _build(dataset, chosen, region, centerlines, running)
+    return _build(dataset, chosen, region, centerlines, workers, progress, parts, restart)
 
 
 def argoverse2(
@@ -111,44 +112,37 @@ def argoverse2(
     Returns:
         A frame for each LiDAR sweep. ``findings`` lists problems of the data set.
     """
+    require("shapely", "cutting truth from maps", "truth")
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
 
     chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
     selection = Selection.of(split, scenes, tokens, every, every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
-    running = _Running(workers, progress, parts, restart)
-    return _build(dataset, chosen, region, centerlines, running)
-
-
-class _Running(NamedTuple):
-    """How truth is cut, which does not change the result."""
-
-    workers: int | None
-    progress: Callable[[int, int], None] | None
-    parts: PathLike | None
-    restart: bool
+    return _build(dataset, chosen, region, centerlines, workers, progress, parts, restart)
 
 
 def _build(
-    dataset: "Dataset", rules: Rules, region: tuple[float, float], centerlines: bool, running: _Running
+    dataset: "Dataset",
+    rules: Rules,
+    region: tuple[float, float],
+    centerlines: bool,
+    workers: int | None,
+    progress: Callable[[int, int], None] | None,
+    parts: PathLike | None,
+    restart: bool,
 ) -> MapFrames:
     from mapgauge.truth.build import SceneStore, build
     from mapgauge.truth.lane_graphs import add_centerlines
 
     size = check_size(region)
-    check_workers(running.workers)
+    check_workers(workers)
     store = None
-    if running.parts is not None:
-        settings: Mapping[str, Any] = {
-            "mapgauge": __version__,
-            "dataset": dataset.name,
-            **dataset.about,
-            "region": "x".join(f"{side:g}" for side in size),
-            **asdict(rules),
-        }
-        store = SceneStore(running.parts, settings, restart=running.restart)
-    frames = build(dataset, rules, size, workers=running.workers, progress=running.progress, store=store)
+    if parts is not None:
+        about = {"mapgauge": __version__, "dataset": dataset.name, **dataset.about}
+        settings = {**about, "region": "x".join(f"{side:g}" for side in size), **asdict(rules)}
+        store = SceneStore(parts, settings, restart=restart)
+    frames = build(dataset, rules, size, workers=workers, progress=progress, store=store)
     return add_centerlines(frames, dataset.lane_graph, size, rules.forward) if centerlines else frames
 
 

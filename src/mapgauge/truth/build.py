@@ -1,7 +1,4 @@
-"""Builds truth from the scenes and maps of any data set.
-
-Scenes are cut on several threads. Finished scenes can be kept in a folder, so that an interrupted run can continue.
-"""
+"""Builds truth from the scenes and maps of any data set, on several threads. Finished scenes can be kept."""
 
 import os
 import shutil
@@ -27,17 +24,12 @@ from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import write
 from mapgauge.truth.cutting.fragments import Tracker
-from mapgauge.truth.cutting.layers import Patches
-from mapgauge.truth.cutting.shapes import shapely_module
+from mapgauge.truth.cutting.shapes import Patches
 from mapgauge.truth.datasets import Cutter, Dataset, Scene
 from mapgauge.truth.rules import CLASSES, Rules
 
 _SETTINGS = "settings.json"
 _MOST = 1 << 28  # bytes of the settings
-_RESTART = Remedy(
-    "Use the same settings as before, or pass restart=True to cut all scenes again",
-    "Use the same options as before, or pass --restart to cut all scenes again",
-)
 
 
 def build(
@@ -49,11 +41,7 @@ def build(
     progress: Callable[[int, int], None] | None = None,
     store: "SceneStore | None" = None,
 ) -> MapFrames:
-    """Return the truth of all frames of all scenes. Scenes in the store are not cut again.
-
-    ``progress`` is called with the number of finished frames and of all frames.
-    """
-    shapely_module()
+    """Return the truth of all frames of all scenes. Scenes in the store are not cut again."""
     scenes = list(dataset.scenes())
     total = sum(len(scene.frames) for scene in scenes)
     finished: dict[int, MapFrames] = {}
@@ -96,30 +84,27 @@ def build(
 
 def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, float]) -> MapFrames:
     """Return the frames of one scene, with x forward."""
-    patches = Patches.of([frame.pose for frame in scene.frames], region)
+    tilted = np.array([frame.pose for frame in scene.frames]).reshape(-1, 4, 4)
     trackers = [Tracker() for _ in CLASSES]
-    points = []
-    track: list[str] = []
-    label: list[int] = []
-    frame: list[int] = []
+    points, track, places = [], [], []
     for index, by_class in enumerate(zip(*cutter.cut(scene.frames, rules, region), strict=True)):
         for k, fragments in enumerate(by_class):
             points += [fragment.points for fragment in fragments]
             track += trackers[k].names(fragments)
-            label += [k] * len(fragments)
-            frame += [index] * len(fragments)
+            places += [(index, k)] * len(fragments)
+    frame, label = np.array(places, np.int64).reshape(-1, 2).T
     sizes = [len(line) for line in points]
     dimension = 3 if rules.height else 2
     return MapFrames(
         tuple(step.token for step in scene.frames),
         CLASSES,
-        np.array(frame, np.int64),
-        np.array(label, np.int64),
+        np.ascontiguousarray(frame),
+        np.ascontiguousarray(label),
         Polylines(np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()),
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
         timestamps=np.array([step.timestamp for step in scene.frames], np.int64),
-        poses=np.array([step.pose for step in scene.frames]).reshape(-1, 4, 4) if rules.tilt else patches.poses,
+        poses=tilted if rules.tilt else Patches.of(list(tilted), region).poses,
         name=scene.name,
         forward="x",
         findings=cutter.findings,
@@ -127,10 +112,7 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
 
 
 class SceneStore:
-    """A folder with one Parquet file for each finished scene, and the settings that the scenes were cut with.
-
-    The folder is made when the first scene is saved.
-    """
+    """A folder with one Parquet file for each finished scene, and the settings that the scenes were cut with."""
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any], *, restart: bool = False) -> None:
         """Open a folder, which need not exist. One with other settings is refused, unless ``restart`` deletes it."""
@@ -151,10 +133,9 @@ class SceneStore:
         if restart:
             shutil.rmtree(self.folder, ignore_errors=True)
         elif (self.folder / _SETTINGS).is_file():
-            self._compare(msgspec.json.decode(self._settings))
+            self._compare(msgspec.json.decode(self._settings), self.folder / _SETTINGS)
 
-    def _compare(self, wanted: Mapping[str, Any]) -> None:
-        path = self.folder / _SETTINGS
+    def _compare(self, wanted: Mapping[str, Any], path: Path) -> None:
         try:
             stored = decode_json(Content(path, _MOST).data, dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -167,7 +148,10 @@ class SceneStore:
             differs = [f"{name} was {_short(stored.get(name))}, is {_short(wanted.get(name))}" for name in other]
             raise InvalidInput(
                 f"{self.folder}: the finished scenes were cut with other settings ({'; '.join(differs)})",
-                remedy=_RESTART,
+                remedy=Remedy(
+                    "Use the same settings as before, or pass restart=True to cut all scenes again",
+                    "Use the same options as before, or pass --restart to cut all scenes again",
+                ),
             )
 
     def _path(self, scene: str) -> Path:

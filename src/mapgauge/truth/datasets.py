@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,13 +16,13 @@ from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.io.files.json_documents import gc_paused, refuse_doubled_keys
 from mapgauge.io.files.source import Content
-from mapgauge.truth.cutting.crossings import MERGES
 from mapgauge.truth.cutting.fragments import Fragment, cut_lines, cut_polygons, simplify_fragments
-from mapgauge.truth.cutting.layers import Layer, Patches
+from mapgauge.truth.cutting.shapes import Layer, Patches
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 
 T = TypeVar("T")
+Classes: TypeAlias = Sequence[Sequence[Sequence[Fragment]]]  # of each class of ``CLASSES`` and each frame
 
 
 class Frame(NamedTuple):
@@ -53,23 +53,12 @@ class MapLayers:
 
     def __post_init__(self) -> None:
         """Build the spatial indices before several threads use them."""
-        for layer in (self.dividers, self.boundaries):
-            _ = layer.lines if len(layer) else None
-        _ = self.crossings.tree
+        _ = [layer.lines for layer in (self.dividers, self.boundaries) if len(layer)], self.crossings.tree
 
-    def cut(
-        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
-    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         patches = Patches.of([frame.pose for frame in frames], region)
-        crossings = cut_polygons(
-            self.crossings,
-            patches,
-            merge=MERGES[rules.crossing_merge],
-            clockwise=rules.crossing_clockwise,
-            holes=rules.crossing_holes,
-            open_at=rules.crossing_cut,
-        )
+        crossings = cut_polygons(self.crossings, patches, rules)
         dividers = cut_lines(self.dividers, patches)
         boundaries = cut_lines(self.boundaries, patches, grow=rules.boundary_grow)
         return [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
@@ -82,9 +71,7 @@ class Cutter(Protocol):
     def findings(self) -> tuple[Finding, ...]:
         """About this map; the same map always has the same findings."""
 
-    def cut(
-        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
-    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
 
 
@@ -106,10 +93,7 @@ class Dataset(Protocol):
 
 
 def read_json(path: Path, schema: type[T], kind: str) -> T:
-    """Read the fields of a ``msgspec`` type from a JSON file. ``kind`` says what the file should be.
-
-    A missing file raises ``FileNotFoundError``, because only the caller can say where to get it.
-    """
+    """Read a ``msgspec`` type from a JSON file. The caller explains a ``FileNotFoundError``."""
     if not os.path.lexists(path):
         raise FileNotFoundError(path)
     data = Content(path).data
@@ -130,11 +114,9 @@ def map_findings(
     map_name: str, *, skipped: Sequence[str] = (), repaired: Sequence[str], left_out: Sequence[str]
 ) -> tuple[Finding, ...]:
     """Return the findings about elements of a map that were skipped, repaired or left out, given their ids."""
-    skipping = (
-        f"{map_name}: {len(skipped)} invalid polygons (they cross or touch themselves) were left out, as in the public "
-        "converters"
-    )
-    repairing = f"{map_name}: {len(repaired)} invalid polygons (they cross or touch themselves) were repaired"
+    invalid = "invalid polygons (they cross or touch themselves) were"
+    skipping = f"{map_name}: {len(skipped)} {invalid} left out, as in the public converters"
+    repairing = f"{map_name}: {len(repaired)} {invalid} repaired"
     leaving = f"{map_name}: {len(left_out)} elements with too few points for a line or a polygon were left out"
     remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
     return (

@@ -17,6 +17,7 @@ from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, boxes_of, ranges
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import Fragment, Tracker, by_frame
+from mapgauge.truth.cutting.shapes import lengths_along
 from mapgauge.typing import Flags, Forward, Indices, Points
 
 RESOLUTION = 0.5  # metres, at most, between the points of a centreline
@@ -49,10 +50,7 @@ class LaneGraph:
 
     @classmethod
     def of(cls, lanes: Sequence[Lane], findings: Sequence[Finding] = ()) -> "LaneGraph":
-        """Connect lanes. A lane that names a successor is a predecessor of that lane, and the other way round.
-
-        Neighbours outside the map are left out, because a map is a part of a city.
-        """
+        """Connect lanes. Neighbours outside the map are left out, because a map is a part of a city."""
         index = {lane.id: k for k, lane in enumerate(lanes)}
         links: dict[tuple[int, int, str], None] = {}  # source, target and kind of each link, once
         for k, lane in enumerate(lanes):
@@ -92,12 +90,7 @@ class CutLanes(NamedTuple):
 def cut_graph(
     graph: LaneGraph, poses: NDArray[np.float64], region: tuple[float, float], dimension: int = 2
 ) -> CutLanes:
-    """Cut a lane graph at a region around each pose.
-
-    A lane that leaves the region and comes back gives several parts. A link to a successor stays if the end of its
-    source and the start of its target are inside; ``cut_links`` has the rule. Poses ``(frames, 4, 4)`` lead from frame
-    coordinates, x forward, to map coordinates. The height of a map without heights is 0.
-    """
+    """Cut a lane graph at a region around each pose ``(frames, 4, 4)``. The height of a map without heights is 0."""
     if graph.lines.dimension == 2 and dimension == 2:
         poses = np.array([level(pose) for pose in poses]).reshape(-1, 4, 4)
     frame, lane = _near(graph, poses, region)
@@ -105,7 +98,7 @@ def cut_graph(
     points = ranges(graph.lines.offsets[lane], sizes)
     local = _to_frame(graph.lines.coords[points], poses, np.repeat(frame, sizes))[:, :dimension]
     # The distance along the lane is one more coordinate, which cropping interpolates.
-    columns = np.column_stack([local, _along(graph.lines)[points]])
+    columns = np.column_stack([local, lengths_along(graph.lines.coords, graph.lines.offsets)[points]])
     whole = Polylines(np.ascontiguousarray(columns), np.concatenate([[0], sizes]).cumsum())
     parts, sources = crop_polylines(whole, (region[0], region[1]))
     links = cut_links(_links(graph, frame, lane), whole, parts, sources)
@@ -135,15 +128,6 @@ def _to_frame(coords: Points, poses: NDArray[np.float64], frame: Indices) -> Poi
     return sum((turn[:, k, :] * away[:, k, None] for k in range(3)), start=np.zeros_like(away))
 
 
-def _along(lines: Polylines) -> NDArray[np.float64]:
-    """Return the distance of each point from the start of its line, in metres, seen from above."""
-    step = np.zeros(len(lines.coords))
-    step[1:] = np.hypot(*np.diff(lines.coords[:, :2], axis=0).T)
-    sums = step.cumsum()
-    along: NDArray[np.float64] = sums - np.repeat(sums[lines.offsets[:-1]], np.diff(lines.offsets))
-    return along
-
-
 def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     """Return the links of the graph between pairs of a frame and a lane, which are sorted."""
     links, count = graph.links, len(graph)
@@ -162,21 +146,15 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
 def add_centerlines(
     frames: MapFrames, graph_of: Callable[[str], LaneGraph], region: tuple[float, float], forward: Forward = "x"
 ) -> MapFrames:
-    """Add the centrelines of lanes to frames, with links. The frames of a scene follow each other.
-
-    ``graph_of`` returns the lane graph of a scene by its name.
-    """
+    """Add the centrelines of lanes to frames, with links. ``graph_of`` returns the lane graph of a scene."""
     if frames.scenes is None or frames.poses is None:
         raise InvalidInput("centrelines need the scenes and the poses of the frames")
-    parts, findings = [], []
+    parts, findings = [], list[Finding]()
     turned = frames.rotate(-90) if forward == "y" else frames
-    start = 0
-    for scene, group in groupby(frames.scenes):
-        stop = start + len(list(group))
-        graph = graph_of(scene)
-        findings += list(graph.findings)
-        parts.append(_scene_centerlines(turned.between(slice(start, stop)), graph, region))
-        start = stop
+    for scene, group in groupby(range(len(frames)), key=frames.scenes.__getitem__):  # frames of a scene are in a row
+        rows, graph = list(group), graph_of(scene)
+        findings += graph.findings
+        parts.append(_scene_centerlines(turned.between(slice(rows[0], rows[-1] + 1)), graph, region))
     no_lanes = replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))
     lanes = join_frames(parts) if parts else no_lanes
     lanes = lanes.rotate(90) if forward == "y" else lanes

@@ -41,12 +41,11 @@ class Rules:
 
     # How the public converters of nuScenes cut. The defaults prepare a whole map once, and cut it for many frames.
     # Per frame: every element is cut in map coordinates, pieces are merged and united in the axes of ``centre`` (the x
-    # axis of the LiDAR points to the right), and the result is turned last.
+    # axis of the LiDAR points to the right), and the result is turned last. A line that crosses itself is split there.
     per_frame: bool = False
     # Per frame: whether outlines of crossings are cut again, as lines. "open": a line that falls apart is closed, any
     # other may stay open. "closed": every line is closed.
     crossing_again: CutAgain = "no"
-    split_lines: bool = False  # per frame: whether a line that crosses itself is split there
     invalid_polygons: Literal["repair", "skip"] = "repair"
 
     simplify: float = 0.0  # tolerance of the simplification by Douglas and Peucker, after cutting; 0 for none
@@ -71,7 +70,7 @@ class Rules:
 
 
 _nuscenes = partial(Rules, dataset="nuscenes", crossings=("ped_crossing",), boundaries=("road_segment", "lane"))
-_nuscenes_public = partial(_nuscenes, per_frame=True, split_lines=True, invalid_polygons="skip")
+_nuscenes_public = partial(_nuscenes, per_frame=True, invalid_polygons="skip")
 _argoverse2 = partial(
     Rules,
     dataset="argoverse2",
@@ -79,7 +78,7 @@ _argoverse2 = partial(
     dividers=("lane_segments",),
     boundaries=("drivable_areas",),
 )
-_argoverse2_public = partial(_argoverse2, per_frame=True, split_lines=True, tilt=True)
+_argoverse2_public = partial(_argoverse2, per_frame=True, tilt=True)
 _argoverse2_paths = partial(
     _argoverse2_public, simplify_dividers=0.2, duplicate_overlap=0.9, invalid_polygons="skip", log_in_token=True
 )

@@ -41,15 +41,12 @@ def splits(dataset: str) -> Mapping[str, tuple[str, ...]]:
     for line in text.splitlines():
         if not line.startswith(" "):
             scenes = by_split[line] = []
-            continue
-        for item in line.split():
-            scenes += _scenes(item) if dataset == "nuscenes" else [item]
+        elif dataset == "nuscenes":  # numbers of scenes and ranges of them
+            ranges = (item.partition("-")[::2] for item in line.split())
+            scenes += [f"scene-{k:04d}" for first, last in ranges for k in range(int(first), int(last or first) + 1)]
+        else:
+            scenes += line.split()
     return {split: tuple(scenes) for split, scenes in by_split.items()}
-
-
-def _scenes(item: str) -> list[str]:
-    first, _, last = item.partition("-")
-    return [f"scene-{number:04d}" for number in range(int(first), int(last or first) + 1)]
 
 
 def split_named(dataset: str, name: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -108,10 +105,7 @@ class Selection:
         return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1), every_counts)
 
     def frames(self, frames: Sequence[T], before: int = 0) -> tuple[T, ...]:
-        """Return the selected frames of a scene: those with a selected token, or all, and every n-th of them.
-
-        ``before`` is the number of such frames in earlier scenes, for ``every`` that counts through all scenes.
-        """
+        """Return the selected frames of a scene, given how many are in earlier scenes."""
         if self.tokens is not None:
             frames = [frame for frame in frames if frame.token in self.tokens]
         first = -before % self.every if self.every_counts == "all" else 0
@@ -121,10 +115,8 @@ class Selection:
         """Raise an error if a selected token is not among the known tokens."""
         lacking = sorted((self.tokens or frozenset()).difference(known))
         if lacking:
-            raise InvalidInput(
-                f"{where}: {len(lacking)} of {len(self.tokens or ())} tokens not found ({_listed(lacking)})",
-                remedy="Check that the tokens belong to this data set and version",
-            )
+            text = f"{where}: {len(lacking)} of {len(self.tokens or ())} tokens not found ({_listed(lacking)})"
+            raise InvalidInput(text, remedy="Check that the tokens belong to this data set and version")
 
 
 def check_scenes(
@@ -134,9 +126,8 @@ def check_scenes(
     known = set(known)
     lacking = [name for name in wanted if name not in known]
     if lacking:
-        raise InvalidInput(
-            f"{where}: {len(lacking)} of {len(wanted)} scenes of {what} not found ({_listed(lacking)})", remedy=remedy
-        )
+        text = f"{where}: {len(lacking)} of {len(wanted)} scenes of {what} not found ({_listed(lacking)})"
+        raise InvalidInput(text, remedy=remedy)
 
 
 def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -159,8 +150,7 @@ def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[
         tokens = [line.strip() for line in lines if line.strip()]
         if not tokens:
             raise UnreadableFile(f"{path}: expected text with one token per line, found no tokens")
-    named = _names("tokens", tokens)
-    return None if named is None else frozenset(named)
+    return None if tokens is None else frozenset(_names("tokens", tokens) or ())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -291,7 +291,7 @@ def compare_causes(
     changes = {}
     for name, values in apart.items():
         # A cause in few units says nothing about its spread, so it has no interval.
-        units = np.where(having[name] >= FEWEST, having[name], 1).tolist()
+        units = np.where(having[name] >= FEWEST, count[name], 1).tolist()
         draws = {cause: Draws(values[1:, k], units[k]) for k, cause in enumerate(CAUSES)}
         draws["pld"] = draws_of(whole, name, "pld", count)
         changes[name] = {

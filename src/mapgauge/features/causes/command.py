@@ -21,10 +21,11 @@ def why(
     context: typer.Context,
     files: o.MethodsArgument,
     fixes: Annotated[
-        bool, o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times.")
+        bool,
+        o.option("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
     ] = False,
     cause: Annotated[
-        str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
+        str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
     worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
     protocol: o.ProtocolOption = None,

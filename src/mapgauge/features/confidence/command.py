@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mapgauge.cli import Attempts
 from mapgauge.cli import options as o
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import (
     Table,
@@ -21,7 +21,7 @@ from mapgauge.cli.output import (
     write_csv,
     write_json,
 )
-from mapgauge.cli.parsing import Form, at_least, bounded, form_of, refuse, without_effect
+from mapgauge.cli.parsing import Form, bounded, form_of, refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -35,16 +35,13 @@ def confidence(
     hit: Annotated[
         float,
         o.option(
-            "--hit",
-            "SHARE",
+            "--hit SHARE",
             o.COMPUTED,
             "Largest normalised SOSPA of a prediction that hits its truth.",
             callback=bounded("--hit", "at least 0 and less than 1", lambda hit: 0 <= hit < 1),
         ),
     ] = 0.5,
-    bins: Annotated[
-        int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", callback=at_least("--bins", 1))
-    ] = 10,
+    bins: Annotated[int, o.option("--bins N", o.COMPUTED, "Number of bins of confidence.", least=1)] = 10,
     protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
@@ -53,8 +50,7 @@ def confidence(
     thresholds: Annotated[
         Path | None,
         o.option(
-            "--thresholds",
-            "FILE",
+            "--thresholds FILE",
             o.WRITTEN,
             "Also write the recommended thresholds of each class (.json). With one method only.",
         ),

@@ -1,6 +1,6 @@
 """``track``: ids for predictions of methods without tracks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -19,7 +19,7 @@ from mapgauge.frames.findings import Finding, place_of
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
-from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import move_polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.metrics.pld import pld
@@ -28,8 +28,7 @@ from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 DRAWN = 0.4  # instances with a confidence above this are drawn
 LONG, SHORT = 200, 100  # pixels along and across the road
 LEAST = 0.001  # overlap of two drawings of the same object
-_BRUSH = (-1, 0, 1)  # pixels
-_STEP = 0.5  # pixels between two marks of the brush
+_STEP = 0.5  # pixels between two marks of the brush, which is 3 x 3 pixels
 
 
 class Raster(NamedTuple):
@@ -48,17 +47,6 @@ class Raster(NamedTuple):
 
     def masks(self, polylines: Polylines) -> NDArray[np.float32]:
         """Return the drawing of each polyline, ``(polylines, pixels)``: 1 where it is drawn, otherwise 0."""
-        drawn = np.zeros((len(polylines), self.shape[0] * self.shape[1]), np.float32)
-        owner, marks = self._marks(polylines)
-        for across in _BRUSH:
-            for up in _BRUSH:
-                x, y = marks[:, 0] + across, marks[:, 1] + up
-                inside = (x >= 0) & (y >= 0) & (x < self.shape[0]) & (y < self.shape[1])
-                drawn[owner[inside], (x * self.shape[1] + y)[inside]] = 1
-        return drawn
-
-    def _marks(self, polylines: Polylines) -> tuple[Indices, Indices]:
-        """Return pixels along all polylines: the polyline of each, and its place."""
         (x_min, y_min), (x_max, y_max) = self.low - self.pixel, self.low + self.pixel * (np.array(self.shape) + 1)
         pieces, source = crop_polylines(polylines, (x_min, y_min, x_max, y_max))  # lines may reach far beyond
         at = (pieces.coords[:, :2] - self.low) / self.pixel
@@ -66,11 +54,16 @@ class Raster(NamedTuple):
         first = np.flatnonzero(owner[1:] == owner[:-1])
         step = at[first + 1] - at[first]
         counts = np.ceil(np.abs(step).max(axis=1, initial=0.0) / _STEP).astype(np.int64) + 1
-        line = np.repeat(np.arange(len(first)), counts)
-        number = np.arange(len(line)) - np.repeat(counts.cumsum() - counts, counts)
-        share = number / np.maximum(counts - 1, 1)[line]
-        places = at[first][line] + share[:, None] * step[line]
-        return source[owner[first][line]], np.floor(places).astype(np.int64)
+        segment = np.repeat(np.arange(len(first)), counts)
+        share = ranges(np.zeros_like(counts), counts) / np.maximum(counts - 1, 1)[segment]
+        marks = np.floor(at[first][segment] + share[:, None] * step[segment]).astype(np.int64)
+        line = source[owner[first][segment]]
+        drawn = np.zeros((len(polylines), self.shape[0] * self.shape[1]), np.float32)
+        for brush in np.ndindex(3, 3):
+            x, y = (marks + brush - 1).T
+            inside = (x >= 0) & (y >= 0) & (x < self.shape[0]) & (y < self.shape[1])
+            drawn[line[inside], (x * self.shape[1] + y)[inside]] = 1
+        return drawn
 
     def assign(self, now: NDArray[np.float32], before: NDArray[np.float32]) -> Indices:
         """Return for each drawing of a frame its partner in an earlier frame, or -1.
@@ -163,18 +156,12 @@ def track(
         text = f"{count} instances had ids already. They were replaced"
         findings.append(Finding("note", "tracks-replaced", text, count))
     tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
-    # The order of the input, without frames that only the poses have.
-    return _with_boxes(given, tracked.at([tracked.index[token] for token in given.tokens]))
-
-
-def _with_boxes(given: MapFrames, tracked: MapFrames) -> MapFrames:
-    """Return the tracked lines with the boxes of the input, which get no ids."""
-    if len(given.polylines) == len(tracked.polylines):
-        return tracked
-    names = np.full(len(given.polylines), "", object)
-    names[~is_box(given)] = tracked.track
+    # The order of the input, without frames that only the poses have, and with its boxes, which get no ids.
+    tracked = tracked.at([tracked.index[token] for token in given.tokens])
+    ids = np.full(len(given.polylines), "", object)
+    ids[~is_box(given)] = tracked.track
     same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
-    return replace(given, track=names.astype(np.str_), history=None, **same)
+    return replace(given, track=ids.astype(np.str_), history=None, **same)
 
 
 def _by_content(frames: MapFrames) -> Indices:
@@ -194,37 +181,24 @@ def _track_scene(
 ) -> tuple[Indices, list[str]]:
     """Return the instances of a scene that have ids, and the ids."""
     frames, order = drives.frames, drives.scenes[scene].tolist()
-    rows_of: list[Indices] = []
-    names: list[str] = []
+    rows_of, names = [np.empty(0, np.int64)], []
     for label, class_name in enumerate(frames.classes):
-        past: list[tuple[int, Indices, Indices]] = []  # frame, instances, ids
+        past = [_Seen(*np.empty((4, 0), np.int64))]  # the most recent first
         count = 0
         for frame in order:
             rows = np.arange(*frames.offsets[frame : frame + 2].tolist())
             rows = rows[frames.label[rows] == label]
             rows = rows[np.argsort(rank[rows])]
-            number = matcher(rows, frame, _last_seen(past[-look_back:]))
+            number = matcher(rows, frame, _Seen(*map(np.concatenate, zip(*past, strict=True))))
             born = np.flatnonzero(number == -1)
             number[born] = count + np.arange(len(born))
             count += len(born)
-            kept = number >= 0
-            past.append((frame, rows[kept], number[kept]))
-            rows_of.append(rows[kept])
-            names += [f"{scene}/{class_name}-{k}" for k in number[kept].tolist()]
-    return np.concatenate([np.empty(0, np.int64), *rows_of]), names
-
-
-def _last_seen(past: Sequence[tuple[int, Indices, Indices]]) -> _Seen:
-    """Return all instances of earlier frames, the most recent frames first."""
-    none = np.empty(0, np.int64)
-    recent = list(reversed(past))
-    sizes = [len(rows) for _, rows, _ in recent]
-    return _Seen(
-        np.array([frame for frame, _, _ in recent], np.int64),
-        np.concatenate([none, *(rows for _, rows, _ in recent)]),
-        np.repeat(np.arange(1, len(recent) + 1), sizes),
-        np.concatenate([none, *(number for _, _, number in recent)]),
-    )
+            rows, number = rows[number >= 0], number[number >= 0]
+            older = [seen._replace(age=seen.age + 1) for seen in past[: look_back - 1]]
+            past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number), *older]
+            rows_of.append(rows)
+            names += [f"{scene}/{class_name}-{k}" for k in number.tolist()]
+    return np.concatenate(rows_of), names
 
 
 def _moved(drives: Drives, polylines: Polylines, frame: int, seen: _Seen, chosen: Indices) -> Polylines:

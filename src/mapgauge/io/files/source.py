@@ -147,12 +147,7 @@ class Content:
     """
 
     def __init__(self, path: str | os.PathLike[str], most: int | None = None) -> None:
-        """Check that the file exists and is not empty, without opening it.
-
-        Args:
-            path: The file.
-            most: The most bytes that it may have, for files that mapgauge wrote itself and that are small.
-        """
+        """Check that the file exists and is not empty, and has ``most`` bytes at most, without opening it."""
         check_path(path)
         self.path = Path(path)
         self._compressed = False
@@ -313,6 +308,10 @@ class Content:
         outline = None if self.tree is None else or_none(self.tree.outline)
         return self.document if outline is None else outline
 
+    def is_pickled(self, kind: type) -> bool:
+        """Whether the file is a pickle of a value of some type."""
+        return self.kind == "pickle" and isinstance(self.outline, kind)
+
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
@@ -323,12 +322,7 @@ class TooLarge(Exception):
 
 
 def decompressed(data: bytes, limit: int) -> bytes:
-    """Return the content of a gzip or zstd file; other data unchanged.
-
-    Raises:
-        TooLarge: The content has more bytes than ``limit``.
-        ValueError: The data are damaged or incomplete.
-    """
+    """Return the content of a gzip or zstd file; other data unchanged. Raise ``TooLarge``, or ValueError if damaged."""
     if data.startswith(GZIP):
         return _decompressed_members(data, limit, lambda: zlib.decompressobj(wbits=31), zlib.error, _ZEROS)
     if data.startswith(ZSTD):

@@ -87,25 +87,6 @@ def opcode_name(code: int) -> str:
 NONE, FALSE, TRUE, WHOLE, FLOAT, TEXT, BYTES, LATIN = (U(i) for i in range(8))
 TUPLE, LIST, DICT, NAME, DTYPE, EMPTY, ARRAY, SCALAR = (U(i) for i in range(8, 16))
 
-KINDS = (
-    "NONE",
-    "FALSE",
-    "TRUE",
-    "WHOLE",
-    "FLOAT",
-    "TEXT",
-    "BYTES",
-    "LATIN",
-    "TUPLE",
-    "LIST",
-    "DICT",
-    "NAME",
-    "DTYPE",
-    "EMPTY",
-    "ARRAY",
-    "SCALAR",
-)
-
 # Columns of the table. INFO: the kind, and in further bits the type of an array, the depth and flags. FIRST and SECOND,
 # by kind. WHOLE: the number. FLOAT: its bits. TEXT, BYTES, LATIN: where it starts in the pickle, and its length.
 # Containers: where their values start in ``members``, and how many there are (keys count too). ARRAY: where the content

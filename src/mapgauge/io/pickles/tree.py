@@ -7,7 +7,7 @@ row in the table.
 
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 
 from mapgauge.io.pickles import opcodes as op
 from mapgauge.io.pickles.unpickling import most_values
-from mapgauge.typing import Indices
+from mapgauge.typing import Indices, Points
 
 T = TypeVar("T")
 Rows: TypeAlias = Indices  # indices of values in the table
 
-_CONSTANTS = {"NONE": None, "FALSE": False, "TRUE": True}
+_CONSTANTS = {int(op.NONE): None, int(op.FALSE): False, int(op.TRUE): True}
 _FIRST = 1 << 15  # values in the table at first
 _OUTLINE, _OUTLINE_DEPTH = 8, 3
 _FEW = 16  # values that are created one by one
 _LOOKED_UP = ("results", "groundTruth")
+_BLOCK = 4096  # arrays that are copied at once, so that their bytes stay in the cache until they are converted
 
 
 class Irregular(Exception):
@@ -91,7 +92,7 @@ class PickleTree:
     def are(self, rows: Rows, *kinds: str) -> NDArray[np.bool_]:
         """Return which values are of one of some kinds, such as ``"LIST"``."""
         table = np.zeros(256, np.bool_)
-        table[[op.KINDS.index(kind) for kind in kinds]] = True
+        table[[int(getattr(op, kind)) for kind in kinds]] = True
         flags: NDArray[np.bool_] = table[self._info[rows] & 255]
         return flags
 
@@ -235,43 +236,30 @@ class PickleTree:
         """Return arrays of numbers."""
         axes, extents = self.shapes(rows)
         expect(axes <= 3)
-        types = [np.dtype(op.TYPES[code]) for code in self._types(rows).tolist()]
-        counts = extents.prod(axis=1)
-        sizes = counts * np.array([kind.itemsize for kind in types], np.int64)
-        content = self._content(rows, sizes).data
-        starts = sizes.cumsum() - sizes
         shapes = [shape[:width] for shape, width in zip(extents.tolist(), axes.tolist(), strict=True)]
-        parts = zip(types, counts.tolist(), starts.tolist(), shapes, strict=True)
-        return [
-            np.frombuffer(content, kind, count, start).reshape(shape) if count else np.empty(shape, kind)
-            for kind, count, start, shape in parts
-        ]
+        return [self.array_values(rows[i : i + 1], "iufb").reshape(shape) for i, shape in enumerate(shapes)]
 
     def texts(self, rows: Rows) -> list[str]:
         """Return texts, which must not be empty."""
         self.expect(rows, "TEXT")
         expect(self._second[rows] > 0)
-        unique, inverse = np.unique(rows, return_inverse=True)
-        starts, stops = self._first[unique], self._first[unique] + self._second[unique]
-        texts = [self._text(*span) for span in zip(starts.tolist(), stops.tolist(), strict=True)]
-        return texts if len(texts) == len(rows) and (unique == rows).all() else [texts[i] for i in inverse.tolist()]
-
-    def _text(self, start: int, stop: int) -> str:
-        return self._bytes[start:stop].decode()
+        spans = zip(self._first[rows].tolist(), self._second[rows].tolist(), strict=True)
+        return [self._bytes[start : start + size].decode() for start, size in spans]
 
     def keys(self, row: int) -> list[Any]:
         """Return the keys of a dictionary, which must differ."""
         if row not in self._keys:
             _, rows, _ = self.pairs(np.array([row]))
-            keys = self._tuples(rows) if len(rows) > _FEW and self.only(rows, "TUPLE") else self.values(rows)
+            keys = self.values(rows)
             expect(len(set(keys)) == len(keys))
             self._keys[row] = keys
         return self._keys[row]
 
-    def _tuples(self, rows: Rows) -> list[Any]:
-        counts, inside = self.items(rows)
-        values = self.values(inside)
-        return [tuple(values[end - count : end]) for count, end in zip(counts, counts.cumsum(), strict=True)]
+    def text_keys(self, row: int) -> list[str]:
+        """Return the keys of a dictionary, which must be different texts, and not empty."""
+        keys = self.keys(row)
+        expect(all(isinstance(key, str) and key for key in keys))
+        return keys
 
     def values(self, rows: Rows) -> list[Any]:
         """Return small values as the unpickler would create them."""
@@ -279,25 +267,29 @@ class PickleTree:
             return list(self.texts(rows))
         if self.only(rows, "WHOLE"):
             return list(self._first[rows].tolist())
+        if len(rows) > _FEW and self.only(rows, "TUPLE"):
+            counts, inside = self.items(rows)
+            values = self.values(inside)
+            return [tuple(values[end - count : end]) for count, end in zip(counts, counts.cumsum(), strict=True)]
         return [self.value(row) for row in rows.tolist()]
 
     def value(self, row: int) -> Any:
         """Return a small value as the unpickler would create it."""
-        kind = self._kind(row)
+        kind = int(self._info[row]) & 255
         first, second = int(self._first[row]), int(self._second[row])
         if kind in _CONSTANTS:
             return _CONSTANTS[kind]
-        if kind == "WHOLE":
+        if kind == op.WHOLE:
             return first
-        if kind == "FLOAT":
+        if kind == op.FLOAT:
             return struct.unpack("<d", struct.pack("<q", first))[0]
-        if kind == "TEXT":
-            return self._text(first, first + second)
-        if kind in ("TUPLE", "LIST"):
+        if kind == op.TEXT:
+            return self._bytes[first : first + second].decode()
+        if kind in (op.TUPLE, op.LIST):
             inside = [self.value(i) for i in self._members[first : first + second].tolist()]
-            return tuple(inside) if kind == "TUPLE" else inside
+            return tuple(inside) if kind == op.TUPLE else inside
         rows = np.array([row])
-        return self._scalars(rows, "iufb")[0] if kind == "SCALAR" else self.arrays(rows)[0]
+        return self._scalars(rows, "iufb")[0] if kind == op.SCALAR else self.arrays(rows)[0]
 
     def outline(self, row: int | None = None, depth: int = 0) -> Any:
         """Return the document as far as is needed to recognise a format.
@@ -306,17 +298,116 @@ class PickleTree:
         that recognisers look up. Other values are None.
         """
         row = int(self.root[0]) if row is None else row
-        kind = self._kind(row)
-        if kind not in ("DICT", "LIST") or depth == _OUTLINE_DEPTH:
-            return {} if kind == "DICT" else None
+        kind = int(self._info[row]) & 255
+        if kind not in (op.DICT, op.LIST) or depth == _OUTLINE_DEPTH:
+            return {} if kind == op.DICT else None
         first, count = int(self._first[row]), int(self._second[row])
         inside = self._members[first : first + count]
-        if kind == "LIST":
+        if kind == op.LIST:
             return [self.outline(value, depth + 1) for value in inside[:_OUTLINE].tolist()]
         return {
             key: self.outline(value, depth + 1) if i < _OUTLINE or key in _LOOKED_UP else None
             for i, (key, value) in enumerate(zip(self.keys(row), inside[1::2].tolist(), strict=True))
         }
 
-    def _kind(self, row: int) -> str:
-        return op.KINDS[int(self._info[row]) & 255]
+
+# Columns of instances: points and numbers of a whole file at once.
+
+
+def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Points]:
+    """Return the number of points of arrays or lists, and all their points.
+
+    ``flat`` also allows ``x, y, x, y, ...``.
+    """
+    if len(rows) and tree.only(rows, "LIST", "TUPLE"):
+        return _listed_points(tree, rows, flat)
+    dimensions, extents = tree.shapes(rows)
+    in_row = dimensions == 1
+    expect(in_row | (dimensions == 2), extents[:, 0] > 0, flat or not in_row.any(), extents[in_row, 0] % 2 == 0)
+    sizes = np.where(in_row, extents[:, 0] // 2, extents[:, 0])
+    return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]), int(sizes.sum()))
+
+
+def _listed_points(tree: PickleTree, rows: Rows, flat: bool) -> tuple[Indices, Points]:
+    """Return the points of nested lists, or of lists of numbers if they may be flat."""
+    sizes, points = tree.items(rows)
+    if flat and tree.only(points[:1], "FLOAT", "WHOLE"):
+        tree.expect(points, "FLOAT", "WHOLE")
+        expect(sizes > 0, sizes % 2 == 0)
+        return sizes // 2, tree.numbers(points).reshape(-1, 2)
+    width = int(tree.items(points[:1])[0].sum())
+    expect(sizes > 0, width in (2, 3))
+    counts, numbers = tree.items(points)
+    expect(counts == width)
+    return sizes, tree.numbers(numbers).reshape(-1, width)
+
+
+def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indices, Indices, Points]:
+    """Return points of arrays with several polylines each: the number of polylines, their sizes, and all points.
+
+    An array is ``(polylines, points, dimension)``. ``flat`` also allows ``(polylines, 2 points)`` with
+    ``x, y, x, y, ...`` in a row.
+    """
+    dimensions, extents = tree.shapes(rows)
+    counts = extents[:, 0]
+    some = counts > 0
+    rows, dimensions, extents = rows[some], dimensions[some], extents[some]
+    in_row = dimensions == 2
+    expect(in_row | (dimensions == 3), flat or not in_row.any(), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
+    sizes = np.where(in_row, extents[:, 1] // 2, extents[:, 1])
+    sizes = np.repeat(sizes, extents[:, 0])
+    return counts, sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 2]), int(sizes.sum()))
+
+
+def _table(tree: PickleTree, rows: Rows, widths: Indices, total: int) -> Points:
+    """Return the numbers of arrays as points, a number in all. All must have the same dimension."""
+    width = int(widths[0]) if len(widths) else 2
+    expect(width in (2, 3), widths == width)
+    points, at = np.empty((total, width)), 0
+    for start in range(0, len(rows), _BLOCK):
+        block = tree.array_values(rows[start : start + _BLOCK], "iuf").reshape(-1, width)
+        points[at : at + len(block)] = block
+        at += len(block)
+    return points
+
+
+def numbers_of(tree: PickleTree, rows: Rows) -> tuple[Indices, NDArray[np.float64]]:
+    """Return the lengths of lists or arrays of numbers, and all their numbers."""
+    if tree.only(rows, "ARRAY"):
+        return _lengths(tree, rows), tree.array_values(rows, "iuf").astype(np.float64, copy=False)
+    counts, inside = tree.items(rows)
+    return counts, tree.numbers(inside)
+
+
+def wholes_of(tree: PickleTree, rows: Rows) -> tuple[Indices, Indices]:
+    """Return the lengths of lists or arrays of whole numbers, and all their numbers."""
+    if tree.only(rows, "ARRAY"):
+        lengths = _lengths(tree, rows)
+        some = rows[lengths > 0]
+        values = tree.array_values(some, "iu")
+        expect(not len(some) or (values.dtype.kind in "iu" and values.dtype != np.uint64))
+        return lengths, values.astype(np.int64, copy=False)
+    counts, inside = tree.items(rows)
+    return counts, tree.wholes(inside)
+
+
+def _lengths(tree: PickleTree, rows: Rows) -> Indices:
+    dimensions, extents = tree.shapes(rows)
+    expect((dimensions == 1) | ((dimensions > 0) & (extents[:, 0] == 0)))
+    return extents[:, 0]
+
+
+def arrays_of(tree: PickleTree, rows: Rows) -> Sequence[Any] | NDArray[Any]:
+    """Return small arrays or nested lists of numbers. Arrays of equal form become one array."""
+    if tree.only(rows, "ARRAY"):
+        dimensions, extents = tree.shapes(rows)
+        if len(rows) and (dimensions == dimensions[0]).all() and (extents == extents[0]).all():
+            return tree.array_values(rows, "iuf").reshape(len(rows), *extents[0, : dimensions[0]])
+    elif tree.only(rows, "LIST"):
+        form, inside = [len(rows)], rows
+        while len(inside) and tree.only(inside, "LIST"):
+            counts, inside = tree.items(inside)
+            form.append(int(counts[0]))
+            expect(counts == counts[0])
+        return tree.numbers(inside).reshape(form)
+    return tree.values(rows)

@@ -293,34 +293,34 @@ def _scan(data: bytes, error: MakeError) -> None:
 
 def _explained(outcome: int, data: bytes, at: int, limit: int) -> tuple[str, str | None]:
     """Return the message and the remedy for a pickle that the scan refused at a byte."""
+    name = op.opcode_name(data[at]) if outcome == op.REFUSED else ""
+    if name in ("DUP", "LONG4"):
+        return f"broken pickle: unexpected {name} at byte {at}", None
     seen = f"(seen at byte {at})"
-    if outcome == op.ENDS:
-        message = f"the pickle ends at byte {len(data)}, before its STOP"
-        return message, "Check that it was written and copied completely"
-    if outcome == op.TRAILING:
-        message = f"{len(data) - at} bytes follow the end of the pickle at byte {at}, expected a single pickle"
-        return message, "torch.save in its old format writes several. Save plain numpy arrays with pickle.dump instead"
-    if outcome == op.REFUSED:
-        name = op.opcode_name(data[at])
-        if name in ("DUP", "LONG4"):
-            return f"broken pickle: unexpected {name} at byte {at}", None
-        message = f"the pickle refers to objects outside of it ({name} at byte {at}), as pickles of torch.save do"
-        return message, "Save plain numpy arrays with pickle.dump(document, file) and no further arguments instead"
-    if outcome == op.GROWS:
-        return f"a value in the pickle contains itself {seen}, expected plain data", None
-    if outcome == op.HEAVY:
-        return f"the pickle repeats its values until there are more than {limit} of them {seen}", None
-    if outcome == op.COLLIDES:
-        message = f"the pickle has too many keys that are large whole numbers or tuples of numbers {seen}"
-        return message, "Save texts or small whole numbers as keys instead"
-    if outcome == op.DEEP:
-        return f"the pickle has more than {_DEEPEST} containers nested in each other {seen}", None
-    if outcome == op.UNKNOWN:
-        return f"broken pickle: {data[at]:#04x} at byte {at} is not an opcode", None
-    reasons = {
-        op.MISSING: "a value is fetched that was not stored",
-        op.INDEX: "a value is stored far beyond those before it",
-        op.AGAIN: "a value is stored twice",
-        op.UNDERFLOW: "a value is used that is not on the stack",
+    explanations: dict[int, tuple[str, str | None]] = {
+        op.ENDS: (
+            f"the pickle ends at byte {len(data)}, before its STOP",
+            "Check that it was written and copied completely",
+        ),
+        op.TRAILING: (
+            f"{len(data) - at} bytes follow the end of the pickle at byte {at}, expected a single pickle",
+            "torch.save in its old format writes several. Save plain numpy arrays with pickle.dump instead",
+        ),
+        op.REFUSED: (
+            f"the pickle refers to objects outside of it ({name} at byte {at}), as pickles of torch.save do",
+            "Save plain numpy arrays with pickle.dump(document, file) and no further arguments instead",
+        ),
+        op.COLLIDES: (
+            f"the pickle has too many keys that are large whole numbers or tuples of numbers {seen}",
+            "Save texts or small whole numbers as keys instead",
+        ),
+        op.GROWS: (f"a value in the pickle contains itself {seen}, expected plain data", None),
+        op.HEAVY: (f"the pickle repeats its values until there are more than {limit} of them {seen}", None),
+        op.DEEP: (f"the pickle has more than {_DEEPEST} containers nested in each other {seen}", None),
+        op.UNKNOWN: (f"broken pickle: 0x{data[at : at + 1].hex()} at byte {at} is not an opcode", None),
+        op.MISSING: (f"broken pickle: a value is fetched that was not stored at byte {at}", None),
+        op.INDEX: (f"broken pickle: a value is stored far beyond those before it at byte {at}", None),
+        op.AGAIN: (f"broken pickle: a value is stored twice at byte {at}", None),
+        op.UNDERFLOW: (f"broken pickle: a value is used that is not on the stack at byte {at}", None),
     }
-    return f"broken pickle: {reasons[outcome]} at byte {at}", None
+    return explanations[outcome]

@@ -9,7 +9,7 @@ import torch
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch import plain
-from mapgauge.training.torch.function import costs_with_gradient
+from mapgauge.training.torch.function import Sospa
 from mapgauge.training.torch.plain import NOTHING, Problem
 
 
@@ -69,11 +69,8 @@ def check_count(name: str, count: Any, lines: Any, single: bool) -> Any:
     """Return the numbers of points of padded lines with a batch dimension, at most the length of the padding."""
     if count is None:
         return None
-    shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
-    if not isinstance(count, torch.Tensor) or tuple(count.shape) != shape or count.dtype.is_floating_point:
-        got = f"{count.dtype} {tuple(count.shape)}" if isinstance(count, torch.Tensor) else repr(count)
-        raise InvalidInput(f"{name} must be a tensor of whole numbers of shape {shape}, got {got}")
-    return _placed(name, count, lines, single).clamp(0, lines.shape[2]).to(torch.int32)
+    is_whole = isinstance(count, torch.Tensor) and not count.dtype.is_floating_point
+    return _placed(name, count, lines, single, "a tensor of whole numbers", is_whole).clamp(0, lines.shape[2]).int()
 
 
 def check_flags(name: str, flag: Any, lines: Any, single: bool) -> Any:
@@ -82,15 +79,15 @@ def check_flags(name: str, flag: Any, lines: Any, single: bool) -> Any:
         return flag
     if not isinstance(flag, torch.Tensor):
         return check_flag(name, flag)
+    return _placed(name, flag, lines, single, "True, False or a tensor of booleans", flag.dtype == torch.bool)
+
+
+def _placed(name: str, value: Any, lines: Any, single: bool, kind: str, is_kind: bool) -> Any:
+    """Return a value per line with a batch dimension. It must be of a kind, and on the device of the lines."""
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
-    if tuple(flag.shape) != shape or flag.dtype != torch.bool:
-        raise InvalidInput(
-            f"{name} must be True, False or a tensor of booleans of shape {shape}, got {flag.dtype} {tuple(flag.shape)}"
-        )
-    return _placed(name, flag, lines, single)
-
-
-def _placed(name: str, value: Any, lines: Any, single: bool) -> Any:
+    if not is_kind or tuple(value.shape) != shape:
+        got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+        raise InvalidInput(f"{name} must be {kind} of shape {shape}, got {got}")
     if value.device != lines.device:
         raise InvalidInput(f"{name} is on {value.device}, the lines are on {lines.device}")
     return value[None] if single else value
@@ -279,7 +276,7 @@ def _solve(
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along
     problem = Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised)
-    cost, reading = costs_with_gradient(_backend(backend, problem), problem)
+    cost, reading = Sospa.apply(_backend(backend, problem), *problem)
     return cost, reading, problem, single
 
 

@@ -11,58 +11,10 @@ import torch
 from mapgauge.training.torch.plain import Problem
 
 _TENSORS = 6  # the first arguments of a problem, each with the batch as its first dimension
-_transformed = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-
-
-def costs_with_gradient(backend: ModuleType, problem: Problem) -> tuple[Any, Any]:
-    """Return costs and readings of all pairs.
-
-    Transforms such as ``torch.vmap`` and the compiler need a function with rules, which takes longer to call.
-    """
-    if torch.compiler.is_compiling() or _transformed():
-        return Sospa.apply(backend, *problem)  # type: ignore[no-any-return]
-    if torch.is_grad_enabled() and (problem.x.requires_grad or problem.y.requires_grad):
-        return PlainSospa.apply(backend, *problem)  # type: ignore[no-any-return]
-    return backend.costs(problem)  # type: ignore[no-any-return]
-
-
-def _keep(context: Any, backend: ModuleType, values: tuple[Any, ...], cost: Any, reading: Any) -> None:
-    """Keep lines, costs and readings for the backward pass. The matching is computed again."""
-    tensors = [value if isinstance(value, torch.Tensor) else None for value in values]
-    context.save_for_backward(cost, reading, *tensors)
-    context.backend = backend
-    context.rest = [None if isinstance(value, torch.Tensor) else value for value in values]
-    context.mark_non_differentiable(reading)
-
-
-def _backward(context: Any, weight: Any) -> tuple[Any, ...]:
-    """Return the gradients for all arguments of the functions below."""
-    cost, reading, *tensors = context.saved_tensors
-    values = [other if tensor is None else tensor for tensor, other in zip(tensors, context.rest, strict=True)]
-    of_y = context.needs_input_grad[2]
-    gradients = SospaGradient.apply if torch.is_grad_enabled() else SospaGradient.forward
-    grad_x, grad_y = gradients(context.backend, reading, cost, weight, of_y, *values)
-    return None, grad_x, grad_y if of_y else None, None, None, None, None, None, None
-
-
-class PlainSospa(torch.autograd.Function):
-    """Costs and readings of all pairs. Its arguments are a backend and the values of a ``Problem``."""
-
-    @staticmethod
-    def forward(context: Any, backend: ModuleType, *values: Any) -> tuple[Any, Any]:
-        """Return costs and readings."""
-        cost, reading = backend.costs(Problem(*values))
-        _keep(context, backend, values, cost, reading)
-        return cost, reading
-
-    @staticmethod
-    def backward(context: Any, weight: Any, _: Any) -> tuple[Any, ...]:
-        """Return the gradients for both sides."""
-        return _backward(context, weight)
 
 
 class Sospa(torch.autograd.Function):
-    """The same with the rules that transforms need."""
+    """Costs and readings of all pairs. Its arguments are a backend and the values of a ``Problem``."""
 
     @staticmethod
     def forward(backend: ModuleType, *values: Any) -> tuple[Any, Any]:
@@ -72,13 +24,22 @@ class Sospa(torch.autograd.Function):
 
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
-        """Keep what the backward pass needs."""
-        _keep(context, inputs[0], inputs[1:], *output)
+        """Keep lines, costs and readings for the backward pass. The matching is computed again."""
+        tensors = [value if isinstance(value, torch.Tensor) else None for value in inputs[1:]]
+        context.save_for_backward(*output, *tensors)
+        context.backend = inputs[0]
+        context.rest = [None if isinstance(value, torch.Tensor) else value for value in inputs[1:]]
+        context.mark_non_differentiable(output[1])
 
     @staticmethod
     def backward(context: Any, weight: Any, _: Any) -> tuple[Any, ...]:
         """Return the gradients for both sides."""
-        return _backward(context, weight)
+        cost, reading, *tensors = context.saved_tensors
+        values = [other if tensor is None else tensor for tensor, other in zip(tensors, context.rest, strict=True)]
+        of_y = context.needs_input_grad[2]
+        gradients = SospaGradient.apply if torch.is_grad_enabled() else SospaGradient.forward
+        grad_x, grad_y = gradients(context.backend, reading, cost, weight, of_y, *values)
+        return None, grad_x, grad_y if of_y else None, None, None, None, None, None, None
 
     @staticmethod
     def vmap(info: Any, dims: tuple[Any, ...], backend: ModuleType, *values: Any) -> tuple[Any, Any]:

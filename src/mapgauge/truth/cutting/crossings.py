@@ -1,19 +1,18 @@
 """Merges pedestrian crossings that a map draws as several polygons. Each repository merges them differently.
 
-As in the repositories, merging happens after cutting at the edge of the region, in the coordinates of the frame. So
-bounding boxes are aligned with the frame, and the long side is the long side of the visible part. The functions
-merge the polygons of many frames in one call, because a frame has few of them. Polygons are sorted by frame.
+Merging happens after cutting, in the coordinates of the frame. Polygons of many frames are merged in one call.
 """
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in, shapely_module
+from mapgauge.truth.cutting.shapes import Geometries, as_geometries, polygons_in
 from mapgauge.truth.rules import MergeName
 from mapgauge.typing import Flags, Indices
 
@@ -41,9 +40,6 @@ class Crossings(NamedTuple):
         return Crossings(parts, [self.ids[k] for k in owner.tolist()], self.frame[owner])
 
 
-Merge: TypeAlias = Callable[[Crossings], Crossings]
-
-
 class _Pairs(NamedTuple):
     """Pairs of crossings of the same frame, sorted by the first."""
 
@@ -55,17 +51,14 @@ class _Pairs(NamedTuple):
 
 
 def rectangle_sides(polygons: Geometries) -> NDArray[np.float64]:
-    """Return the directions of the long and the short side of the smallest rectangle around each polygon.
+    """Return the directions of the long and the short side of the smallest rectangle around each polygon, (n, 2, 2).
 
-    The shape is ``(n, 2, 2)``. A polygon as thin as a line has no such rectangle; its directions are 0.
-
-    One side of the smallest rectangle lies on an edge of the convex hull. A right triangle has two smallest rectangles,
-    and regions cut right triangles out of crossings. As in the public converters, the first edge of the smallest area
+    A polygon as thin as a line has the directions 0. A right triangle has two smallest rectangles, and regions cut
+    right triangles out of crossings. As in the public converters, the first edge of the hull with the smallest area
     counts, and rounding decides. shapely's ``oriented_envelope`` differs here between versions.
     """
     if not len(polygons):
         return np.zeros((0, 2, 2))
-    shapely = shapely_module()
     hulls = shapely.convex_hull(polygons)
     hulls[shapely.get_type_id(hulls) != shapely.GeometryType.POLYGON] = shapely.Polygon()
     coords, owner = shapely.get_coordinates(hulls, return_index=True)
@@ -89,14 +82,11 @@ def rectangle_sides(polygons: Geometries) -> NDArray[np.float64]:
 
 def merge_parallel(crossings: Crossings) -> Crossings:
     """Merge each polygon with all later ones that are parallel to it and whose bounding boxes meet its own."""
-    pairs = _meeting(crossings)
-    pairs = _parallel(crossings.polygons, pairs.where(pairs.first < pairs.second))
-    return _grouped(crossings, pairs).parts()  # bounding boxes may meet where polygons do not
+    return _grouped(crossings, _parallel(crossings)).parts()  # bounding boxes may meet where polygons do not
 
 
 def merge_touching(crossings: Crossings) -> Crossings:
     """Merge all polygons that touch."""
-    shapely = shapely_module()
     starts = np.flatnonzero(np.diff(crossings.frame, prepend=-1))
     groups = np.split(crossings.polygons, starts[1:]) if len(starts) else []
     united = as_geometries([shapely.union_all(group) for group in groups])
@@ -114,18 +104,14 @@ def merge_touching(crossings: Crossings) -> Crossings:
 def merge_compact(crossings: Crossings) -> Crossings:
     """Merge parallel polygons whose union nearly fills its convex hull, in two passes, and drop small leftovers.
 
-    The first pass goes from the largest polygon to the smallest. It merges those whose boxes meet, whose long sides are
-    parallel and whose union is compact. The second pass goes through the groups in the same order. It merges each with
-    smaller ones if their boxes meet, the union is compact, and the smallest rectangle around the union has the
-    directions of the rectangle around the larger. Both passes test a polygon as it was before the pass, not the group
-    that it has become.
+    The first pass merges, from large to small, those whose boxes meet, whose long sides are parallel and whose union is
+    compact. The second pass merges a group with smaller ones if their boxes meet, the union is compact, and the
+    smallest rectangle around the union has the directions of the rectangle around the larger. Both passes test a
+    polygon as it was before the pass.
     """
-    shapely = shapely_module()
     largest_first = np.lexsort((-shapely.area(crossings.polygons), crossings.frame))
     crossings = crossings.take(largest_first)
-    pairs = _meeting(crossings)
-    pairs = _parallel(crossings.polygons, pairs.where(pairs.first < pairs.second))
-    crossings = _grouped(crossings, _compact(crossings.polygons, pairs)[0])
+    crossings = _grouped(crossings, _compact(crossings.polygons, _parallel(crossings))[0])
     area = shapely.area(crossings.polygons)
     pairs = _meeting(crossings)
     pairs, unions = _compact(crossings.polygons, pairs.where(area[pairs.second] < area[pairs.first]))
@@ -133,12 +119,7 @@ def merge_compact(crossings: Crossings) -> Crossings:
     sides = rectangle_sides(crossings.polygons[used])[at]
     pairs = pairs.where((_off_parallel(sides, rectangle_sides(unions)) < ALIGNED).sum(axis=(1, 2)) == 2)
     order = np.lexsort((-area[pairs.second], pairs.first))
-    return _without_small(_grouped(crossings, _Pairs(pairs.first[order], pairs.second[order])).parts())
-
-
-def _without_small(crossings: Crossings) -> Crossings:
-    """Drop polygons below ``LEAST``, and those below ``SMALL`` that another covers."""
-    shapely = shapely_module()
+    crossings = _grouped(crossings, _Pairs(pairs.first[order], pairs.second[order])).parts()
     crossings = crossings.take(np.flatnonzero(shapely.area(crossings.polygons) >= LEAST))
     area = shapely.area(crossings.polygons)
     pairs = _meeting(crossings)
@@ -154,15 +135,17 @@ def _meeting(crossings: Crossings) -> _Pairs:
     frame = crossings.frame
     begin, end = np.searchsorted(frame, frame), np.searchsorted(frame, frame, side="right")
     first, second = np.repeat(np.arange(len(frame)), end - begin), ranges(begin, end - begin)
-    boxes = shapely_module().bounds(crossings.polygons)
+    boxes = shapely.bounds(crossings.polygons)
     meets = (boxes[first, :2] <= boxes[second, 2:]).all(axis=1) & (boxes[second, :2] <= boxes[first, 2:]).all(axis=1)
     return _Pairs(first, second).where(meets & (first != second))
 
 
-def _parallel(polygons: Geometries, pairs: _Pairs) -> _Pairs:
-    """Return the pairs whose long sides are parallel."""
+def _parallel(crossings: Crossings) -> _Pairs:
+    """Return the pairs, in their order, whose bounding boxes meet and whose long sides are parallel."""
+    pairs = _meeting(crossings)
+    pairs = pairs.where(pairs.first < pairs.second)
     used, at = np.unique(np.concatenate(pairs), return_inverse=True)
-    first, second = np.split(rectangle_sides(polygons[used])[at, :1], 2)
+    first, second = np.split(rectangle_sides(crossings.polygons[used])[at, :1], 2)
     return pairs.where(_off_parallel(first, second)[:, 0, 0] < PARALLEL)
 
 
@@ -174,17 +157,13 @@ def _off_parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.
 
 def _compact(polygons: Geometries, pairs: _Pairs) -> tuple[_Pairs, Geometries]:
     """Return the pairs whose union is compact, and these unions."""
-    shapely = shapely_module()
     unions = shapely.union(polygons[pairs.first], polygons[pairs.second])
     kept = shapely.area(unions) > COMPACT * shapely.area(shapely.convex_hull(unions))
     return pairs.where(kept), unions[kept]
 
 
 def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
-    """Unite polygons, one group after the other. The first one that is free begins the next group.
-
-    Each pair is the polygon that begins a group, and one that may join. They join in this order.
-    """
+    """Unite polygons. The first free one begins a group, and the second ones of its pairs join it if they are free."""
     candidates: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
         candidates.setdefault(first, []).append(second)
@@ -199,12 +178,12 @@ def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
         members = [k for k in candidates.get(head, ()) if k not in taken]
         if members:
             taken.update(members)
-            united[head] = reduce(shapely_module().union, crossings.polygons[[head, *members]])
+            united[head] = reduce(shapely.union, crossings.polygons[[head, *members]])
             ids[head] = tuple(sorted({name for k in (head, *members) for name in crossings.ids[k]}))
     return Crossings(united, ids, crossings.frame).take(np.array(heads, np.int64))
 
 
-MERGES: Mapping[MergeName, Merge] = {
+MERGES: Mapping[MergeName, Callable[[Crossings], Crossings]] = {
     "parallel": merge_parallel,
     "union": merge_touching,
     "parallel-compact": merge_compact,

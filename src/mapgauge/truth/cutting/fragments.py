@@ -4,12 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import shapely
 
 from mapgauge.geometry.cropping import crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.truth.cutting.crossings import Crossings, Merge
-from mapgauge.truth.cutting.layers import Layer, Patches, query_index
-from mapgauge.truth.cutting.shapes import Geometries, outside, polygons_in, rings_in, shapely_module, simplify
+from mapgauge.truth.cutting import shapes
+from mapgauge.truth.cutting.crossings import MERGES, Crossings
+from mapgauge.truth.cutting.shapes import Geometries
+from mapgauge.truth.rules import Rules
 from mapgauge.typing import Bounds, Points
 
 
@@ -35,21 +37,17 @@ def simplify_fragments(fragments: list[list[Fragment]], tolerance: float) -> lis
     flat = [fragment for group in fragments for fragment in group]
     if not flat or tolerance <= 0:
         return fragments
-    shapely = shapely_module()
     coords = np.concatenate([fragment.points for fragment in flat])
     owner = np.repeat(np.arange(len(flat)), [len(fragment.points) for fragment in flat])
-    lines = simplify(shapely.linestrings(coords, indices=owner), tolerance)
+    lines = shapes.simplify(shapely.linestrings(coords, indices=owner), tolerance)
     left, owner = shapely.get_coordinates(lines, include_z=coords.shape[1] > 2, return_index=True)
-    ends = np.searchsorted(owner, np.arange(len(flat) + 1)).tolist()
-    shorter = (fragment._replace(points=left[ends[k] : ends[k + 1]]) for k, fragment in enumerate(flat))
+    rows = shapes.frame_slices(owner, len(flat))
+    shorter = (fragment._replace(points=left[some]) for fragment, some in zip(flat, rows, strict=True))
     return [[next(shorter) for _ in group] for group in fragments]
 
 
-def cut_lines(layer: Layer, patches: Patches, *, grow: float = 0.0) -> list[list[Fragment]]:
-    """Return the fragments of lines in each patch, whose sides are first moved outwards by ``grow`` metres.
-
-    A line that leaves a patch and comes back gives several. A closed line is not cut at its first point.
-    """
+def cut_lines(layer: shapes.Layer, patches: shapes.Patches, *, grow: float = 0.0) -> list[list[Fragment]]:
+    """Return the fragments of lines in each patch, whose sides are moved outwards by ``grow`` metres."""
     if not len(layer):
         return by_frame(len(patches), [])
     lines = layer.lines
@@ -57,9 +55,9 @@ def cut_lines(layer: Layer, patches: Patches, *, grow: float = 0.0) -> list[list
     bounds = patches.bounds(grow)
     sizes = end - begin + 1
     for k in np.flatnonzero(lines.closed[line] & (sizes == lines.steps[line] + 1)).tolist():
-        # The range is a whole closed line. Start it at a point outside, so that no fragment contains the start.
+        # The range is a whole closed line. Start it at a point shapes.outside, so that no fragment contains the start.
         local = patches.to_local(lines.coords[begin[k] : end[k] + 1], np.repeat(patch[k], sizes[k]))
-        begin[k] += int(outside(local, bounds).argmax())
+        begin[k] += int(shapes.outside(local, bounds).argmax())
     points = ranges(begin, sizes)
     local = patches.to_local(lines.coords[points], np.repeat(patch, sizes))
     # The distance along the line is a third coordinate, which cropping interpolates.
@@ -67,51 +65,36 @@ def cut_lines(layer: Layer, patches: Patches, *, grow: float = 0.0) -> list[list
     cropped, sources = crop_polylines(with_length, bounds)
     periods = np.where(lines.closed, lines.length, 0.0)[line].tolist()
     patch_of, line_of = patch.tolist(), line.tolist()
-    fragments = [
-        (
-            patch_of[k],
-            Fragment(part[:, :-1], (layer.ids[line_of[k]],), (float(part[0, -1]), float(part[-1, -1])), periods[k]),
-        )
-        for part, k in zip(cropped, sources.tolist(), strict=True)
-    ]
+    fragments = []
+    for part, k in zip(cropped, sources.tolist(), strict=True):
+        start, stop = part[[0, -1], -1].tolist()
+        fragments.append((patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), periods[k])))
     return by_frame(len(patches), fragments)
 
 
-def cut_polygons(
-    layer: Layer,
-    patches: Patches,
-    *,
-    merge: Merge | None = None,
-    clockwise: bool = False,
-    holes: bool = False,
-    open_at: float | None = None,
-) -> list[list[Fragment]]:
-    """Return the outlines of polygons in each patch, after the polygons were cut at its edge and merged.
-
-    Where a polygon was cut, its outline follows the edge of the patch. With ``open_at``, outlines are cut again, at the
-    edge moved outwards by so many metres. If it is negative, an outline is open where it leaves the patch.
-    """
+def cut_polygons(layer: shapes.Layer, patches: shapes.Patches, rules: Rules) -> list[list[Fragment]]:
+    """Return the outlines of crossings in each patch, after the polygons were cut at its edge and merged."""
     if not len(layer):
         return by_frame(len(patches), [])
-    shapely = shapely_module()
-    patch, near = query_index(layer.tree, patches.rectangles())
+    patch, near = shapes.query_index(layer.tree, patches.rectangles())
     owner = np.repeat(patch, shapely.get_num_coordinates(layer.geometries[near]))
     polygons = shapely.transform(layer.geometries[near], lambda coords: patches.to_local(coords, owner))
     bounds = patches.bounds()
     corners = shapely.bounds(polygons)
     crossing = (corners[:, :2] < bounds[:2]).any(axis=1) | (corners[:, 2:] > bounds[2:]).any(axis=1)
     polygons[crossing] = shapely.intersection(polygons[crossing], shapely.box(*bounds))
-    polygons, owners = polygons_in(polygons)
+    polygons, owners = shapes.polygons_in(polygons)
     shown = Crossings(polygons, [(layer.ids[i],) for i in near[owners].tolist()], patch[owners])
-    if merge is not None:
-        shown = merge(shown)
-    rings, polygon = rings_in(shown.polygons, clockwise=clockwise, holes=holes)
+    shown = MERGES[rules.crossing_merge](shown)
+    rings, polygon = shapes.rings_in(shown.polygons, clockwise=rules.crossing_clockwise, holes=rules.crossing_holes)
     order = np.argsort(polygon, kind="stable")  # the holes of a polygon follow its outline
     fragments = [
         (int(shown.frame[k]), Fragment(shapely.get_coordinates(ring), shown.ids[k]))
         for ring, k in zip(rings[order], polygon[order].tolist(), strict=True)
     ]
-    return by_frame(len(patches), fragments if open_at is None else _open(fragments, patches.bounds(open_at)))
+    if rules.crossing_cut is not None:
+        fragments = _open(fragments, patches.bounds(rules.crossing_cut))
+    return by_frame(len(patches), fragments)
 
 
 def _open(fragments: list[tuple[int, Fragment]], bounds: Bounds) -> list[tuple[int, Fragment]]:
@@ -120,23 +103,21 @@ def _open(fragments: list[tuple[int, Fragment]], bounds: Bounds) -> list[tuple[i
         return []
     turned = []
     for _, fragment in fragments:
-        start = int(outside(fragment.points, bounds).argmax())  # so that no part contains the start of the line
+        start = int(shapes.outside(fragment.points, bounds).argmax())  # so that no part contains the start of the line
         turned.append(np.concatenate([fragment.points[start:-1], fragment.points[: start + 1]]))
     arcs, sources = crop_polylines(Polylines(np.concatenate(turned), np.cumsum([0, *map(len, turned)])), bounds)
     chosen = [fragments[i] for i in sources.tolist()]
     return [(frame, fragment._replace(points=arc)) for arc, (frame, fragment) in zip(arcs, chosen, strict=True)]
 
 
-def name_boundaries(rings: Layer, points: Sequence[Points], lines: Geometries) -> list[Fragment]:
+def name_boundaries(rings: shapes.Layer, points: Sequence[Points], lines: Geometries) -> list[Fragment]:
     """Return boundaries of frames as fragments of the closed lines around the union of a whole map.
 
-    A union for one frame may differ from the whole: rounding can open slits between polygons that touch. So a boundary
-    is named after the closed line nearest to its middle. Only names and tracks depend on this. ``points`` are in the
-    coordinates of the frames, ``lines`` are the same boundaries in map coordinates.
+    A boundary is named after the closed line nearest to its middle, because rounding can open slits between polygons
+    that touch. ``points`` are in the coordinates of the frames, ``lines`` the same boundaries in map coordinates.
     """
     if not len(lines):
         return []
-    shapely = shapely_module()
     middle = shapely.line_interpolate_point(lines, 0.5, normalized=True)
     which, nearest = rings.tree.query_nearest(middle, all_matches=False)
     ring = nearest[np.argsort(which)]
@@ -186,7 +167,5 @@ class Tracker:
 def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
     """Metres that a fragment and an interval have in common, also across the start of a closed element."""
     start, stop = fragment.along
-    if not fragment.period:
-        return max(0.0, min(stop, along[1]) - max(start, along[0]))
-    laps = (-fragment.period, 0.0, fragment.period)
+    laps = (-fragment.period, 0.0, fragment.period) if fragment.period else (0.0,)
     return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)

@@ -4,28 +4,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
+import shapely
 
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.truth.cutting import shapes
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.cutting.fragments import Fragment, by_frame, name_boundaries, simplify_fragments
-from mapgauge.truth.cutting.layers import repair_polygons, union_boundaries
-from mapgauge.truth.cutting.shapes import (
-    Geometries,
-    as_geometries,
-    cut_edges,
-    cut_rings,
-    cut_to_one_line,
-    frame_slices,
-    polygons_in,
-    rings_in,
-    shapely_module,
-)
-from mapgauge.truth.datasets import Frame, map_findings
+from mapgauge.truth.cutting.shapes import Geometries
+from mapgauge.truth.datasets import Classes, Frame, map_findings
 from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, line_points
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
 from mapgauge.truth.from_argoverse2.views import Views
 from mapgauge.truth.rules import Rules
-from mapgauge.typing import Flags, Indices, Points
+from mapgauge.typing import Flags, Indices
 
 
 class Outlines:
@@ -33,15 +24,13 @@ class Outlines:
 
     def __init__(self, outlines: Sequence[Outline], rules: Rules) -> None:
         """Choose the outlines that are polygons, and that are valid if the rules skip others."""
-        shapely = shapely_module()
         chosen = [outline for outline in outlines if outline.is_polygon()]
         self.left_out = [f"{outline.id}" for outline in outlines if not outline.is_polygon()]
-        self.in_map = as_geometries([shapely.Polygon(outline.points) for outline in chosen])
+        self.in_map = shapes.as_geometries([shapely.Polygon(outline.points) for outline in chosen])
         self.valid: Flags = shapely.is_valid(self.in_map)
         invalid = [f"{chosen[k].id}" for k in np.flatnonzero(~self.valid).tolist()]
-        skip = rules.invalid_polygons == "skip"
-        self.skipped, self.repaired = (invalid, []) if skip else ([], invalid)
-        if skip:
+        self.skipped, self.repaired = (invalid, []) if rules.invalid_polygons == "skip" else ([], invalid)
+        if self.skipped:
             chosen = [chosen[k] for k in np.flatnonzero(self.valid).tolist()]
             self.in_map, self.valid = self.in_map[self.valid], self.valid[self.valid]
         self.ids = [f"{outline.id}" for outline in chosen]
@@ -55,13 +44,10 @@ class FrameByFrame:
         """Prepare the elements that the rules need."""
         self.crossings = Outlines(content.crossings, rules)
         self.areas = Outlines(content.areas, rules)
-        self.dividers: PaintedDividers | LanePathDividers = (
-            PaintedDividers(content.lanes)
-            if rules.divider_source == "lane-marks"
-            else LanePathDividers(content.lanes, rules)
-        )
-        areas, _ = repair_polygons(self.areas.in_map, self.areas.ids)
-        self.edges = union_boundaries(areas.geometries, f"{content.log}-boundary")
+        painted = rules.divider_source == "lane-marks"
+        self.dividers = PaintedDividers(content.lanes) if painted else LanePathDividers(content.lanes, rules)
+        areas, _ = shapes.valid_polygons(self.areas.in_map, self.areas.ids)
+        self.edges = shapes.union_boundaries(areas.geometries, f"{content.log}-boundary")
         short = [
             f"{lane.id}-{name}"
             for lane in content.lanes
@@ -75,15 +61,13 @@ class FrameByFrame:
             left_out=self.areas.left_out + short + self.crossings.left_out,
         )
 
-    def cut(
-        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
-    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         views = Views(np.array([frame.pose for frame in frames]).reshape(-1, 4, 4), region)
         edges, frame = self._boundaries(views, rules)
-        rows = frame_slices(frame, len(views))
+        rows = shapes.frame_slices(frame, len(views))
         dividers = self.dividers.cut(views, rules, [edges[some] for some in rows])
-        in_map = views.lines_to_map(edges, frame)
+        in_map = views.moved(edges, frame, views.to_map)
         named = name_boundaries(self.edges, [line_points(line) for line in edges], in_map)
         boundaries = [named[some] for some in rows]
         cut_crossings = self._merged_crossings if rules.crossing_again == "no" else self._single_crossings
@@ -98,41 +82,40 @@ class FrameByFrame:
 
     def _boundaries(self, views: Views, rules: Rules) -> tuple[Geometries, Indices]:
         """Return the edges of the union of drivable areas, in the coordinates of the vehicle, and their frames."""
-        shapely = shapely_module()
         near = views.near(self.areas.points, rules.cut_in)
         areas = near.polygons()
         invalid = ~self.areas.valid[near.row]
         areas[invalid] = shapely.make_valid(areas[invalid])
-        pieces, area = polygons_in(shapely.intersection(areas, views.edges(near.frame, rules.cut_in)))
+        regions = views.box() if rules.cut_in == "vehicle" else views.rectangles[near.frame]
+        pieces, area = shapes.polygons_in(shapely.intersection(areas, regions))
         frame = near.frame[area]
         pieces = views.pieces_to_vehicle(pieces, frame, rules.cut_in)
-        unions = as_geometries([shapely.union_all(pieces[rows]) for rows in frame_slices(frame, len(views))])
-        return cut_edges(unions, views.box(rules.boundary_grow))
+        unions = shapes.as_geometries(
+            [shapely.union_all(pieces[rows]) for rows in shapes.frame_slices(frame, len(views))]
+        )
+        return shapes.cut_edges(unions, views.box(rules.boundary_grow))
 
     def _single_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
         """Yield the outline of each crossing, cut as a line, with its frame."""
         near = views.near(self.crossings.points, "vehicle")
-        rings, _ = rings_in(near.polygons(), clockwise=rules.crossing_clockwise, holes=False)
-        lines = cut_to_one_line(rings, views.box(), close=rules.crossing_again == "closed")
+        rings, _ = shapes.rings_in(near.polygons(), clockwise=rules.crossing_clockwise, holes=False)
+        lines = shapes.cut_to_one_line(rings, views.box(), close=rules.crossing_again == "closed")
         for points, frame, row in zip(lines, near.frame.tolist(), near.row.tolist(), strict=True):
-            if points is not None and not (rules.crossing_least and _area(points) < rules.crossing_least):
+            if points is None:
+                continue
+            area = shapely.Polygon(points).area if rules.crossing_least and len(points) > 3 else 0.0
+            if area >= rules.crossing_least:
                 yield frame, Fragment(points, (self.crossings.ids[row],))
 
     def _merged_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
         """Yield the outlines of crossings that were cut and merged. The parts of an outline are one line."""
-        shapely = shapely_module()
         near = views.near(self.crossings.points, "map")
-        pieces, crossing = polygons_in(shapely.intersection(near.polygons(), views.rectangles[near.frame]))
+        pieces, crossing = shapes.polygons_in(shapely.intersection(near.polygons(), views.rectangles[near.frame]))
         frame = near.frame[crossing]
         ids: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in near.row[crossing].tolist()]
         merged = MERGES[rules.crossing_merge](Crossings(views.pieces_to_vehicle(pieces, frame, "map"), ids, frame))
-        rings, _ = rings_in(merged.polygons, clockwise=rules.crossing_clockwise, holes=False)
-        arcs, ring = cut_rings(rings, views.box(rules.crossing_cut or 0.0))
+        rings, _ = shapes.rings_in(merged.polygons, clockwise=rules.crossing_clockwise, holes=False)
+        arcs, ring = shapes.cut_rings(rings, views.box(rules.crossing_cut or 0.0))
         for i, group in groupby(range(len(arcs)), key=lambda k: int(ring[k])):
             points = np.concatenate([line_points(arcs[k]) for k in group])
             yield int(merged.frame[i]), Fragment(points, merged.ids[i])
-
-
-def _area(points: Points) -> float:
-    """Return the area inside a closed line."""
-    return float(shapely_module().area(shapely_module().Polygon(points))) if len(points) > 3 else 0.0

@@ -1,10 +1,8 @@
 """Prepares the map of an Argoverse 2 log for cutting.
 
-The rules of the public converters cut frame by frame. Other rules prepare layers once for all frames. Maps of Argoverse
-2 have no layer of dividers, so dividers are made from lane segments.
-
-A lane segment describes the line on its left and the line on its right. So a line between two lanes occurs twice, in
-parts as long as a segment. There are two public rules to make dividers from these lines:
+The rules of the public converters cut frame by frame. Other rules prepare layers once for all frames. Dividers are made
+from lane segments, which describe the line on their left and on their right. So a line between two lanes occurs twice,
+in parts as long as a segment. There are two public rules to make dividers from these lines:
 
 - ``lane-marks`` uses every painted line, except those along the edge of the road. Lines are widened to strips. If two
   strips overlap by more than 0.2 m, averaged over the length of the shorter line, the shorter line is dropped.
@@ -12,10 +10,7 @@ parts as long as a segment. There are two public rules to make dividers from the
   is at least 0.9 of their union, the shorter line is dropped.
 
 The remaining lines are joined where their ends meet. The public code does most of this for each frame, after cutting.
-There, a divider may disappear and reappear, or be one line in a frame and two in the next. Here it is done once for the
-whole map. So a divider is the same in all frames, and a frame only costs a cut. Where several ends meet, the public
-code joins those that come first in a list, or repeats the common part in each branch. Here the straightest pair is
-joined, and no line turns back.
+Here it is done once for a map, so a divider is the same in all frames.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,11 +18,13 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import shapely
 
-from mapgauge.truth.cutting.layers import Layer, repair_polygons, union_boundaries
-from mapgauge.truth.cutting.shapes import Geometries, as_geometries, linestrings, shapely_module, simplify
+from mapgauge.truth.cutting import shapes
+from mapgauge.truth.cutting.shapes import Geometries
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
 from mapgauge.truth.from_argoverse2.frame_by_frame import FrameByFrame
+from mapgauge.truth.from_argoverse2.frame_dividers import firsts
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, distinct, read_vector_map
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
@@ -58,29 +55,31 @@ def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
     repaired: list[str] = []
     left_out: list[str] = []
 
-    def polygons(outlines: Sequence[Outline]) -> Layer:
+    def polygons(outlines: Sequence[Outline]) -> shapes.Layer:
         """Return a layer of polygons, sorted by id. Invalid polygons are repaired."""
         ordered = sorted(outlines, key=lambda outline: outline.id)
         left_out.extend(f"{outline.id}" for outline in ordered if not outline.is_polygon())
         chosen = [outline for outline in ordered if outline.is_polygon()]
-        shapes = as_geometries([shapely_module().Polygon(outline.points[:, :2]) for outline in chosen])
-        layer, invalid = repair_polygons(shapes, [f"{outline.id}" for outline in chosen])
+        areas = shapes.as_geometries([shapely.Polygon(outline.points[:, :2]) for outline in chosen])
+        layer, invalid = shapes.valid_polygons(areas, [f"{outline.id}" for outline in chosen])
         repaired.extend(invalid)
         return layer
 
-    edges = union_boundaries(polygons(content.areas).geometries, f"{content.log}-boundary")
+    edges = shapes.union_boundaries(polygons(content.areas).geometries, f"{content.log}-boundary")
     sides = []
     for lane in sorted(content.lanes, key=lambda lane: lane.id):
         for name, side in (("left", lane.left), ("right", lane.right)):
             points = distinct(side.line[:, :2])
-            if len(points) > 1:
-                inner = side.neighbour is not None
-                sides.append(LaneSide(lane.id, name, points, side.painted, inner, lane.intersection))
-            else:
+            if len(points) < 2:
                 left_out.append(f"{lane.id}-{name}")
+                continue
+            inner = side.neighbour is not None
+            sides.append(LaneSide(lane.id, name, points, side.painted, inner, lane.intersection))
     lines, ids = make_dividers(sides, rules, edges.geometries)
-    dividers = Layer.of(simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids])
-    boundaries = Layer.of(simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
+    dividers = shapes.Layer.of(
+        shapes.simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids]
+    )
+    boundaries = shapes.Layer.of(shapes.simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
     crossings = polygons(content.crossings)
     return MapLayers(crossings, dividers, boundaries, map_findings(content.log, repaired=repaired, left_out=left_out))
 
@@ -98,13 +97,9 @@ def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometrie
 
 
 def join_ends(lines: Lines, distance: float) -> Lines:
-    """Join lines whose ends are at most ``distance`` apart, the straightest pair first.
-
-    Lines that would turn by a right angle or more are not joined. A joined line has the id and the direction of its
-    part with the smallest id.
-    """
+    """Join lines whose ends meet, the straightest pair first. The part with the smallest id gives id and direction."""
     geometries, ids = lines
-    points = [shapely_module().get_coordinates(line) for line in geometries]
+    points = [shapely.get_coordinates(line) for line in geometries]
     partner = _partners(points, ids, distance)
     joined: list[tuple[SideId, Points]] = []
     done = [False] * len(points)
@@ -121,7 +116,7 @@ def join_ends(lines: Lines, distance: float) -> Lines:
             first = min(parts, key=lambda end: ids[end // 2])
             joined.append((ids[first // 2], whole[::-1] if first % 2 else whole))
     joined.sort(key=lambda line: line[0])
-    return linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
+    return shapes.linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
 
 
 def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) -> list[int]:
@@ -129,7 +124,6 @@ def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) 
     partner = [-1] * (2 * len(points))
     if not points:
         return partner
-    shapely = shapely_module()
     outward = np.array([step for line in points for step in (line[0] - line[1], line[-1] - line[-2])])
     outward /= np.linalg.norm(outward, axis=1, keepdims=True)
     ends = shapely.points(np.array([point for line in points for point in (line[0], line[-1])]))
@@ -148,7 +142,6 @@ def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
     geometries, ids = lines
     if not ids:
         return lines
-    shapely = shapely_module()
     strips = _strips(geometries, rules.duplicate_buffer)
     area, length = shapely.area(strips), shapely.length(geometries)
     a, b = shapely.STRtree(strips).query(strips, predicate="intersects")
@@ -158,21 +151,13 @@ def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
         same = overlap > rules.duplicate_overlap * np.minimum(length[a], length[b])
     else:
         same = overlap >= rules.duplicate_overlap * (area[a] + area[b] - overlap)
-    others: list[list[int]] = [[] for _ in ids]
-    for i, j in zip(a[same].tolist(), b[same].tolist(), strict=True):
-        others[i].append(j)
-        others[j].append(i)
-    kept: set[int] = set()
-    for i in sorted(range(len(ids)), key=lambda i: (-round(float(length[i]), 3), ids[i])):
-        if kept.isdisjoint(others[i]):
-            kept.add(i)
-    return _pick(lines, sorted(kept))
+    order = sorted(range(len(ids)), key=lambda i: (-round(float(length[i]), 3), ids[i]))
+    return _pick(lines, firsts(order, (a[same], b[same])))
 
 
 def _drop_along_edges(lines: Lines, road_edges: Geometries, rules: Rules) -> Lines:
     """Drop lines along the edge of the road. The test is the same as for duplicates."""
     geometries, ids = lines
-    shapely = shapely_module()
     coords, owner = shapely.get_coordinates(road_edges, return_index=True)
     inner = np.flatnonzero(owner[1:] == owner[:-1])
     edges = shapely.linestrings(np.stack([coords[inner], coords[inner + 1]], axis=1))
@@ -180,14 +165,13 @@ def _drop_along_edges(lines: Lines, road_edges: Geometries, rules: Rules) -> Lin
     line, edge = shapely.STRtree(edges).query(geometries, predicate="dwithin", distance=2 * width)
     near = shapely.buffer(edges[edge], width)  # round caps leave no gaps where the edge turns
     along = np.array([shapely.union_all(near[line == i]) for i in range(len(ids))], object)
-    strips = _strips(geometries, width)
-    overlap = shapely.area(shapely.intersection(strips, along))
+    overlap = shapely.area(shapely.intersection(_strips(geometries, width), along))
     return _pick(lines, np.flatnonzero(overlap <= rules.duplicate_overlap * shapely.length(geometries)).tolist())
 
 
 def _strips(geometries: Geometries, width: float) -> Geometries:
     """Widen lines by ``width`` to each side, without making them longer."""
-    strips: Geometries = shapely_module().buffer(geometries, width, cap_style="flat", join_style="mitre")
+    strips: Geometries = shapely.buffer(geometries, width, cap_style="flat", join_style="mitre")
     return strips
 
 
@@ -198,4 +182,4 @@ def _pick(lines: Lines, rows: list[int]) -> Lines:
 
 def _lines(sides: Iterable[LaneSide]) -> Lines:
     chosen = sorted(sides, key=lambda side: (side.lane, side.side))
-    return linestrings([side.points for side in chosen]), [(side.lane, side.side) for side in chosen]
+    return shapes.linestrings([side.points for side in chosen]), [(side.lane, side.side) for side in chosen]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,8 @@ from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.geometry.poses import motions
 from mapgauge.io.files.places import open_file
 from mapgauge.truth.datasets import Cutter, Frame, Scene
-from mapgauge.truth.from_argoverse2.lane_graph import read_lane_graph
 from mapgauge.truth.from_argoverse2.maps import read_map
-from mapgauge.truth.from_argoverse2.vector_map import find_map
+from mapgauge.truth.from_argoverse2.vector_map import find_map, read_lane_graph
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import FAILED_LOGS, Selection, check_scenes, choose_split, split_named
@@ -175,10 +174,6 @@ def read_poses(log: Path) -> Poses:
             table = feather.read_table(stream)
     except (require("pyarrow", "", "truth").ArrowException, OSError) as error:
         raise UnreadableFile(f"{path}: not a feather file: {error}") from error
-    return _poses(table, path)
-
-
-def _poses(table: Any, path: Path) -> Poses:
     lacking = [name for name in COLUMNS if name not in table.column_names]
     if lacking:
         raise UnreadableFile(
@@ -187,16 +182,14 @@ def _poses(table: Any, path: Path) -> Poses:
         )
     if not len(table):
         raise UnreadableFile(f"{path}: expected at least one pose, found none")
-    columns = []
-    for name in COLUMNS:
-        values = table[name].to_numpy()
-        if table[name].null_count or values.dtype.kind not in ("iu" if name == COLUMNS[0] else "iuf"):
-            expected = "whole numbers" if name == COLUMNS[0] else "numbers"
+    columns = [table[name].to_numpy() for name in COLUMNS]
+    for name, values in zip(COLUMNS, columns, strict=True):
+        expected, kinds = ("whole numbers", "iu") if name == COLUMNS[0] else ("numbers", "iuf")
+        if table[name].null_count or values.dtype.kind not in kinds:
             raise UnreadableFile(
                 f"{path}: expected {expected} in column {name}, found {table[name].type} "
                 f"with {table[name].null_count} missing values"
             )
-        columns.append(values)
     times, first, place = np.unique(columns[0].astype(np.int64), return_index=True, return_inverse=True)
     numbers = np.column_stack([column.astype(np.float64) for column in columns[1:]])
     again = np.flatnonzero(first[place] != np.arange(len(place)))
@@ -212,8 +205,7 @@ def _poses(table: Any, path: Path) -> Poses:
 def _rotations(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
 
-    The steps are the same as in SciPy, which the development kit of Argoverse 2 uses. A region cuts triangles out of
-    crossings, and rounding decides which of their sides is the long side. So the bits must be the same.
+    The steps and so the bits are those of SciPy, which the development kit of Argoverse 2 uses.
     """
     w, x, y, z = (quaternions / np.sqrt((quaternions[:, [1, 2, 3, 0]] ** 2).sum(axis=1))[:, None]).T
     rows = (

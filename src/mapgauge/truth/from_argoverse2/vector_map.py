@@ -1,31 +1,29 @@
-"""Reads the vector map of an Argoverse 2 log, ``log_map_archive_*.json``."""
+"""Reads the vector map of an Argoverse 2 log, ``log_map_archive_*.json``, and makes its lane graph.
 
+The centreline of a lane segment is the mean of the lines on its left and right, resampled to the same number of points,
+if the map does not have it.
+"""
+
+import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.resampling import resample_polylines
+from mapgauge.truth import lane_graphs
 from mapgauge.truth.datasets import read_json
 from mapgauge.typing import Points
 
 ARCHIVE = "log_map_archive_*.json"
-UNPAINTED = ("NONE", "UNKNOWN")
 
 
-class HasId(Protocol):
-    """An element of a map."""
-
-    id: int
-
-
-E = TypeVar("E", bound=HasId)
-
-
-class Point(msgspec.Struct, gc=False):
+class _Point(msgspec.Struct, gc=False):
     """A point in the coordinates of the city, metres."""
 
     x: float
@@ -36,31 +34,36 @@ class Point(msgspec.Struct, gc=False):
 class _LaneSegment(msgspec.Struct):
     id: int
     is_intersection: bool
-    left_lane_boundary: list[Point]
+    left_lane_boundary: list[_Point]
     left_lane_mark_type: str
     left_neighbor_id: int | None
-    right_lane_boundary: list[Point]
+    right_lane_boundary: list[_Point]
     right_lane_mark_type: str
     right_neighbor_id: int | None
     predecessors: list[int] = []
     successors: list[int] = []
+    centerline: list[_Point] | None = None
+    lane_type: str = ""
 
 
 class _Crossing(msgspec.Struct):
     id: int
-    edge1: list[Point]  # from one side of the road to the other
-    edge2: list[Point]  # also, in the same direction
+    edge1: list[_Point]  # from one side of the road to the other
+    edge2: list[_Point]  # also, in the same direction
 
 
 class _Area(msgspec.Struct):
     id: int
-    area_boundary: list[Point]
+    area_boundary: list[_Point]
 
 
 class _Map(msgspec.Struct):
     lane_segments: dict[str, _LaneSegment]
     pedestrian_crossings: dict[str, _Crossing]
     drivable_areas: dict[str, _Area]
+
+
+E = TypeVar("E", _LaneSegment, _Crossing, _Area)
 
 
 class Side(NamedTuple):
@@ -80,6 +83,8 @@ class Lane(NamedTuple):
     intersection: bool
     predecessors: tuple[int, ...]
     successors: tuple[int, ...]
+    centreline: Points | None  # (n, 3), if the map has one
+    lane_type: str
 
 
 class Outline(NamedTuple):
@@ -110,70 +115,87 @@ def find_map(log: Path) -> Path | None:
     return maps[0] if maps else None
 
 
-def map_of(log: Path) -> Path:
-    """Return the map file of a log, which must exist."""
+def read_vector_map(log: Path) -> VectorMap:
+    """Read the map of a log."""
     path = find_map(log)
     if path is None:
         raise UnreadableFile(
             f"{log / 'map' / ARCHIVE}: no such file. It is the map of the log",
             remedy="Download it with the sensor data set",
         )
-    return path
 
+    def elements(layer: Mapping[str, E], kind: str) -> list[E]:
+        """Return the elements of a layer, whose ids must differ."""
+        ids = Counter(element.id for element in layer.values())
+        twice = [name for name, count in ids.items() if count > 1]
+        if twice:
+            keys = " and ".join(key for key, element in layer.items() if element.id == twice[0])
+            raise UnreadableFile(f"{path}: {kind} {twice[0]} occurs twice, under the keys {keys}")
+        return list(layer.values())
 
-def elements_of(layer: Mapping[str, E], path: Path, kind: str) -> list[E]:
-    """Return the elements of a layer of a map, whose ids must differ."""
-    ids = Counter(element.id for element in layer.values())
-    twice = [name for name, count in ids.items() if count > 1]
-    if twice:
-        keys = " and ".join(key for key, element in layer.items() if element.id == twice[0])
-        raise UnreadableFile(f"{path}: {kind} {twice[0]} occurs twice, under the keys {keys}")
-    return list(layer.values())
+    def points(line: list[_Point], where: str) -> Points:
+        """Return points as an array ``(n, 3)``."""
+        array = np.array([(point.x, point.y, point.z) for point in line], np.float64).reshape(-1, 3)
+        if not np.isfinite(array).all():
+            raise UnreadableFile(f"{path}: {where}: expected finite coordinates, found NaN or infinity")
+        return array
 
+    def lane_of(segment: _LaneSegment) -> Lane:
+        where = f"lane segment {segment.id}"
+        left, right = (
+            Side(points(line, f"{name} boundary of {where}"), mark not in ("NONE", "UNKNOWN"), neighbour)
+            for name, line, mark, neighbour in (
+                ("left", segment.left_lane_boundary, segment.left_lane_mark_type, segment.left_neighbor_id),
+                ("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
+            )
+        )
+        given = None if segment.centerline is None else points(segment.centerline, f"centreline of {where}")
+        ways = tuple(segment.predecessors), tuple(segment.successors)
+        return Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
 
-def read_vector_map(log: Path) -> VectorMap:
-    """Read the map of a log."""
-    path = map_of(log)
+    def crossing_of(crossing: _Crossing) -> Outline:
+        """Return the outline of a crossing, which follows one edge, and the other edge back."""
+        edges = [points(edge, f"pedestrian crossing {crossing.id}") for edge in (crossing.edge1, crossing.edge2)]
+        return Outline(crossing.id, np.concatenate([edges[0], edges[1][::-1]]))
+
     content = read_json(path, _Map, "a vector map of Argoverse 2")
-    lanes = elements_of(content.lane_segments, path, "lane segment")
-    crossings = elements_of(content.pedestrian_crossings, path, "pedestrian crossing")
-    areas = elements_of(content.drivable_areas, path, "drivable area")
+    lanes = elements(content.lane_segments, "lane segment")
+    crossings = elements(content.pedestrian_crossings, "pedestrian crossing")
+    areas = elements(content.drivable_areas, "drivable area")
     return VectorMap(
         log.name,
-        tuple(_lane(lane, path) for lane in lanes),
-        tuple(_crossing(crossing, path) for crossing in crossings),
-        tuple(Outline(area.id, points_of(area.area_boundary, path, f"drivable area {area.id}")) for area in areas),
+        tuple(map(lane_of, lanes)),
+        tuple(map(crossing_of, crossings)),
+        tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
     )
 
 
-def _lane(segment: _LaneSegment, path: Path) -> Lane:
-    def side(name: str, line: list[Point], mark: str, neighbour: int | None) -> Side:
-        points = points_of(line, path, f"{name} boundary of lane segment {segment.id}")
-        return Side(points, mark not in UNPAINTED, neighbour)
-
-    return Lane(
-        segment.id,
-        side("left", segment.left_lane_boundary, segment.left_lane_mark_type, segment.left_neighbor_id),
-        side("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
-        segment.is_intersection,
-        tuple(segment.predecessors),
-        tuple(segment.successors),
-    )
-
-
-def _crossing(crossing: _Crossing, path: Path) -> Outline:
-    """Return the outline of a crossing. It follows one edge, and the other edge back."""
-    where = f"pedestrian crossing {crossing.id}"
-    first, second = points_of(crossing.edge1, path, where), points_of(crossing.edge2, path, where)
-    return Outline(crossing.id, np.concatenate([first, second[::-1]]))
+def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
+    """Read the lanes of a log, with height."""
+    lanes, left_out = [], []
+    for lane in read_vector_map(log).lanes:
+        points = _centreline(lane)
+        if len(points) < 2:
+            left_out.append(f"{lane.id}")
+            continue
+        sides = ([] if side.neighbour is None else [side.neighbour] for side in (lane.left, lane.right))
+        after, before, left, right = ([f"{k}" for k in ids] for ids in (lane.successors, lane.predecessors, *sides))
+        kind = lane.intersection, lane.lane_type
+        lanes.append(lane_graphs.Lane(f"{lane.id}", points, after, before, left, right, *kind))
+    return lane_graphs.LaneGraph.of(lanes, lane_graphs.left_out_lanes(log.name, left_out))
 
 
-def points_of(line: list[Point], path: Path, where: str) -> Points:
-    """Return points as an array ``(n, 3)``. An error names the file and the element."""
-    points = np.array([(point.x, point.y, point.z) for point in line], np.float64).reshape(-1, 3)
-    if not np.isfinite(points).all():
-        raise UnreadableFile(f"{path}: {where}: expected finite coordinates, found NaN or infinity")
-    return points
+def _centreline(lane: Lane) -> Points:
+    """Return the centreline of a lane, or no points if it has no length."""
+    if lane.centreline is not None:
+        return distinct(lane.centreline)
+    sides = lane.left.line, lane.right.line
+    if not all(len(side) for side in sides):
+        return np.empty((0, 3))
+    longest = max(np.linalg.norm(np.diff(side, axis=0), axis=1).sum() for side in sides)
+    count = max(2, math.ceil(longest / lane_graphs.RESOLUTION) + 1)
+    left, right = (resample_polylines(Polylines.of([side]), count=count).coords for side in sides)
+    return distinct((left + right) / 2)
 
 
 def distinct(points: Points) -> Points:

@@ -1,8 +1,6 @@
 """Views: the regions of frames at their full poses, for cutting frame by frame as the public converters do.
 
-A vehicle tilts on a sloping road. The converters bring points into the coordinates of the vehicle by its full pose,
-with roll and pitch, and then look at them from above. Some cut there, with an upright box. Others cut in the map, with
-a rectangle that is turned by the yaw only, and bring the pieces into the coordinates of the vehicle.
+Some converters cut in the coordinates of the tilted vehicle, others in the map, where a rectangle has the yaw only.
 """
 
 from collections.abc import Callable
@@ -11,11 +9,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import Polylines, boxes_of, ranges
 from mapgauge.geometry.poses import level
-from mapgauge.truth.cutting.shapes import Geometries, frame_slices, shapely_module
+from mapgauge.truth.cutting.shapes import Geometries, frame_slices
 from mapgauge.truth.rules import CutIn
 from mapgauge.typing import Flags, Indices, Points
 
@@ -31,12 +30,11 @@ class Near(NamedTuple):
 
     def lines(self) -> Geometries:
         """Return the elements as lines."""
-        lines: Geometries = shapely_module().linestrings(self.coords, indices=self.owner)
+        lines: Geometries = shapely.linestrings(self.coords, indices=self.owner)
         return lines
 
     def polygons(self) -> Geometries:
         """Return the elements as polygons."""
-        shapely = shapely_module()
         polygons: Geometries = shapely.polygons(shapely.linearrings(self.coords, indices=self.owner))
         return polygons
 
@@ -64,16 +62,14 @@ class Views:
     def box(self, grow: float = 0.0) -> Any:
         """Return the region in the coordinates of the vehicle, with each side moved outwards by ``grow`` metres."""
         x, y = self.region[0] / 2 + grow, self.region[1] / 2 + grow
-        return shapely_module().box(-x, -y, x, y)
+        return shapely.box(-x, -y, x, y)
 
     @cached_property
     def rectangles(self) -> Geometries:
-        """The region of each frame in map coordinates, turned by the yaw of the vehicle.
+        """The region of each frame in map coordinates, turned by the yaw, in the steps of the converters.
 
-        The steps are the same as in the converters: degrees, and a turn about the centre. Rounding decides which side
-        of a triangle is its long side, and regions cut triangles out of crossings.
+        Rounding decides which side of a triangle is its long side, and regions cut triangles out of crossings.
         """
-        shapely = shapely_module()
         angle = np.arctan2(self.poses[:, 1, 0], self.poses[:, 0, 0]) / np.pi * 180 * np.pi / 180.0
         cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
         x_0, y_0 = self.poses[:, 0, 3], self.poses[:, 1, 3]
@@ -86,10 +82,6 @@ class Views:
             np.stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift], axis=-1)
         )
         return turned
-
-    def edges(self, frame: Indices, cut_in: CutIn) -> Any:
-        """Return the region of frames in the coordinates in which elements are cut."""
-        return self.box() if cut_in == "vehicle" else self.rectangles[frame]
 
     def near(self, elements: Polylines, cut_in: CutIn) -> Near:
         """Return the elements whose bounding boxes meet the region of each frame. All must have points."""
@@ -113,28 +105,20 @@ class Views:
 
     def pieces_to_vehicle(self, geometries: Geometries, frame: Indices, cut_in: CutIn) -> Geometries:
         """Return pieces, sorted by frame, in the coordinates of the vehicle."""
-        return geometries if cut_in == "vehicle" else self._moved(geometries, frame, self._filled)
+        return geometries if cut_in == "vehicle" else self.moved(geometries, frame, self._filled)
 
-    def lines_to_map(self, geometries: Geometries, frame: Indices) -> Geometries:
-        """Return lines, sorted by frame, in map coordinates."""
-        return self._moved(geometries, frame, self.to_map)
-
-    def _moved(self, geometries: Geometries, frame: Indices, move: Callable[[Points, int], Points]) -> Geometries:
-        shapely = shapely_module()
+    def moved(self, geometries: Geometries, frame: Indices, move: Callable[[Points, int], Points]) -> Geometries:
+        """Return geometries, sorted by frame, with the points of each frame moved."""
         rows = frame_slices(np.repeat(frame, shapely.get_num_coordinates(geometries)), len(self))
-
-        def move_frames(points: Points) -> Points:
-            return np.concatenate([move(points[some], k) for k, some in enumerate(rows)])
-
-        moved: Geometries = shapely.transform(geometries, move_frames, include_z=True)
-        return moved
+        result: Geometries = shapely.transform(
+            geometries,
+            lambda points: np.concatenate([move(points[some], k) for k, some in enumerate(rows)]),
+            include_z=True,
+        )
+        return result
 
     def _filled(self, points: Points, frame: int) -> Points:
-        """Return map points in the coordinates of the vehicle.
-
-        A corner of the region inside a polygon has no height of its own. Where shapely does not supply one, it gets the
-        mean height.
-        """
+        """Return map points in the coordinates of the vehicle. A corner of the region gets the mean height."""
         unknown = np.isnan(points[:, 2])
         if unknown.any():
             points = points.copy()

@@ -1,32 +1,22 @@
 """Cuts the elements of a map of nuScenes frame by frame, as the public converters do.
 
-Each element near a frame is cut in map coordinates, also if it lies wholly inside. This fixes the first point of its
-outline. The pieces are turned into the coordinates of the frame, and merged or united there. A spatial index finds the
-elements near a frame, so the time for a frame does not depend on the size of the map.
+Each element near a frame is cut in map coordinates, also if it lies wholly inside. The pieces are merged in the frame.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from mapgauge.frames.findings import Finding
+from mapgauge.truth.cutting import shapes
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
-from mapgauge.truth.cutting.fragments import Fragment, by_frame, cut_lines, name_boundaries, simplify_fragments
-from mapgauge.truth.cutting.layers import Layer, Patches, query_index
-from mapgauge.truth.cutting.shapes import (
-    Geometries,
-    as_geometries,
-    cut_edges,
-    cut_to_one_line,
-    frame_slices,
-    polygons_in,
-    rings_in,
-    shapely_module,
-)
-from mapgauge.truth.datasets import Frame
+from mapgauge.truth.cutting.fragments import Fragment, by_frame, name_boundaries, simplify_fragments
+from mapgauge.truth.cutting.shapes import Geometries
+from mapgauge.truth.datasets import Classes, Frame
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Forward, Indices, Points
 
@@ -46,8 +36,7 @@ class PlacedBoxes:
     ) -> "PlacedBoxes":
         """Place a region ``(length, width)``, whose length is along the axis ``forward`` of the box."""
         sides = region if forward == "x" else region[::-1]
-        headings = np.array(degrees, np.float64)
-        return cls(np.array(centres).reshape(-1, 2), headings, (float(sides[0]), float(sides[1])), forward)
+        return cls(np.array(centres).reshape(-1, 2), np.array(degrees, np.float64), sides, forward)
 
     def __len__(self) -> int:
         """Number of boxes."""
@@ -56,35 +45,22 @@ class PlacedBoxes:
     def box(self, grow: float = 0.0) -> object:
         """Return the box in its own coordinates, with each side moved outwards by ``grow`` metres."""
         x, y = self.sides[0] / 2 + grow, self.sides[1] / 2 + grow
-        return shapely_module().box(-x, -y, x, y)
+        return shapely.box(-x, -y, x, y)
 
     def in_map(self) -> Geometries:
         """Return the boxes as polygons in map coordinates."""
-        shapely = shapely_module()
         half = np.array(self.sides) / 2.0
         low, high = self.centres - half, self.centres + half
-        boxes = shapely.box(low[:, 0], low[:, 1], high[:, 0], high[:, 1])
-        owner = np.repeat(np.arange(len(boxes)), 5)
-        turned: Geometries = shapely.transform(boxes, lambda coords: self._turned(coords, owner, self.degrees))
-        return turned
+        boxes = shapely.box(*low.T, *high.T)
+        return _moved(boxes, np.arange(len(boxes)), lambda at, box: self._turned(at, box, self.degrees))
 
     def to_local(self, geometries: Geometries, owner: Indices) -> Geometries:
         """Return geometries in the coordinates of the box that each belongs to."""
-        shapely = shapely_module()
-        box = np.repeat(owner, shapely.get_num_coordinates(geometries))
-        local: Geometries = shapely.transform(
-            geometries, lambda coords: self._turned(coords, box, -self.degrees) - self.centres[box]
-        )
-        return local
+        return _moved(geometries, owner, lambda at, box: self._turned(at, box, -self.degrees) - self.centres[box])
 
     def to_map(self, geometries: Geometries, owner: Indices) -> Geometries:
         """Return geometries in map coordinates, from the coordinates of the box that each belongs to."""
-        shapely = shapely_module()
-        box = np.repeat(owner, shapely.get_num_coordinates(geometries))
-        placed: Geometries = shapely.transform(
-            geometries, lambda coords: self._turned(coords + self.centres[box], box, self.degrees)
-        )
-        return placed
+        return _moved(geometries, owner, lambda at, box: self._turned(at + self.centres[box], box, self.degrees))
 
     def facing_x(self, points: Points) -> Points:
         """Return points in the coordinates of a box with x forward and y to the left. This is exact."""
@@ -99,12 +75,15 @@ class PlacedBoxes:
         x_0, y_0 = self.centres.T
         x_shift, y_shift = x_0 - x_0 * cos + y_0 * sin, y_0 - x_0 * sin - y_0 * cos
         x, y = coords.T
-        return np.column_stack(
-            [
-                cos[owner] * x - sin[owner] * y + x_shift[owner],
-                sin[owner] * x + cos[owner] * y + y_shift[owner],
-            ]
-        )
+        cos, sin, x_shift, y_shift = (column[owner] for column in (cos, sin, x_shift, y_shift))
+        return np.column_stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift])
+
+
+def _moved(geometries: Geometries, owner: Indices, move: Callable[[Points, Indices], Points]) -> Geometries:
+    """Return geometries with their points moved. ``move`` gets points and the owner of each."""
+    box = np.repeat(owner, shapely.get_num_coordinates(geometries))
+    moved: Geometries = shapely.transform(geometries, lambda coords: move(coords, box))
+    return moved
 
 
 class Pieces(NamedTuple):
@@ -116,11 +95,10 @@ class Pieces(NamedTuple):
     local: Geometries  # (pieces,), coordinates of the box
 
 
-def cut_pieces(layer: Layer, boxes: PlacedBoxes) -> Pieces:
+def cut_pieces(layer: shapes.Layer, boxes: PlacedBoxes) -> Pieces:
     """Cut the elements of a layer with all boxes that they meet."""
-    shapely = shapely_module()
     placed = boxes.in_map()
-    box, element = query_index(layer.tree, placed)
+    box, element = shapes.query_index(layer.tree, placed)
     pieces = shapely.intersection(layer.geometries[element], placed[box])
     kept = ~shapely.is_empty(pieces)
     box, element, pieces = box[kept], element[kept], pieces[kept]
@@ -131,46 +109,41 @@ def cut_pieces(layer: Layer, boxes: PlacedBoxes) -> Pieces:
 class FrameByFrame:
     """The elements of a map that the rules need, as they are in the file. They are cut and merged in each frame."""
 
-    crossings: Layer  # polygons
-    dividers: Layer  # lines
-    areas: tuple[Layer, ...]  # polygons; the edge of their union is the boundary
-    edges: Layer  # closed lines around the union of all areas of the map, which name boundaries
+    crossings: shapes.Layer  # polygons
+    dividers: shapes.Layer  # lines
+    areas: tuple[shapes.Layer, ...]  # polygons; the edge of their union is the boundary
+    edges: shapes.Layer  # closed lines around the union of all areas of the map, which name boundaries
     findings: tuple[Finding, ...] = ()  # about this map; the same map always has the same findings
 
     def __post_init__(self) -> None:
         """Build the spatial indices before several threads use them."""
         for layer in (self.crossings, self.dividers, *self.areas, self.edges):
             _ = layer.tree
-        _ = self.dividers.lines if len(self.dividers) else None
 
-    def cut(
-        self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]
-    ) -> Sequence[Sequence[Sequence[Fragment]]]:
+    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
-        poses = [frame.pose for frame in frames]
-        centres, headings = np.array([pose[:2, 3] for pose in poses]), [frame.heading for frame in frames]
+        centres, headings = np.array([frame.pose[:2, 3] for frame in frames]), [frame.heading for frame in frames]
         # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
         boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
-        if rules.split_lines:
-            dividers = self._split_dividers(boxes)
-        else:
-            dividers = cut_lines(self.dividers, Patches.of(poses, region))
-        classes = (self._cut_crossings(boxes, rules), dividers, self._cut_boundaries(boxes, rules.boundary_grow))
+        boundaries = self._cut_boundaries(boxes, rules.boundary_grow)
+        classes = (self._cut_crossings(boxes, rules), self._cut_dividers(boxes), boundaries)
         return [simplify_fragments(fragments, rules.simplify) for fragments in classes]
 
     def _cut_crossings(self, boxes: PlacedBoxes, rules: Rules) -> list[list[Fragment]]:
         """Return the outlines of crossings in each box, merged by the rules."""
         pieces = cut_pieces(self.crossings, boxes)
-        polygons, owner = polygons_in(pieces.local)
+        polygons, owner = shapes.polygons_in(pieces.local)
         ids: list[tuple[str, ...]] = [(self.crossings.ids[k],) for k in pieces.element[owner].tolist()]
         merged = MERGES[rules.crossing_merge](Crossings(polygons, ids, pieces.box[owner]))
-        rings, polygon = rings_in(merged.polygons, clockwise=rules.crossing_clockwise, holes=rules.crossing_holes)
+        rings, polygon = shapes.rings_in(
+            merged.polygons, clockwise=rules.crossing_clockwise, holes=rules.crossing_holes
+        )
         order = np.argsort(merged.frame[polygon], kind="stable")  # in each box: all outlines, then all holes
         rings, polygon = rings[order], polygon[order]
         if rules.crossing_again == "no":
-            lines = list(map(shapely_module().get_coordinates, rings))
+            lines = list(map(shapely.get_coordinates, rings))
         else:
-            lines = cut_to_one_line(rings, boxes.box(), close=rules.crossing_again == "closed")
+            lines = shapes.cut_to_one_line(rings, boxes.box(), close=rules.crossing_again == "closed")
         fragments = (
             (int(merged.frame[k]), Fragment(boxes.facing_x(line), merged.ids[k]))
             for line, k in zip(lines, polygon.tolist(), strict=True)
@@ -178,9 +151,8 @@ class FrameByFrame:
         )
         return by_frame(len(boxes), fragments)
 
-    def _split_dividers(self, boxes: PlacedBoxes) -> list[list[Fragment]]:
+    def _cut_dividers(self, boxes: PlacedBoxes) -> list[list[Fragment]]:
         """Return the fragments of dividers in each box. A line that crosses itself is split where it crosses."""
-        shapely = shapely_module()
         pieces = cut_pieces(self.dividers, boxes)
         local, owner = shapely.get_parts(pieces.local, return_index=True)
         in_map = shapely.get_parts(pieces.in_map)
@@ -190,25 +162,23 @@ class FrameByFrame:
         middle = shapely.line_interpolate_point(in_map, 0.5, normalized=True)
         half = shapely.length(in_map) / 2
         at = shapely.line_locate_point(self.dividers.geometries[element], middle)
-        start, stop = (at - half).tolist(), (at + half).tolist()
-        fragments = []
-        for k, (box, index) in enumerate(zip(pieces.box[owner].tolist(), element.tolist(), strict=True)):
-            points = boxes.facing_x(shapely.get_coordinates(local[k]))
-            fragments.append((box, Fragment(points, (self.dividers.ids[index],), (start[k], stop[k]))))
+        rows = (column.tolist() for column in (pieces.box[owner], element, at - half, at + half))
+        fragments = (
+            (box, Fragment(boxes.facing_x(shapely.get_coordinates(line)), (self.dividers.ids[index],), (start, stop)))
+            for line, box, index, start, stop in zip(local, *rows, strict=True)
+        )
         return by_frame(len(boxes), fragments)
 
     def _cut_boundaries(self, boxes: PlacedBoxes, grow: float) -> list[list[Fragment]]:
-        """Return the edges of the union of all areas in each box, whose sides are moved outwards by ``grow`` metres.
-
-        As in the converters, each layer is united first, and then the unions.
-        """
-        shapely = shapely_module()
+        """Return the edges of the union of all areas in each box. Each layer is united first, and then the unions."""
         unions = []
         for layer in self.areas:
             pieces = cut_pieces(layer, boxes)
-            unions.append([shapely.union_all(pieces.local[rows]) for rows in frame_slices(pieces.box, len(boxes))])
-        united = as_geometries([shapely.union_all(list(layers)) for layers in zip(*unions, strict=True)])
-        lines, box = cut_edges(united, boxes.box(grow))
+            unions.append(
+                [shapely.union_all(pieces.local[rows]) for rows in shapes.frame_slices(pieces.box, len(boxes))]
+            )
+        united = shapes.as_geometries([shapely.union_all(list(layers)) for layers in zip(*unions, strict=True)])
+        lines, box = shapes.cut_edges(united, boxes.box(grow))
         points = [boxes.facing_x(shapely.get_coordinates(line)) for line in lines]
         fragments = name_boundaries(self.edges, points, boxes.to_map(lines, box))
         return by_frame(len(boxes), zip(box.tolist(), fragments, strict=True))

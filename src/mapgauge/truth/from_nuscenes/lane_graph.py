@@ -9,8 +9,7 @@ import numpy as np
 
 from mapgauge.errors import UnreadableFile
 from mapgauge.frames.findings import findings_about
-from mapgauge.truth.datasets import read_json
-from mapgauge.truth.from_nuscenes.maps import FOLDER, VERSION
+from mapgauge.truth.from_nuscenes.maps import NEWER, read_expansion
 from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
 from mapgauge.truth.lane_graphs import RESOLUTION, Lane, LaneGraph, left_out_lanes
 from mapgauge.typing import Points
@@ -79,9 +78,7 @@ def _arc(start: tuple[float, float], heading: float, curvature: float, along: Po
 def path_points(paths: Sequence[ArclinePath], resolution: float) -> Points:
     """Return the points of consecutive paths. The point where two paths meet is not repeated."""
     parts = [path.points(resolution) for path in paths if path.length > 0]
-    if not parts:
-        return np.empty((0, 2))
-    return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
+    return np.concatenate([np.empty((0, 2)), *parts[:1], *(part[1:] for part in parts[1:])])
 
 
 class _Lane(msgspec.Struct):
@@ -103,8 +100,10 @@ class _Map(msgspec.Struct):
 
 def read_lane_graph(root: Path, location: str) -> LaneGraph:
     """Read the lanes and lane connectors of one city."""
-    path = root / FOLDER / f"{location}.json"
-    content = _read_layers(path)
+    path, content = read_expansion(root, location, _Map, NEWER)
+    lacking = [name for name in _Map.__struct_fields__ if getattr(content, name) is None]
+    if lacking:
+        raise UnreadableFile(f"{path}: layer {', '.join(lacking)} not found; centrelines need it", remedy=NEWER)
     lanes, left_out, apart = [], [], []
     repeated: list[str] = []
     records = [
@@ -124,8 +123,8 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
         if any(part.gap > LARGEST_GAP for part in paths):
             apart.append(record.token)
         joins = (content.connectivity or {}).get(record.token, _Connections())
-        lane = Lane(record.token, points, joins.outgoing, joins.incoming, lane_type=record.lane_type)
-        lanes.append(lane._replace(intersection=is_connector))
+        ways = joins.outgoing, joins.incoming
+        lanes.append(Lane(record.token, points, *ways, intersection=is_connector, lane_type=record.lane_type))
     text = f"{location}: {len(apart)} lanes have a path that ends more than {LARGEST_GAP} m from its stated end"
     findings = (
         *repeated_records(location, repeated),
@@ -133,18 +132,3 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
         *findings_about(apart, "warning", "lane-path-ends", text),
     )
     return LaneGraph.of(lanes, findings)
-
-
-def _read_layers(path: Path) -> _Map:
-    """Read the layers of a map that describe lanes, all of which must be there."""
-    remedy = f"Download version {VERSION} of the map expansion"
-    try:
-        content = read_json(path, _Map, "a map expansion of nuScenes")
-    except FileNotFoundError as error:
-        raise UnreadableFile(
-            f"{path}: no such file. It is part of the map expansion of nuScenes", remedy=remedy
-        ) from error
-    lacking = [name for name in _Map.__struct_fields__ if getattr(content, name) is None]
-    if lacking:
-        raise UnreadableFile(f"{path}: layer {', '.join(lacking)} not found; centrelines need it", remedy=remedy)
-    return content

@@ -1,7 +1,4 @@
-"""Reads the map expansion of nuScenes.
-
-A map has nodes, lines and polygons that refer to nodes, and layers whose elements refer to a line or a polygon.
-"""
+"""Reads the map expansion of nuScenes: nodes, lines and polygons of nodes, and layers of lines or polygons."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,11 +6,11 @@ from typing import TypeVar
 
 import msgspec
 import numpy as np
+import shapely
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.truth.cutting.layers import Layer, repair_polygons, skip_invalid, union_boundaries
-from mapgauge.truth.cutting.shapes import as_geometries, shapely_module
+from mapgauge.truth.cutting.shapes import Layer, as_geometries, union_boundaries, valid_polygons
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, read_json
 from mapgauge.truth.from_nuscenes.frame_by_frame import FrameByFrame
 from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
@@ -21,6 +18,7 @@ from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
 
 VERSION = "1.3"  # of the map expansion that the public repositories use
+NEWER = f"Download version {VERSION} of the map expansion"
 FOLDER = Path("maps", "expansion")
 
 
@@ -64,22 +62,26 @@ class _Map(msgspec.Struct):
 
 
 Shape = TypeVar("Shape", _Line, _Polygon)
+T = TypeVar("T")
 
 
 def read_map(root: Path, location: str, rules: Rules) -> Cutter:
     """Read the layers of one location that the rules need, and return what cuts them."""
+    remedy = f"Download the map expansion, version {VERSION}, which is separate from the other data"
+    if (root / "maps" / f"{location}.json").is_file():
+        remedy = f"Move the JSON files in maps/ to {FOLDER.as_posix()}/"
+    path, content = read_expansion(root, location, _Map, remedy)
+    return _MapReader(path, location, content).cutter(rules)
+
+
+def read_expansion(root: Path, location: str, schema: type[T], remedy: str) -> tuple[Path, T]:
+    """Read the map expansion of one location. The remedy is for a missing file."""
     path = root / FOLDER / f"{location}.json"
     try:
-        content = read_json(path, _Map, "a map expansion of nuScenes")
+        return path, read_json(path, schema, "a map expansion of nuScenes")
     except FileNotFoundError as error:
-        misplaced = (root / "maps" / f"{location}.json").is_file()
-        raise UnreadableFile(
-            f"{path}: no such file. It is part of the map expansion of nuScenes",
-            remedy=f"Move the JSON files in maps/ to {FOLDER.as_posix()}/"
-            if misplaced
-            else f"Download the map expansion, version {VERSION}, which is separate from the other data",
-        ) from error
-    return _MapReader(path, location, content).cutter(rules)
+        text = f"{path}: no such file. It is part of the map expansion of nuScenes"
+        raise UnreadableFile(text, remedy=remedy) from error
 
 
 class _MapReader:
@@ -103,7 +105,7 @@ class _MapReader:
             raise UnreadableFile(
                 f"{self.path}: layer {', '.join(lacking)} not found in a map of version "
                 f"{self.content.version or 'unknown'}",
-                remedy=f"Download version {VERSION} of the map expansion",
+                remedy=NEWER,
             )
         skip = rules.invalid_polygons == "skip"
         crossings = self.polygon_layer(rules.crossings, skip)
@@ -123,7 +125,7 @@ class _MapReader:
             if len(np.unique(points, axis=0)) < 2:
                 self.left_out.append(token)
                 continue
-            lines.append(shapely_module().linestrings(points))
+            lines.append(shapely.linestrings(points))
             ids.append(token)
         return Layer.of(lines, ids)
 
@@ -139,18 +141,14 @@ class _MapReader:
             if polygon.holes is None:
                 raise self.error(
                     f"{where} has no field holes, expected a list, which is empty if there are none",
-                    remedy=f"Download version {VERSION} of the map expansion",
+                    remedy=NEWER,
                 )
             holes = [self.points(hole.node_tokens, where) for hole in polygon.holes]
             rings = [hole for hole in holes if len(np.unique(hole, axis=0)) > 2]
-            polygons.append(shapely_module().Polygon(outline, rings))
+            polygons.append(shapely.Polygon(outline, rings))
             ids.append(token)
-        if skip:
-            layer, skipped = skip_invalid(as_geometries(polygons), ids)
-            self.skipped += skipped
-            return layer
-        layer, repaired = repair_polygons(as_geometries(polygons), ids)
-        self.repaired += repaired
+        layer, invalid = valid_polygons(as_geometries(polygons), ids, skip=skip)
+        (self.skipped if skip else self.repaired).extend(invalid)
         return layer
 
     def shapes(self, names: tuple[str, ...], kind: str, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
@@ -174,17 +172,14 @@ class _MapReader:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings about this map."""
-        about_version = []
         version = self.content.version
-        if str(version) != VERSION:
-            text = (
-                f"{self.location}: the version of the map is {version or 'unknown'}. The public repositories cut truth "
-                f"from version {VERSION}, whose geometry differs"
-            )
-            remedy = Remedy.of(f"Download version {VERSION} of the map expansion")
-            about_version = [Finding("warning", "map-version", text, remedy=remedy)]
+        text = (
+            f"{self.location}: the version of the map is {version or 'unknown'}. The public repositories cut truth "
+            f"from version {VERSION}, whose geometry differs"
+        )
+        about_version = Finding("warning", "map-version", text, remedy=Remedy.of(NEWER))
         return (
-            *about_version,
+            *([] if str(version) == VERSION else [about_version]),
             *repeated_records(self.location, self.repeated),
             *map_findings(self.location, skipped=self.skipped, repaired=self.repaired, left_out=self.left_out),
         )

@@ -16,7 +16,7 @@ from mapgauge.geometry.poses import level, motions
 from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_nuscenes.lane_graph import read_lane_graph
 from mapgauge.truth.from_nuscenes.maps import read_map
-from mapgauge.truth.from_nuscenes.tables import R, find_records, read_table, records_by_token, repeated_records
+from mapgauge.truth.from_nuscenes.tables import ROOT, R, find_records, read_table, records_by_token, repeated_records
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import MISLOCATED, Selection, check_scenes, choose_split, split_named
@@ -51,13 +51,6 @@ class _Sensor(msgspec.Struct):
     channel: str
 
 
-class _Calibration(msgspec.Struct):
-    token: str
-    sensor_token: str
-    translation: tuple[float, float, float]
-    rotation: tuple[float, float, float, float]
-
-
 class _Sweep(msgspec.Struct):
     sample_token: str
     ego_pose_token: str
@@ -69,6 +62,10 @@ class _Pose(msgspec.Struct):
     token: str
     translation: tuple[float, float, float]
     rotation: tuple[float, float, float, float]
+
+
+class _Calibration(_Pose, kw_only=True):
+    sensor_token: str
 
 
 class NuScenes:
@@ -92,9 +89,7 @@ class NuScenes:
             raise UnreadableFile(
                 f"{self.tables}: no such folder, expected the tables of nuScenes {version}, "
                 f"found {', '.join(versions) or 'no tables'}",
-                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --tables {versions[0]}")
-                if versions
-                else "Check that the data root is the folder that contains v1.0-trainval and maps",
+                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --tables {versions[0]}") if versions else ROOT,
             )
 
     def scenes(self) -> Sequence[Scene]:
@@ -152,11 +147,8 @@ class NuScenes:
         split = self.selection.split
         names = split_named(self.name, split)
         mini = self.version.endswith("mini") and not split.startswith("mini")
-        remedy = (
-            choose_split(f"mini-{split.removeprefix('new-')}")
-            if mini
-            else Remedy("Pass another version= or split=", "Pass another --tables or --split")
-        )
+        remedy = Remedy("Pass another version= or split=", "Pass another --tables or --split")
+        remedy = choose_split(f"mini-{split.removeprefix('new-')}") if mini else remedy
         check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:  # there are at most four, and all are named
@@ -165,16 +157,10 @@ class NuScenes:
         return [name for name in names if name not in MISLOCATED]
 
     def _poses(self, samples: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], float]]:
-        """Return the pose of the region's centre for each sample, with x forward, and the heading of its own x axis.
-
-        The centre is the vehicle or the LiDAR, at the time of the LiDAR sweep.
-        """
+        """Return the pose of the vehicle or LiDAR at each sample, with x forward, and the heading of its own x axis."""
         sensors = {sensor.token for sensor in self._table("sensor", _Sensor) if sensor.channel == LIDAR}
-        mounted = {
-            record.token: record
-            for record in self._table("calibrated_sensor", _Calibration)
-            if record.sensor_token in sensors
-        }
+        calibrations = self._table("calibrated_sensor", _Calibration)
+        mounted = {record.token: record for record in calibrations if record.sensor_token in sensors}
         if not mounted:
             raise UnreadableFile(
                 f"{self._path('calibrated_sensor')}: sensor {LIDAR} not found; its keyframes are the frames"
@@ -210,9 +196,8 @@ class NuScenes:
         poses = np.array([ego @ lidar for ego, lidar in zip(egos, lidars, strict=True)]).reshape(-1, 4, 4)
         poses[:, :3, :3] = matrices_of(np.array([quaternion_of(pose[:3, :3]) for pose in poses]).reshape(-1, 4))
         # The x axis of the LiDAR points to the right. A quarter turn makes it point forward.
-        return {
-            token: (level(pose, quarter_turns=1), heading(pose)) for token, pose in zip(samples, poses, strict=True)
-        }
+        forward = (level(pose, quarter_turns=1) for pose in poses)
+        return dict(zip(samples, zip(forward, map(heading, poses), strict=True), strict=True))
 
     def _ego_poses(self, tokens: set[str]) -> dict[str, _Pose]:
         """Return ego poses by token."""
@@ -233,7 +218,7 @@ class NuScenes:
         return list(records_by_token(read_table(path, record), path, table, self._repeated).values())
 
 
-def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.float64]:
+def _motions(records: Sequence[_Pose], where: str) -> NDArray[np.float64]:
     """Return the poses of records as matrices ``(n, 4, 4)``."""
     rotations = np.array([record.rotation for record in records]).reshape(-1, 4)
     translations = np.array([record.translation for record in records]).reshape(-1, 3)
@@ -243,10 +228,7 @@ def _motions(records: Sequence[_Pose | _Calibration], where: str) -> NDArray[np.
 
 
 def matrices_of(quaternions: Points) -> NDArray[np.float64]:
-    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
-
-    A rotated point is the product of the quaternion, the point and the conjugate. The two products are matrices.
-    """
+    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``, by two products of quaternions."""
     square = np.array([quaternion @ quaternion for quaternion in quaternions]).reshape(-1, 1)
     unit = np.where(np.abs(1.0 - square) < _UNIT, quaternions, quaternions / np.sqrt(square))
     left, right = unit[:, _LEFT] * _LEFT_SIGN, unit[:, _LEFT] * _RIGHT_SIGN

@@ -1,9 +1,7 @@
 """Reads records of the JSON tables of nuScenes.
 
-``sample_data.json`` and ``ego_pose.json`` have millions of records and are as large as a gigabyte. Truth needs about
-one record in a hundred. A search through the bytes of the file finds these records, and only they are decoded. The
-search relies on how the tables are usually written. If it does not find all records, the whole table is decoded, which
-takes more time and memory.
+``sample_data.json`` and ``ego_pose.json`` have millions of records, and truth needs about one in a hundred. A search
+through the bytes of the file finds them. If it does not find all, the whole table is decoded.
 """
 
 import mmap
@@ -24,9 +22,8 @@ from mapgauge.truth.datasets import read_json
 from mapgauge.truth.selection import HasToken
 
 T = TypeVar("T")
-
-
 R = TypeVar("R", bound=HasToken)
+ROOT = "Check that the data root is the folder that contains v1.0-trainval and maps"
 
 
 def read_table(path: Path, record: type[T]) -> list[T]:
@@ -38,10 +35,7 @@ def read_table(path: Path, record: type[T]) -> list[T]:
 
 
 def records_by_token(records: Iterable[R], path: Path, table: str, repeated: list[str]) -> dict[str, R]:
-    """Return the records of a table or of a layer of a map by token, which must differ between different records.
-
-    Copies of a record are left out, and their names are added to ``repeated``.
-    """
+    """Return the records of a table by token. Names of exact copies are added to ``repeated``."""
     known: dict[str, R] = {}
     for record in records:
         first = known.setdefault(record.token, record)
@@ -106,7 +100,5 @@ def _search(
 
 def _missing(path: Path) -> UnreadableFile:
     folder = "" if path.parent.is_dir() else f" (the folder {path.parent} does not exist)"
-    return UnreadableFile(
-        f"{path}: no such file{folder}. It is part of the metadata of nuScenes {path.parent.name}",
-        remedy="Check that the data root is the folder that contains v1.0-trainval and maps",
-    )
+    text = f"{path}: no such file{folder}. It is part of the metadata of nuScenes {path.parent.name}"
+    return UnreadableFile(text, remedy=ROOT)
