@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from mapgauge.features.confidence.confidence import reliability_of
+from mapgauge.features.confidence.calibration import reliability_of
 from mapgauge.results.intervals import FEWEST, Draws, difference
 from mapgauge.typing import Floats
 
@@ -58,7 +58,7 @@ def rare_coverage(
         units = int((costs > 0).any(axis=0).sum())
         apart = costs[1] - costs[0]
         drawn = weights_of(scenes, rng) @ apart / scenes
-        found = difference(float(apart.mean()), Draws(drawn, scenes if units >= FEWEST else 1), 0.95)
+        found = difference(float(apart.mean()), Draws(drawn, units if units >= FEWEST else 1), 0.95)
         if np.isfinite(found.low):
             shown += 1
             covered += found.low <= second - first <= found.high

@@ -29,13 +29,5 @@ def causes(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into; None makes a new figure.
     """
-    methods = several(results, names)
-    return stacked(
-        {
-            name: with_metrics(method, [CAUSES_OF_PLD.name]) if "pld" in method.metrics else method
-            for name, method in methods.items()
-        },
-        CAUSES_OF_PLD,
-        title,
-        ax,
-    )
+    methods = {name: with_metrics(method, [CAUSES_OF_PLD.name]) for name, method in several(results, names).items()}
+    return stacked(methods, CAUSES_OF_PLD, title, ax)

@@ -99,20 +99,11 @@ def confidence(
     second.set(xlim=(0, 1), ylim=(0, 1.02))
     draw_reliability(dict(zip(PANELS, others, strict=True)), entries)
     for axes, labels in ((first, forms), (second, list(shares.values()))):
-        _explain(
-            axes,
-            [
-                Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label)
-                for line, label in zip(LINES, labels, strict=False)
-            ],
-        )
+        named = zip(LINES, labels, strict=False)
+        lines = [Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label) for line, label in named]
+        axes.legend(handles=lines, fontsize=look().small, frameon=False, handlelength=2.2)  # where it hides least
     sheet.legend([_handle(entry) for entry in entries], 7)
     return sheet.finished(title)
-
-
-def _explain(axes: Axes, handles: list[Line2D]) -> None:
-    """Add a legend inside a panel, where it hides least."""
-    axes.legend(handles=handles, loc="best", fontsize=look().small, frameon=False, handlelength=2.2, borderaxespad=0.2)
 
 
 @styled
