@@ -16,6 +16,7 @@ from mapgauge.dependencies import require
 
 require("matplotlib", "drawing figures", "plot")  # before the modules below import it
 
+from mapgauge.features.causes.figure import causes
 from mapgauge.features.confidence.figure import calibration, confidence
 from mapgauge.features.tracks.figures import lags, strip
 from mapgauge.views.figures.birdseye import frame, scene
@@ -25,6 +26,7 @@ from mapgauge.views.figures.style import save
 
 __all__ = [
     "calibration",
+    "causes",
     "confidence",
     "cutoffs",
     "frame",

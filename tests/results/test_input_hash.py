@@ -108,7 +108,7 @@ def test_a_hash_without_links_stays_as_it_is() -> None:
 
 
 def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[str, str], tmp_path: Path) -> None:
-    predictions, truth = mg.track(sides[0], poses=sides[1]), sides[1]
+    predictions, truth = mg.track(sides[0], poses=sides[1], confidence=None), sides[1]
     protocol = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})
     assert hashes_of(mg.evaluate(predictions, truth, protocol, metrics=["pld"])) == hashes
     results = mg.evaluate(predictions, truth, protocol, metrics=["track_pld"])

@@ -34,6 +34,7 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     names.exchanged,
     names.without_instances,
     instances.closed_on_one_side,
+    instances.reversed_lines,
     instances.empty,
     instances.published,
     names.order,

@@ -163,6 +163,7 @@ def published(context: Context) -> Iterator[Finding]:
 _OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
 _MOSTLY, _RARELY = 60, 20  # per cent of a class
 _INSTANCES = 10  # instances of a class needed on each side
+_EQUAL = 1e-3  # metres between the points of equal lines
 _NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
 
 
@@ -254,6 +255,35 @@ def closed_on_one_side(context: Context) -> Iterator[Finding]:
         else:
             continue
         yield Finding("warning", "closed-differs", text, int(rows_x.sum()), remedy=Remedy.of(advice))
+
+
+def reversed_lines(context: Context) -> Iterator[Finding]:
+    """Find predictions that are the lines of the truth, except that some are drawn from the other end."""
+    protocol, neighbours = context.protocol, context.neighbours
+    if protocol is not None and protocol.sampling == "even" and not protocol.directed:
+        return  # its points do not depend on the direction
+    same = turned = 0
+    for frame in neighbours.frames:
+        truth, lines = frame.truth[:, None, :, :2], frame.predictions[..., :2]
+        straight, back = (np.abs(truth - way).max(axis=(2, 3)).min(axis=1) < _EQUAL for way in (lines, lines[:, ::-1]))
+        same += int(np.count_nonzero(straight))
+        turned += int(np.count_nonzero(back & ~straight))
+    if not turned or same + turned < 0.9 * neighbours.truths:
+        return
+    text = (
+        f"the predictions are the lines of the truth, but {turned} of {neighbours.truths} lines in "
+        f"{len(neighbours.frames)} frames are drawn from the other end. "
+    )
+    if protocol is not None and protocol.directed:
+        text += "Directions count in this protocol"
+        remedy = Remedy.of("Reverse the points of these lines, or choose a protocol without directions")
+    else:
+        text += "Points are laid from the first point of a line, so that the distance is not 0"
+        large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
+        even = "even-100x50" if large else "even-60x30"
+        advice = ", whose points do not depend on the direction"
+        remedy = Remedy(f"Use the protocol {even}{advice}", f"Use --protocol {even}{advice}")
+    yield Finding("warning", "lines-reversed", text, turned, remedy=remedy)
 
 
 def _clearly_open(side: MapFrames) -> Flags:

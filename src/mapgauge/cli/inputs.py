@@ -138,7 +138,7 @@ def _parse(file: str, items: list[str]) -> dict[str, Any]:
         if FILE_KEYS[key] == bool(equals):
             refuse(where, f"expected {key}" if FILE_KEYS[key] else f"expected {key}=VALUE")
         parsed = _KEYS[key](where, value)
-        if isinstance(parsed, dict):
+        if isinstance(parsed, dict) and isinstance(options.get(key, {}), dict):
             parsed = options.get(key, {}) | parsed
         elif key in options:
             refuse(where, f"{key} is given twice")
@@ -173,6 +173,12 @@ def _share(where: str, value: str) -> float:
     return number
 
 
+def _least(where: str, value: str) -> float | dict[str, float]:
+    """Return a confidence, or the confidence of one class."""
+    name, colon, least = value.rpartition(":")
+    return {name.translate(_SHOWN): _share(where, least)} if colon else _share(where, value)
+
+
 def _choice(*choices: str) -> Callable[[str, str], str]:
     def choose(where: str, value: str) -> str:
         if value not in choices:
@@ -204,7 +210,7 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "rotate": lambda where, value: value if value == AUTO else _number(where, value),
     "forward": _choice("x", "y"),
     "rename": _pair("rename=OLD:NEW"),
-    "confidence": _share,
+    "confidence": _least,
     "certain": _flag,
     "planar": _flag,
     "unshrink": _flag,
@@ -303,10 +309,10 @@ class Reading:
         frames = frames.rename(how.get("rename", {}))
         if "planar" in how and frames.dimension == 3:
             frames = frames.planar()
-        if "certain" in how:
-            frames = frames.with_confidence(1)
         if "confidence" in how:
             frames = frames.filter(how["confidence"])
+        if "certain" in how:
+            frames = frames.with_confidence(1)
         if "forward" in how:
             frames = frames.with_forward(how["forward"])
         if (scenes := named_file(path, "scenes")) is not None:

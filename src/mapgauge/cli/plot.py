@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
 FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "parts": ("parts", (), "the parts of PLD"),
+    "causes": ("causes", (), "PLD by cause"),
     "pr": ("precision_recall", ("metric", "threshold"), "precision over recall"),
     "histogram": ("histogram", ("value",), "a value over frames"),
     "ranges": ("ranges", (), "PLD over the distance from the ego"),
@@ -94,6 +95,7 @@ def plot(
     check_figure(output)
     methods = sides.load(data=False)
     drawn = figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld")
+    drawn = drawn or (figure == "causes" and any("causes" not in method.metrics for method in methods))
     lacking = [method for method in methods if figure == "strip" and "track_pld" not in method.metrics]
     if sides.from_results and drawn and not lacking:  # a figure refuses what it cannot draw
         methods = [with_data(method, path) for method, path in zip(methods, sides.files, strict=True)]

@@ -54,7 +54,7 @@ STEPS: Mapping[str, type[msgspec.Struct]] = {
         _row("planar"),
         _row("with_forward", forward=Forward | None),
         _row("with_confidence", confidence=float | None),
-        _row("filter", confidence=float),
+        _row("filter", confidence=float | dict[str, float]),
         _row("crop", region=tuple[float, ...]),
         _row(
             "resample",

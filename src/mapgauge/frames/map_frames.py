@@ -283,12 +283,21 @@ class MapFrames:
         return replace(self, classes=classes, label=code[self.label], boxes=boxes)
 
     @recorded
-    def filter(self, confidence: float) -> "MapFrames":
-        """Keep instances with at least this confidence. The package never filters unasked: it changes results."""
+    def filter(self, confidence: float | Mapping[str, float]) -> "MapFrames":
+        """Keep instances with at least this confidence. The package never filters unasked: it changes results.
+
+        Args:
+            confidence: A confidence, or one for each of some classes. Instances of other classes are kept.
+        """
         if self.confidence is None:
             raise InvalidInput(f"{self.name or 'frames'}: truth has no confidence to filter by")
-        least = check_confidence("confidence", [confidence], 1, "filter")[0]
-        return self.keep(self.confidence >= least)
+        by_class = confidence if isinstance(confidence, Mapping) else dict.fromkeys(self.classes, confidence)
+        if unknown := [name for name in by_class if name not in self.classes]:
+            raise InvalidInput(f"filter: no class {unknown[0]!r}. Available: {', '.join(self.classes)}")
+        given = check_confidence("confidence", list(by_class.values()) or [0.0], max(len(by_class), 1), "filter")
+        least = np.zeros(len(self.classes))
+        least[[self.classes.index(name) for name in by_class]] = given[: len(by_class)]
+        return self.keep(self.confidence >= least[self.label])
 
     @recorded
     def crop(self, region: Region) -> "MapFrames":

@@ -193,8 +193,8 @@ class ByCause(NamedTuple):
             "Parts of PLD share a denominator: if one grows, others fall. Costs per km of truth have none in common "
             "(a missed line = 0.5)"
         )
-        for name, lengths in zip(names, both, strict=True):
-            say(f"{name}: {lengths.offset:.2f} m off, {lengths.completeness:.0%} of the true length found")
+        for name, (offset, completeness, _) in zip(names, both, strict=True):
+            say(f"{name}: {offset:.2f} m beside the true line (median), {completeness:.0%} of the true length found")
 
 
 def differences_by_cause(

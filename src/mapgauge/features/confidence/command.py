@@ -1,5 +1,6 @@
 """``mapgauge confidence``: says what confidences are worth, and at which threshold to operate."""
 
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,8 +65,8 @@ def confidence(
 ) -> None:
     """Say what confidences are worth.
 
-    Prints PLD as it is and with confidences rounded at the best threshold of each class, recommended thresholds, and
-    calibration. From results, the geometry in the file or the evaluated files are used.
+    Prints PLD as it is and with confidences rounded at the best threshold of each class, calibration, and one sentence
+    of advice. `--json` has all values. From results, the geometry in the file or the evaluated files are used.
     """
     form = form_of(json=json, csv=csv)
     if form == "csv":
@@ -129,10 +130,14 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
         )
     else:
         for k, (called, method) in enumerate(methods.items()):
-            of = f", {called}" if len(methods) > 1 else ""
-            for j, (title, header, rows) in enumerate(method.tables()):
-                if rows:
-                    show_table(Table(title + of, header, rows), gap=k > 0 or j > 0)
-            if method.common is not None:
-                say()
-                say(method.common.in_words())
+            of = f" of {called}" if len(methods) > 1 else ""
+            title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
+            show_table(Table(title, *method.values()), gap=k > 0)
+            for text in method.advice():
+                say(text)
+            thresholds = method.thresholds()["classes"]
+            if thresholds:
+                chosen = ",".join(
+                    f"confidence={name}:{floor(10_000 * at['best_pld']) / 10_000:g}" for name, at in thresholds.items()
+                )
+                say(f"To apply it: mapgauge evaluate PREDICTIONS,{chosen},certain TRUTH")

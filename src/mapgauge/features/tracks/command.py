@@ -8,7 +8,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli import parsing
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
@@ -129,9 +129,11 @@ def track(
     """Give ids to predictions.
 
     The same object gets the same id in all frames of a scene, so that methods without tracks can be scored like methods
-    with tracks.
+    with tracks. Instances with a confidence of at most 0.4 are left out first; FILE,confidence=LEAST sets another
+    limit.
     """
     from mapgauge.arguments import check_whole
+    from mapgauge.features.tracks.tracking import FAINT
     from mapgauge.features.tracks.tracking import track as track_frames
     from mapgauge.geometry.cropping import check_region
     from mapgauge.io import write
@@ -155,6 +157,7 @@ def track(
             frames,
             poses=None if poses is None else reading.truth(poses),
             method=cast("Any", method),
+            confidence=None if "confidence" in options_of(predictions) else FAINT,
             look_back=look_back,
             cutoff=most,
             region=box,

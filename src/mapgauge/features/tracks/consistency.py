@@ -87,12 +87,17 @@ class Consistency:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each lag and class, and for the mean over classes. Values are None where there is no output."""
-        counts = {lag: int(np.count_nonzero(self.transitions.lag == lag)) for lag in self.lags}
-        return [
-            {"lag": lag, "class": name, "transitions": counts[lag]} | _plain(self.estimates[lag].get(name))
-            for lag in self.lags
-            for name in (*self.class_names, MEAN)
-        ]
+        rows = []
+        for lag in self.lags:
+            count = int(np.count_nonzero(self.transitions.lag == lag))
+            for name in (*self.class_names, MEAN):
+                estimates = self.estimates[lag].get(name, {})
+                values = {key: estimates[key].value if estimates else None for key in KEYS}
+                ends = {end: getattr(estimates[FLICKER], end) if estimates else np.nan for end in ("low", "high")}
+                plain = {end: None if np.isnan(value) else value for end, value in ends.items()}
+                first = {"lag": lag, "class": name, "transitions": count, FLICKER: values[FLICKER]}
+                rows.append(first | plain | values)
+        return rows
 
     def worst(self, count: int = 10, *, lag: int | None = None) -> list[dict[str, Any]]:
         """Return the transitions with the largest flicker, all classes pooled.
@@ -134,15 +139,6 @@ class Consistency:
         lists = {"lags": list(self.lags), "region": list(self.region)}
         worst = [row for lag in self.lags for row in self.worst(lag=lag)]
         return settings | lists | {"values": self.rows, "worst": worst}
-
-
-def _plain(estimates: dict[str, Estimate] | None) -> dict[str, float | None]:
-    """Return the values of a class as plain numbers, and the interval of the flicker."""
-    if estimates is None:
-        return dict.fromkeys((FLICKER, "low", "high", *Parts._fields))
-    _, low, high = estimates[FLICKER]
-    ends = {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
-    return {FLICKER: estimates[FLICKER].value, **ends, **{key: estimates[key].value for key in Parts._fields}}
 
 
 def cells_of(row: dict[str, Any]) -> list[str]:
@@ -284,7 +280,12 @@ def consistency(
     blocks = [slice(start, start + BLOCK) for start in range(0, len(lag), BLOCK)]
 
     def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
-        return _score(frames, poses, earlier[block], later[block], box, settings)
+        """Return the five parts of PLD and the mass of transitions and classes. The earlier output is the truth."""
+        sides = common_parts(frames, poses, earlier[block], later[block], box)
+        before, now = (replace(side, polylines=oriented(side.polylines, frames.forward)) for side in sides)
+        assert isinstance(PLD.rows, SumRows)
+        parts = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
+        return parts.reshape(len(earlier[block]), len(frames.classes), len(KEYS))
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
     tokens = [pick_rows(frames.tokens, rows) for rows in (earlier, later)]
@@ -331,17 +332,6 @@ def inner(bounds: Bounds, margin: float) -> Bounds:
     if not (x_min + width < x_max - width and y_min + width < y_max - width):
         raise InvalidInput(f"margin must be smaller than half the region, got {margin!r}")
     return x_min + width, y_min + width, x_max - width, y_max - width
-
-
-def _score(
-    frames: MapFrames, poses: Floats, earlier: Indices, later: Indices, box: Bounds, settings: Protocol
-) -> Floats:
-    """Return the five parts of PLD and the mass of each transition and class. The earlier output is the truth."""
-    sides = common_parts(frames, poses, earlier, later, box)
-    before, now = (replace(side, polylines=oriented(side.polylines, frames.forward)) for side in sides)
-    assert isinstance(PLD.rows, SumRows)
-    sums = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
-    return sums.reshape(len(later), len(frames.classes), len(Parts._fields) + 1)
 
 
 def _findings(

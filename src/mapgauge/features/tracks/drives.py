@@ -121,12 +121,8 @@ def motions_between(poses: NDArray[np.float64], earlier: Indices, later: Indices
 
 def inverse_of(motions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the inverse of rigid motions."""
-    turned = np.zeros_like(motions)
-    turned[:, :3, :3] = motions[:, :3, :3].transpose(0, 2, 1)
-    for k in range(3):
-        turned[:, :3, 3] -= turned[:, :3, k] * motions[:, k, 3, None]
-    turned[:, 3, 3] = 1
-    return turned
+    count = len(motions)
+    return motions_between(np.concatenate([motions, np.eye(4)[None]]), np.full(count, count), np.arange(count))
 
 
 def common_parts(

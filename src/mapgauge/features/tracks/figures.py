@@ -89,9 +89,8 @@ def lags(
         colours = colours_of(method.class_names) | {MEAN: INK}
         rows = [(name, method, name, colours[name]) for name in (*method.class_names, MEAN)]
     else:
-        rows = [
-            (name, method, MEAN, colour) for name, method, colour in zip(called, methods, cycle(COLOURS), strict=False)
-        ]
+        given = zip(called, methods, cycle(COLOURS), strict=False)
+        rows = [(name, method, MEAN, colour) for name, method, colour in given]
     wanted = sorted({lag for method in methods for lag in method.lags if method.estimates[lag]})
     for k, ((name, method, row, colour), marker) in enumerate(zip(rows, cycle(MARKERS), strict=False)):
         places = {lag: i + _APART * (k - (len(rows) - 1) / 2) for i, lag in enumerate(wanted)}
@@ -102,8 +101,15 @@ def lags(
     dress(sheet.axes[0], "lag (frames)", "flicker" + ("" if alone else ", mean over classes"))
     sheet.axes[0].set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
     sheet.axes[0].set_ylim(bottom=0)
-    if alone:
-        handles += _draw_parts(sheet.axes[1], methods[0])
+    if alone:  # the parts of the mean over classes, as a bar for each lag
+        axes, bottom, part_colour = sheet.axes[1], np.zeros(len(wanted)), part_colours(PLD)
+        for value in PLD.with_role("part"):
+            heights = np.array([methods[0].estimates[lag][MEAN][value.key].value for lag in wanted])
+            axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[value.key])
+            handles.append(Patch(facecolor=part_colour[value.key], label=value.words))
+            bottom += heights
+        dress(axes, "lag (frames)", "parts, mean over classes")
+        axes.set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
     sheet.legend(handles, 5)
     return sheet.finished(title)
 
@@ -127,22 +133,6 @@ def _draw_line(
     heights = [value.value for value in estimates]
     (line,) = axes.plot(at, heights, color=colour, marker=marker, markersize=3, linewidth=width)
     return line
-
-
-def _draw_parts(axes: Axes, method: Consistency) -> list[Line2D | Patch]:
-    """Draw the parts of the mean over classes as a bar for each lag."""
-    lags = [lag for lag in method.lags if method.estimates[lag]]
-    bottom = np.zeros(len(lags))
-    colours = part_colours(PLD)
-    drawn: list[Line2D | Patch] = []
-    for value in PLD.with_role("part"):
-        heights = np.array([method.estimates[lag][MEAN][value.key].value for lag in lags])
-        axes.bar(np.arange(len(lags)), heights, 0.6, bottom, color=colours[value.key])
-        drawn.append(Patch(facecolor=colours[value.key], label=value.words))
-        bottom += heights
-    dress(axes, "lag (frames)", "parts, mean over classes")
-    axes.set_xticks(np.arange(len(lags)), list(map(str, lags)))
-    return drawn
 
 
 TRUE_TRACKS = 60  # rows of true tracks in a figure

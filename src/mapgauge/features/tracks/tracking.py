@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.arguments import check_cutoff, check_length, check_whole
-from mapgauge.errors import InvalidInput
+from mapgauge.arguments import check_confidence, check_cutoff, check_length, check_whole
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.features.tracks.drives import Drives, drives_of, motions_between
@@ -25,7 +25,7 @@ from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.metrics.pld import pld
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 
-DRAWN = 0.4  # instances with a confidence above this are drawn
+FAINT = 0.4  # instances with at most this confidence get no ids, as in MapTracker
 LONG, SHORT = 200, 100  # pixels along and across the road
 LEAST = 0.001  # overlap of two drawings of the same object
 _STEP = 0.5  # pixels between two marks of the brush, which is 3 x 3 pixels
@@ -102,6 +102,7 @@ def track(
     poses: Frames | None = None,
     scenes: Mapping[str, str] | None = None,
     method: Method = "pld",
+    confidence: float | None = FAINT,
     look_back: int = LOOK_BACK,
     cutoff: float = 1.5,
     spacing: float = 0.5,
@@ -111,13 +112,17 @@ def track(
 ) -> MapFrames:
     """Give ids to predictions: the same id for the same object in several frames of a scene.
 
+    Faint predictions are left out first. They would take ids from confident ones, and scores of tracks would count
+    them.
+
     Args:
         predictions: The predictions, or the file to read. Ids that they have are replaced.
         poses: Frames with poses, such as the truth, or the file to read. If None, the predictions must have poses.
         scenes: The scene of each token, if neither the predictions nor ``poses`` have it.
         method: ``"pld"`` assigns the instances of a frame to the last instances of the tracks by the assignment of PLD,
             which weighs distances with confidences. ``"maptracker"`` follows MapTracker's rule for methods without
-            tracks: the overlap of rasters, for instances with a confidence above 0.4. Others have no id.
+            tracks: the overlap of rasters.
+        confidence: Instances with at most this confidence are left out, with a finding. If None, all stay.
         look_back: Number of earlier frames in which a track may have been seen last. A longer gap ends it.
         cutoff: Cutoff of SOSPA in metres. Lines without points this near to each other are never the same object.
         spacing: Distance between the points of a polyline after resampling, in metres.
@@ -126,9 +131,9 @@ def track(
         progress: A function that is called with the number of finished scenes and the number of all scenes.
 
     Returns:
-        The same frames and instances with ids in ``track``, such as ``scene-0001/divider-3``, and with the scenes, time
-        stamps and poses that were used. Ids do not depend on the order of the instances, nor on that of the frames if
-        they have time stamps.
+        The same frames with ids in ``track``, such as ``scene-0001/divider-3``, and with the scenes, time stamps and
+        poses that were used. Ids do not depend on the order of the instances, nor on that of the frames if they have
+        time stamps.
 
     >>> import mapgauge as mg
     >>> from mapgauge.demo import demo_world
@@ -141,7 +146,7 @@ def track(
         raise InvalidInput(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}")
     most, cut = check_whole("look_back", look_back, 1), check_cutoff("cutoff", cutoff)
     step = check_length("spacing", spacing)
-    given = loaded(predictions)
+    given, left_out = _without_faint(loaded(predictions), confidence)
     drives = drives_of(given, poses, scenes)
     frames = drives.frames
     box = check_region(region, frames.forward)
@@ -150,7 +155,7 @@ def track(
     named = np.full(len(frames.polylines), "", object)
     for rows, names in in_threads(work, list(drives.scenes), workers, progress):
         named[rows] = names
-    findings = [*frames.findings, *drives.findings]
+    findings = [*frames.findings, *drives.findings, *left_out]
     if frames.track is not None:
         count = int(np.count_nonzero(frames.track != ""))
         text = f"{count} instances had ids already. They were replaced"
@@ -162,6 +167,22 @@ def track(
     ids[~is_box(given)] = tracked.track
     same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
     return replace(given, track=ids.astype(np.str_), history=None, **same)
+
+
+def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, list[Finding]]:
+    """Return the lines with more than this confidence, and all boxes, with a finding about the others."""
+    if most is not None:
+        check_confidence("confidence", [most], 1, "limit")
+    if most is None or frames.confidence is None:
+        return frames, []
+    # Confidences that are not valid are refused later.
+    faint = np.flatnonzero((frames.confidence <= most) & (frames.confidence >= 0) & ~is_box(frames))
+    if not len(faint):
+        return frames, []
+    text = f"{len(faint)} of {len(frames.polylines)} instances have a confidence of at most {most:g} and were left out"
+    remedy = Remedy("Pass confidence=None to give ids to all", "Give the file as FILE,confidence=0 to give ids to all")
+    finding = Finding("note", "faint-left-out", text, len(faint), remedy=remedy)
+    return frames.keep(np.delete(np.arange(len(frames.polylines)), faint)), [finding]
 
 
 def _by_content(frames: MapFrames) -> Indices:
@@ -193,7 +214,6 @@ def _track_scene(
             born = np.flatnonzero(number == -1)
             number[born] = count + np.arange(len(born))
             count += len(born)
-            rows, number = rows[number >= 0], number[number >= 0]
             older = [seen._replace(age=seen.age + 1) for seen in past[: look_back - 1]]
             past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number), *older]
             rows_of.append(rows)
@@ -244,18 +264,15 @@ def _by_raster(drives: Drives, region: Bounds) -> Matcher:
     """Return a matcher by the overlap of rasters: the most recent frame with a match decides."""
     frames = drives.frames
     raster = Raster.of(region, frames.forward)
-    sure = np.ones(len(frames.polylines)) if frames.confidence is None else frames.confidence
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
-        number = np.where(sure[rows] > DRAWN, -1, -2)  # -2: no id
-        drawn = raster.masks(frames.polylines.pick(rows[number == -1]))
-        place = (number == -1).cumsum() - 1  # of an instance among those that are drawn
+        number, drawn = np.full(len(rows), -1), raster.masks(frames.polylines.pick(rows))
         for age in np.unique(seen.age).tolist():
             free = np.flatnonzero(number == -1)
             at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))
             if len(free) and len(at):
                 earlier = _moved(drives, frames.polylines, frame, seen, at)
-                partner = raster.assign(drawn[place[free]], raster.masks(earlier))
+                partner = raster.assign(drawn[free], raster.masks(earlier))
                 number[free[partner >= 0]] = seen.number[at][partner[partner >= 0]]
         return number
 

@@ -93,6 +93,14 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             ]
             caption = f"{escape(second_name)} minus {escape(first_name)}, on the same samples"
             tables.append(_table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
+        both = [methods[comparison.names.index(name)] for name in (first_name, second_name)]
+        for section in SECTIONS:
+            changes = section.differences(*both, samples=comparison.samples, level=comparison.level)
+            labels = changes.get("mean", {})
+            rows = [[escape(label), *(_difference(row[label], "") for row in changes.values())] for label in labels]
+            if rows:
+                caption = f"{escape(second_name)} minus {escape(first_name)}: causes of the difference in PLD"
+                tables.append(_table(caption, ["cause", *map(escape, changes)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
 
@@ -122,10 +130,11 @@ def _estimate(estimate: Estimate | None, results: Results, name: str, key: str) 
     return f"{estimate.value:.3f} <small>{bracket(estimate.low, estimate.high)}</small>"
 
 
-def _difference(difference: Difference | None) -> str:
+def _difference(difference: Difference | None, unsure: str = '<br><em class="unsure">{}</em>') -> str:
+    """Return a difference with its interval, and the verdict if the methods are not told apart."""
     if difference is None or isnan(difference.value):
         return number(None)
-    unsure = "" if difference.told_apart else f'<br><em class="unsure">{difference.verdict}</em>'
+    unsure = "" if difference.told_apart else unsure.format(difference.verdict)
     return f"{difference.value:+.3f} <small>{bracket(difference.low, difference.high, '+.3f')}</small>{unsure}"
 
 
