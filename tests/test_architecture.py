@@ -213,7 +213,6 @@ OPENS = {
     "cli.inputs",
     "cli.methods",
     "evaluation.precision",
-    "evaluation.scene_frames",
     "results.saving",
     "training.loggers",
     "truth.from_nuscenes.tables",

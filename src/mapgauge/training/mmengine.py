@@ -115,12 +115,9 @@ def _at(sample: Any, path: str) -> Any:
     """Return the value at a path in a data sample."""
     value = sample
     for key in path.split("."):
-        if isinstance(value, Mapping):
-            known, where = key in value, f"; available: {', '.join(map(str, value))}"
-        else:
-            known, where = hasattr(value, key), f" in a {type(value).__name__}"
-        if not known:
-            remedy = "Pass the right path or key to MapgaugeMetric"
-            raise InvalidInput(f"{path}: {key} not found{where}", remedy=remedy)
-        value = value[key] if isinstance(value, Mapping) else getattr(value, key)
+        is_mapping = isinstance(value, Mapping)
+        if not (key in value if is_mapping else hasattr(value, key)):
+            where = f"; available: {', '.join(map(str, value))}" if is_mapping else f" in a {type(value).__name__}"
+            raise InvalidInput(f"{path}: {key} not found{where}", remedy="Pass the right path or key to MapgaugeMetric")
+        value = value[key] if is_mapping else getattr(value, key)
     return value

@@ -9,6 +9,7 @@ the points of x so far that ends with point j of y, and ``E[j]`` is the largest 
 Nothing waits for the device. Sums are taken in a fixed order, so that results are the same in every run.
 """
 
+import math
 import struct
 from contextlib import nullcontext
 from typing import Any
@@ -37,7 +38,7 @@ def fits(problem: Problem) -> bool:
 def costs(problem: Problem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
     x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], _pairs(problem)
+    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
     cost = x.new_empty(problem.shape)
     reading = torch.empty(problem.shape, dtype=torch.int32, device=x.device)
     cyclic, both = problem.closed is not False, problem.undirected is not False
@@ -45,7 +46,8 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     lanes = LANES[_rows(m)]
     side = min(_SIDE_BY_SIDE if cyclic else 2 if both else 1, lanes)
     if pairs:
-        closed, undirected = (_bytes(flag) for flag in (problem.closed, problem.undirected))
+        flags = (problem.closed, problem.undirected)
+        closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
         some = lanes // side
         with _on_device_of(x):
             costs_kernel[(-(-pairs // some),)](
@@ -92,7 +94,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
 
 def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], _pairs(problem)
+    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
     partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
     lanes = MATCHING_LANES[_rows(m)]
@@ -117,18 +119,9 @@ def _cutoff(problem: Problem) -> tuple[float, float]:
     return near, problem.cutoff - near
 
 
-def _pairs(problem: Problem) -> int:
-    batch, queries, truths = problem.shape
-    return batch * queries * truths
-
-
 def _rows(points: int) -> int:
     """Return the rows of a tile for lines with this number of points: a power of two, and whole words of bits."""
     return max(1 << (points - 1).bit_length(), 32) if points else 32
-
-
-def _bytes(flag: Any) -> Any:
-    return None if isinstance(flag, bool) else flag.contiguous().view(torch.uint8)
 
 
 def _or_placeholder(other: Any, *values: Any) -> list[Any]:
