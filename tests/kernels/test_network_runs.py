@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from tests.metrics.network_cases import CUTOFF, Map, disturbed, pair_costs, random_map, random_rings
 
-from mapgauge.features.network.kernels import all_runs, best_runs, find_pairs, keep_useful
+from mapgauge.features.network.kernels import all_runs, best_runs, find_pairs
 from mapgauge.features.network.run_kernels import pairs_of, prices_of, rows_of, savings_of, uses_of
+from mapgauge.features.network.runs import keep_useful
 
 HALF = 0.15
 ALL = 1 << 40
@@ -120,9 +121,8 @@ def test_the_best_runs_are_the_best_of_all(rng: np.random.Generator) -> None:
             tried += len(runs) > 0
             # Near pairs that are left out are in no run that gains as much.
             floor = -0.1
-            near = keep_useful(
-                *(np.array([line]), case.x_lines, case.y_lines, case.near, case.price, y_price, HALF, floor)
-            )
+            lines, prices = (case.x_lines, case.y_lines), (case.price, y_price)
+            near = keep_useful(np.array([line]), lines, case.near, prices, HALF, floor)
             kept = set(
                 zip(
                     near[1][:, 0].tolist(),

@@ -40,10 +40,11 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
     )
     for a in range(len(x_lines)):
         first, stop = x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
-        for d in range(dimension):
-            low[a, d], high[a, d] = x[d, first:stop].min(), x[d, first:stop].max()
-        for i in range(first + 1, stop):
-            longest[a] = max(longest[a], math.sqrt(_squared(x, i, x, i - 1)))
+        for i in range(first, stop):
+            for d in range(dimension):
+                low[a, d] = x[d, i] if i == first else min(low[a, d], x[d, i])
+                high[a, d] = x[d, i] if i == first else max(high[a, d], x[d, i])
+            longest[a] = max(longest[a], math.sqrt(_squared(x, i, x, max(i - 1, first))))
     ways, start, count = 1 if directed else 2, np.zeros(y.shape[1] + 1, np.int64), 0
     pairs, saving = np.empty((1024, 3), np.int64), np.empty(1024)
     for b in range(len(y_lines)):
@@ -111,42 +112,44 @@ def _most_through(y_line, x_lines, start, pairs, gain, half, back, base, last, b
 
 
 @jit_allocating
-def keep_useful(chosen, x_lines, y_lines, near, price, y_price, half, floor):
-    """Return the near pairs of some lines of ``y`` through which a run may gain more than ``floor``, as ``near``.
+def is_useful(chosen, x_lines, y_lines, near, price, y_price, half, floor):
+    """Return which near pairs of some lines of ``y`` have a run through them that may gain more than ``floor``.
 
     A run gains what it saves, less its ends and the prices of its points.
     """
     start, pairs, saving = near
-    gain, best, points = saving.copy(), np.empty((2, len(pairs))), len(start) - 1
-    for q in range(points):
-        for k in range(start[q], start[q + 1]):
-            gain[k] -= price[pairs[k, 0]] + y_price[q]
-    base = _bases(x_lines, y_lines[chosen, 1].max())
-    last, kept, kept_start, count = (
-        np.empty(base[-1], np.int64),
-        np.zeros(len(pairs), np.bool_),
-        np.zeros_like(start),
-        0,
-    )
+    gain, best, useful = np.empty(len(pairs)), np.empty((2, len(pairs))), np.zeros(len(pairs), np.bool_)
+    base = _bases(chosen, x_lines, y_lines)
+    last = np.empty(base[-1], np.int64)
     for b in chosen:
-        first, m, _ = y_lines[b]
+        for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
+            for k in range(start[q], start[q + 1]):
+                gain[k] = saving[k] - price[pairs[k, 0]] - y_price[q]
         for back in range(2):
             _most_through(y_lines[b], x_lines, start, pairs, gain, half, back == 1, base, last, best[back])
-        for k in range(start[first], start[first + m]):
-            kept[k] = best[0, k] + best[1, k] - gain[k] > floor
-    for q in range(points):
-        for k in range(start[q], start[q + 1]):
-            count += kept[k]
-        kept_start[q + 1] = count
-    return kept_start, pairs[kept], saving[kept]
+        for k in range(start[y_lines[b, 0]], start[y_lines[b, 0] + y_lines[b, 1]]):
+            useful[k] = best[0, k] + best[1, k] - gain[k] > floor
+    return useful
 
 
 @jit_allocating
-def _bases(x_lines, longest):
+def _bases(chosen, x_lines, y_lines):
     """Return where the diagonals of each line of ``x`` begin, for both steps and two laps of a line of ``y``."""
-    base = np.zeros(len(x_lines) + 1, np.int64)
-    base[1:] = (2 * (x_lines[:, 1] + 2 * longest)).cumsum()
+    base, longest = np.zeros(len(x_lines) + 1, np.int64), 0
+    for b in chosen:
+        longest = max(longest, y_lines[b, 1])
+    for a in range(len(x_lines)):
+        base[a + 1] = base[a] + 2 * (x_lines[a, 1] + 2 * longest)
     return base
+
+
+@jit_allocating
+def _totals(price):
+    """Return the sums of the prices before each point."""
+    totals = np.zeros(len(price) + 1)
+    for p in range(len(price)):
+        totals[p + 1] = totals[p] + price[p]
+    return totals
 
 
 @jit
@@ -295,21 +298,19 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, most, y_price):
     them starts, at most ``most`` times. The bound is exact for open lines and if all cuts of a ring are tried.
     """
     start, pairs, _ = near
-    totals = np.zeros(len(price) + 1)
-    totals[1:] = price.cumsum()
-    longest = y_lines[chosen, 1].max()
-    base, size = _bases(x_lines, longest), 0
+    totals, base = _totals(price), _bases(chosen, x_lines, y_lines)
+    size = longest = points = 0
     for b in chosen:
         first, m, ring = y_lines[b]
         size = max(size, (start[first + m] - start[first]) * (1 + ring))
+        longest, points = max(longest, m), points + m
     last, tail = np.empty(base[-1], np.int64), np.empty(base[-1], np.int64)
     node, sums_of_nodes = np.empty((size, 2), np.int64), np.empty(size)
     entry, worth = np.empty((2 * size, 2), np.int64), np.empty(2 * size)
     room = (last, tail, node, sums_of_nodes, entry, worth)
     value, came, sums = np.empty(longest + 1), np.empty((longest + 1, 3), np.int64), np.empty((2, longest))
-    best_came = came.copy()
-    runs, count, tried = np.empty((y_lines[chosen, 1].sum(), 7), np.int64), 0, np.empty(longest, np.bool_)
-    closed = np.empty((1, 7), np.int64)
+    best_came, tried = np.empty((longest + 1, 3), np.int64), np.empty(longest, np.bool_)
+    runs, count, closed = np.empty((points, 7), np.int64), 0, np.empty((1, 7), np.int64)
     bound = loose = 0.0
     for b in chosen:
         first, m, ring = y_lines[b]
@@ -375,9 +376,7 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
     A run gains what it saves, less its ends and the prices of its points, and never more than ``highest``.
     """
     start, pairs, saving = near
-    runs, count, sums = np.empty((most, 7), np.int64), 0, np.empty((2, y_lines[chosen, 1].max()))
-    totals = np.zeros(len(price) + 1)
-    totals[1:] = price.cumsum()
+    runs, count, sums, totals = np.empty((most, 7), np.int64), 0, np.empty((2, len(y_price))), _totals(price)
     for b in chosen:
         first, m, y_ring = y_lines[b]
         for q in range(first, first + m):
@@ -421,5 +420,5 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
             total = 0.0
             for q in range(first, first + m):
                 total += y_price[q]
-            count += _closed_runs(y_lines[b], b, x_lines, near, totals, sums[:, :], floor + total, runs[count:])[0]
+            count += _closed_runs(y_lines[b], b, x_lines, near, totals, sums, floor + total, runs[count:])[0]
     return runs[:count].copy()

@@ -34,9 +34,9 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
     if y.points.shape[1] > x.points.shape[1]:
         other = assign_points(y, x, cutoff, break_cost, directed=directed)
         return PointAssignment(other.second, other.first, other.saving, other.ends, other.gap)
-    from mapgauge.features.network.kernels import find_pairs, keep_useful
+    from mapgauge.features.network.kernels import find_pairs
     from mapgauge.features.network.run_kernels import pairs_of
-    from mapgauge.features.network.runs import Task, choose_runs
+    from mapgauge.features.network.runs import Task, choose_runs, keep_useful
 
     x_lines, y_lines = x.lines, y.lines
     none = np.empty(0, np.int64)
@@ -50,8 +50,8 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
         first, second, gap = *np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1), 0.0
     else:
         half = 0.5 * break_cost
-        free, y_free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
-        useful = keep_useful(np.arange(len(y_lines)), x_lines, y_lines, near, free, y_free, half, 0.0)
+        free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
+        useful = keep_useful(np.arange(len(y_lines)), (x_lines, y_lines), near, free, half, 0.0)
         task = Task(x, y, x_lines, y_lines, useful, cutoff, half, np.zeros(len(y_lines), np.int64))
         runs, gap = np.empty((0, 7), np.int64), 0.0
         for lines in _components(useful, x, y):

@@ -18,18 +18,11 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
-from mapgauge.features.network.kernels import all_runs, best_runs, keep_useful
-from mapgauge.features.network.run_kernels import (
-    first_free,
-    parts_of,
-    prices_of,
-    rows_of,
-    savings_of,
-    uses_of,
-)
+from mapgauge.features.network.kernels import all_runs, best_runs, is_useful
+from mapgauge.features.network.run_kernels import first_free, parts_of, prices_of, rows_of, savings_of, uses_of
 from mapgauge.features.network.sides import Network
 from mapgauge.features.solver.programme import BINARY, LINEAR, OPTIONS, PRECISE, load_highs
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Flags, Floats, Indices
 
 EXACT = 1e-9  # the share of the total by which a bound may exceed a proven total
 CUTS, ALL = 3, 1 << 40  # of a ring; all if its bound is what is left to prove
@@ -42,6 +35,9 @@ LIMITS = {"mip_max_nodes": 2000}  # for programmes that choose whole runs
 MOST_SOLUTIONS = 500  # of the programme; five are usual. Then the gap to the bound is reported
 
 
+Near = tuple[Indices, Indices, Floats]  # near pairs: see ``kernels.py``
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """Two networks and their near pairs."""
@@ -50,7 +46,7 @@ class Task:
     y: Network
     x_lines: Indices
     y_lines: Indices
-    near: tuple[Indices, Indices, Floats]  # see ``kernels.py``
+    near: Near
     cutoff: float
     half: float  # the cost of the end of a run for one line
     cuts: Indices  # (lines of y,): where rings are cut
@@ -65,6 +61,20 @@ class Task:
         lines = self.x.points, self.y.points, self.x_lines, self.y_lines
         found: Floats = savings_of(runs, *lines, self.x.confidence, self.y.confidence, self.cutoff, self.half)
         return found
+
+
+def keep_useful(
+    chosen: Indices,
+    lines: tuple[Indices, Indices],
+    near: Near,
+    prices: tuple[Floats, Floats],
+    half: float,
+    floor: float,
+) -> Near:
+    """Return the near pairs of some lines of the second network with runs that may gain more than ``floor``."""
+    start, pairs, saving = near
+    kept: Flags = is_useful(chosen, *lines, near, *prices, half, floor)
+    return np.append(0, kept.cumsum())[start], pairs[kept], saving[kept]
 
 
 class _Programme:
@@ -159,7 +169,7 @@ class _Search:
         task, lines = self.task, (self.task.x_lines, self.task.y_lines)
         self.gap = self.loose - self.total
         floor = -self.gap - EXACT * self.loose
-        self.near = keep_useful(self.lines, *lines, self.near, *self.prices, task.half, floor)
+        self.near = keep_useful(self.lines, lines, self.near, self.prices, task.half, floor)
         if len(self.near[1]) <= most:
             highest = max(self.loose - float(self.prices[0].sum() + self.prices[1].sum()), 0.0)
             runs = all_runs(self.lines, *lines, self.near, *self.prices, task.half, floor, highest, most)
