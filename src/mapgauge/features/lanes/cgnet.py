@@ -105,10 +105,7 @@ def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
 
 
 class CgnetPair:
-    """Two graphs, compared as CGNet's evaluator compares them. Scores are None where it has NaN or no number at all.
-
-    It has neither directed paths nor reachability.
-    """
+    """Two graphs, compared as CGNet's evaluator compares them. Scores are None where it has NaN or no number at all."""
 
     def __init__(self, predicted: Graph, true: Graph) -> None:
         """Keep both graphs as they are, and refuse heights."""

@@ -22,28 +22,15 @@ class LinkGraph:
     target: Indices  # (links,)
     weight: Floats  # (links,), above 0
 
-    def onward(self) -> tuple[Sparse, Indices]:
-        """Return the targets of each element with the weights of their links, and the link of each entry."""
-        return Sparse.of(self.source, self.target, self.weight, self.size), np.arange(len(self.weight))
-
-    def back(self) -> tuple[Sparse, Indices]:
-        """Return the sources of each element with the weights of their links, and the link of each entry."""
-        matrix = Sparse.of(self.target, self.source, self.weight, self.size)
-        return matrix, np.argsort(self.target, kind="stable")
-
-    def dense(self) -> Floats:
-        """Return the weights as a matrix."""
-        matrix = np.zeros((self.size, self.size))
-        matrix[self.source, self.target] = self.weight
-        return matrix
+    def ways(self, *, onward: bool) -> tuple[Sparse, Indices]:
+        """Return the targets or sources of each element with the weights of their links, and the link of each entry."""
+        row, column = (self.source, self.target) if onward else (self.target, self.source)
+        return Sparse.of(row, column, self.weight, self.size), np.argsort(row, kind="stable")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """What pairs add to the entries of one of the two matrices.
-
-    ``place`` is ``k * (elements of the second graph) + l`` for the entry ``(k, l)``.
-    """
+    """What pairs add to one of the two matrices. The entry (k, l) has the place ``k * (elements of y) + l``."""
 
     place: Indices
     pair: Indices
@@ -59,8 +46,8 @@ class Entries:
 
 def entries_of(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices) -> tuple[Entries, Entries]:
     """Return what the pairs ``first[p], second[p]`` add to both matrices."""
-    forward = _entries(x.back(), y.onward(), first, second, y.size)
-    backward = _entries(x.onward(), y.back(), first, second, y.size)
+    forward = _entries(x.ways(onward=False), y.ways(onward=True), first, second, y.size)
+    backward = _entries(x.ways(onward=True), y.ways(onward=False), first, second, y.size)
     return forward, backward
 
 
@@ -90,12 +77,7 @@ def _at(matrix: Sparse, rows: Indices) -> tuple[Indices, Indices]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Broken:
-    """How much of each link an assignment breaks.
-
-    A link between two assigned elements that the other side lacks is broken by 1 times its weight. A link between an
-    assigned and an unassigned element is broken by half its weight and called a half link. A link between unassigned
-    elements is not broken. An assignment that is divided counts in proportion.
-    """
+    """How much of each link an assignment breaks: its weight, or half of it if only one of its elements is assigned."""
 
     false: Floats  # of each link of the first graph, without halves
     missing: Floats  # of each link of the second graph, without halves
@@ -104,10 +86,7 @@ class Broken:
 
 
 def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: Floats) -> Broken:
-    """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks.
-
-    The weight of a pair is its assignment, in (0, 1].
-    """
+    """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks."""
     free_x = np.maximum(1.0 - np.bincount(first, weight, minlength=x.size), 0.0)
     free_y = np.maximum(1.0 - np.bincount(second, weight, minlength=y.size), 0.0)
     totals = [np.zeros(len(graph.weight)) for graph in (x, y, x, y)]
@@ -159,9 +138,10 @@ class LinkedAssignment:
 
 def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False) -> LinkedAssignment:
     """Return the best assignment of two graphs. The link cost must be above 0. ``binary`` can take much longer."""
-    near = problem.saving > 0
-    if _is_large(problem.x, problem.y):
-        chosen, same = near, problem.kind_x[:, None] == problem.kind_y[None, :]
+    x, y = problem.x, problem.y
+    crowded = any(len(graph.weight) > CROWDED * graph.size for graph in (x, y))
+    if crowded or 2 * (len(x.weight) * y.size + len(y.weight) * x.size) > MANY:
+        chosen, same = problem.saving > 0, problem.kind_x[:, None] == problem.kind_y[None, :]
     else:
         chosen = same = _useful(problem)
     while True:
@@ -179,17 +159,8 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     return replace(best, linear=linear)
 
 
-def _is_large(x: LinkGraph, y: LinkGraph) -> bool:
-    """Whether the programme of all pairs would take long."""
-    crowded = any(len(graph.weight) > CROWDED * graph.size for graph in (x, y))
-    return crowded or 2 * (len(x.weight) * y.size + len(y.weight) * x.size) > MANY
-
-
 def _useful(problem: Linked) -> Flags:
-    """Return the pairs that may be in a best assignment.
-
-    A pair that saves nothing is left out if it breaks at least as many links by itself as it may repair.
-    """
+    """Return the pairs that may be in a best assignment: those that save something or may repair links."""
     chosen: Flags = problem.kind_x[:, None] == problem.kind_y[None, :]
     while True:
         first, second = np.nonzero(chosen)
@@ -246,13 +217,10 @@ def _once(first: Indices, second: Indices, m: int, n: int) -> Sparse:
 
 
 def _prices(problem: Linked, solution: Solution, sides: list[tuple[Flags, Flags, Flags]], half: float) -> Floats:
-    """Return the reduced cost of every pair, for a feasible dual solution of the whole problem.
-
-    An entry that no chosen pair changes has the price 0, which is feasible. An entry that only one side changes has
-    the price of that side.
-    """
+    """Return the reduced cost of every pair, for a feasible dual solution of the whole problem."""
     x, y = problem.x, problem.y
-    a, b = x.dense(), y.dense()
+    a, b = (np.zeros((graph.size, graph.size)) for graph in (x, y))
+    a[x.source, x.target], b[y.source, y.target] = x.weight, y.weight
     price = solution.row[: x.size, None] + solution.row[None, x.size :] - problem.saving
     start = 0
     for k, (added, subtracted, both) in enumerate(sides):
