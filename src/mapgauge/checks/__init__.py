@@ -46,6 +46,7 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     tracks.shared,
     links.one_side_only,
     links.ends,
+    links.cropped,
     shapes.few_points,
     shapes.copies,
     shapes.closed_shares,
