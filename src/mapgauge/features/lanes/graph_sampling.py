@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_length, check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes.graph import Edges, Graph, paths_of
+from mapgauge.features.lanes.graph import Edges, Graph, paths_of, unique_rows
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
@@ -90,9 +90,11 @@ class Roads:
     @classmethod
     def of(cls, graph: Graph) -> "Roads":
         """Join the edges of opposite directions of a tidy graph."""
-        pairs, at = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True)
+        ends = np.sort(graph.edges, axis=1)
+        first, at = unique_rows(ends)
+        pairs = ends[first]
         ways = np.zeros((len(pairs), 2), np.bool_)
-        ways[at.reshape(-1), (graph.edges[:, 0] > graph.edges[:, 1]).astype(np.int64)] = True
+        ways[at, (graph.edges[:, 0] > graph.edges[:, 1]).astype(np.int64)] = True
         used, joined = np.unique(pairs, return_inverse=True)
         return cls(graph.nodes[used], joined.reshape(-1, 2), ways)
 

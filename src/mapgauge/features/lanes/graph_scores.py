@@ -314,15 +314,10 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
     keys = [[value.key for value in part] for part in parts]
     # A score is precision, recall, F1; the values of a part begin with F1.
     stored = [[*part[1:], part[0]] if len(part) == 3 else list(part) for part in keys]
-    left_out = [
-        Value(
-            f"{main.key}_left_out",
-            f"{main.part}_left_out".strip("_"),
-            f"{main.title} left out",
-            limits=(0.0, math.inf),
-        )
-        for main, *_ in parts
-    ]
+    left_out = []
+    for main, *_ in parts:
+        part, title_of = f"{main.part}_left_out".strip("_"), f"{main.title} left out"
+        left_out.append(Value(f"{main.key}_left_out", part, title_of, limits=(0.0, math.inf)))
     return Metric(
         name=name,
         title=title,

@@ -124,7 +124,8 @@ def _by_content(
         + coords[offsets[i] : offsets[i + 1]].tobytes()
         for i, c in zip(instance.tolist(), label, strict=True)
     ]  # fmt: skip
-    keys = told_apart(keys, source.tolist(), target.tolist(), [share.tobytes() for share in weight])
+    shares = np.ascontiguousarray(weight).view("V8").tolist()
+    keys = told_apart(keys, source.tolist(), target.tolist(), shares)
     return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 
@@ -134,7 +135,10 @@ def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
     if not len(own) or not len(other):
         return np.zeros((2, len(own), len(other)))
     label = groups.label[groups.side // 2]
-    (low, high), (other_low, other_high) = (_corners(groups, boxes) for boxes in (own, other))
+    corners = (
+        groups.polylines.coords[groups.polylines.offsets[boxes] + k, :2] for boxes in (own, other) for k in (0, 1)
+    )
+    low, high, other_low, other_high = corners
     inside = np.minimum(high[:, None], other_high) - np.maximum(low[:, None], other_low)
     shared = np.maximum(inside, 0.0).prod(axis=2)
     whole = (high - low).prod(axis=1)[:, None] + (other_high - other_low).prod(axis=1) - shared
@@ -144,12 +148,6 @@ def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
     distance[label[own, None] != label[None, other]] = 1.0
     weight = np.minimum(x.confidence[x.lanes :, None], y.confidence[None, y.lanes :])
     return np.stack([weight * (1.0 - distance), weight * distance])
-
-
-def _corners(groups: Groups, boxes: Indices) -> tuple[Floats, Floats]:
-    """Return the smallest and the largest corners of boxes."""
-    start = groups.polylines.offsets[boxes]
-    return groups.polylines.coords[start, :2], groups.polylines.coords[start + 1, :2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,11 +38,6 @@ class Entries:
     link: Indices  # of the first graph, then of the second
     added: int  # the first so many come from links of the first graph; the others are subtracted
 
-    @property
-    def signed(self) -> Floats:
-        """The weights, negative for links of the second graph."""
-        return np.concatenate([self.weight[: self.added], -self.weight[self.added :]])
-
 
 def entries_of(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices) -> tuple[Entries, Entries]:
     """Return what the pairs ``first[p], second[p]`` add to both matrices."""
@@ -145,7 +140,7 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     else:
         chosen = same = _useful(problem)
     while True:
-        best, price = _solve(problem, chosen, link_cost, binary=False)
+        best, price = _solve(problem, chosen, link_cost, priced=chosen is not same)
         more = same & ~chosen & (price < -TOLERANCE)
         if not more.any():
             break
@@ -174,7 +169,9 @@ def _useful(problem: Linked) -> Flags:
         chosen[first[useless], second[useless]] = False
 
 
-def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) -> tuple[LinkedAssignment, Floats]:
+def _solve(
+    problem: Linked, chosen: Flags, link_cost: float, *, binary: bool = False, priced: bool = False
+) -> tuple[LinkedAssignment, Floats]:
     """Solve the problem for some pairs. Also returns the price of every pair: the least it costs to assign it."""
     x, y = problem.x, problem.y
     first, second = np.nonzero(chosen)
@@ -187,7 +184,9 @@ def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) ->
         plain = ~both[entries.place]
         gain -= half * np.bincount(entries.pair[plain], entries.weight[plain], minlength=len(gain))
         terms.append(_terms(entries, both, len(first)))
-    rows = _once(first, second, x.size, y.size)
+    # Each element is assigned once.
+    assigned, pairs = np.concatenate([first, x.size + second]), np.arange(len(first))
+    rows = Sparse.of(assigned, np.tile(pairs, 2), np.ones(2 * len(pairs)), x.size + y.size)
     stacked = Sparse.stack(terms)
     solution = solve_with_prices(
         Problem(gain, rows, np.ones(len(rows)), stacked, np.full(len(stacked), half)), binary=binary
@@ -196,7 +195,7 @@ def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) ->
     taken = value > 0
     total = float(gain @ value - half * np.abs(stacked.times(value)).sum())
     best = LinkedAssignment(first[taken], second[taken], value[taken], total, total)
-    return best, np.empty(0) if binary else _prices(problem, solution, sides, half)
+    return best, _prices(problem, solution, sides, half) if priced else np.zeros_like(problem.saving)
 
 
 def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:
@@ -205,15 +204,9 @@ def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:
     row = (both.cumsum() - 1)[entries.place[kept]]
     # A link of an element to itself may be in a row twice: once for each side.
     key, at = np.unique(row * pairs + entries.pair[kept], return_inverse=True)
-    value = np.bincount(at, entries.signed[kept], minlength=len(key)).astype(np.float64)
+    signed = np.where(np.arange(len(kept)) < entries.added, entries.weight, -entries.weight)
+    value = np.bincount(at, signed[kept], minlength=len(key)).astype(np.float64)
     return Sparse.of(key // max(pairs, 1), key % max(pairs, 1), value, int(np.count_nonzero(both)))
-
-
-def _once(first: Indices, second: Indices, m: int, n: int) -> Sparse:
-    """Return the rows that say that each element is assigned once."""
-    pairs = np.arange(len(first))
-    row = np.concatenate([first, m + second])
-    return Sparse.of(row, np.tile(pairs, 2), np.ones(2 * len(pairs)), m + n)
 
 
 def _prices(problem: Linked, solution: Solution, sides: list[tuple[Flags, Flags, Flags]], half: float) -> Floats:

@@ -130,20 +130,22 @@ class BoxSettings(OpenLaneSettings):
 def lane_matches(groups: Groups, protocol: Protocol, own: Any, *, segments: bool) -> Matches:
     """Return the matches of lanes, by the distance of centrelines or of lane segments."""
     key = f"lanes {segments} {own.thresholds} {own.strict} {own.relaxed} {own.prefilter} {own.drop_closing}"
-    if key not in groups.shared:
-        lanes, rows = of_frames(groups, (LANE,))
-        distance = partial(lane_distances, groups, rows, segments)
-        groups.shared[key] = Matches(lanes, rows, *matches_by(distance, lanes, protocol, own))
-    matches: Matches = groups.shared[key]
-    return matches
+    lanes, rows = of_frames(groups, (LANE,))
+    return _matches(groups, key, lanes, rows, partial(lane_distances, groups, rows, segments), protocol, own)
 
 
 def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Matches:
     """Return the matches of traffic elements, whatever their attribute."""
-    key = f"boxes {own.thresholds} {own.strict}"
+    boxes, rows = of_frames(groups, protocol.boxes)
+    return _matches(groups, f"boxes {own.thresholds} {own.strict}", boxes, rows, box_distances, protocol, own)
+
+
+def _matches(
+    groups: Groups, key: str, merged: Groups, rows: Indices, distance: PairDistance, protocol: Protocol, own: Any
+) -> Matches:
+    """Return matches that several scores share."""
     if key not in groups.shared:
-        boxes, rows = of_frames(groups, protocol.boxes)
-        groups.shared[key] = Matches(boxes, rows, *matches_by(box_distances, boxes, protocol, own))
+        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own))
     matches: Matches = groups.shared[key]
     return matches
 
