@@ -7,7 +7,6 @@ _NEEDS = {
     "src/mapgauge/torch": ("torch",),
     "src/mapgauge/training/torch/metrics.py": ("torch", "torchmetrics"),
     "src/mapgauge/training/torch/fast.py": ("torch", "triton"),
-    "src/mapgauge/training/torch/triton_kernels.py": ("torch", "triton"),
     "src/mapgauge/mmengine.py": ("torch", "mmengine"),
 }
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]

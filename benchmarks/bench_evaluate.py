@@ -24,7 +24,7 @@ from mapgauge.demo import demo_world
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import prepare
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.results.summary import Input
+from mapgauge.results.values import Input
 
 FRAMES = 6019  # nuScenes val
 PLAIN = 24  # frames for the baseline, which is slow

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 import mapgauge as mg
 from mapgauge.kernels.assignment import assign
+from mapgauge.kernels.gains import pairs_of_groups
 from mapgauge.kernels.lines import Lines, index_lines
-from mapgauge.kernels.sospa import values_of_matrix
+from mapgauge.kernels.sospa import values_of_pairs
 
 CUTOFF = 1.5  # metres
 REPETITIONS = 15  # at least
@@ -121,11 +122,12 @@ def values(work: Workload, *, closed: bool, directed: bool) -> Floats:
 def values_from_matchings(work: Workload) -> Floats:
     """Normalised SOSPA of every pair from the matchings, as the public functions return it; one call per group."""
     closed = np.zeros(2 * PER_SIDE, np.bool_)
+    pairs = pairs_of_groups(np.array([[0, PER_SIDE, 2 * PER_SIDE]]))
     groups = []
     for first in range(0, len(work.offsets) - 1, len(closed)):
         offsets = work.offsets[first : first + len(closed) + 1]
         lines = lines_of(work.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
-        groups.append(values_of_matrix(lines, closed, PER_SIDE, True, CUTOFF, 1.0, None)[1].ravel())
+        groups.append(values_of_pairs(lines, closed, pairs, True, CUTOFF, 1.0, None)[1])
     return np.concatenate(groups)
 
 

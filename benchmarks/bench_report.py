@@ -21,8 +21,8 @@ from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.causes.report_section import cause_columns
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.intervals import drawn_values
-from mapgauge.results.tables import MemoryRows
 from mapgauge.typing import Floats
 from mapgauge.views.report.drawings import drawings
 from mapgauge.views.report.frames import frame_numbers

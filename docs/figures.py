@@ -16,7 +16,7 @@ from mapgauge.report import write_report
 
 IMAGES = Path(__file__).parent / "images"
 TOKEN = "scene-0003-2"
-SCENE = "scene-0001"
+SCENE = "scene-0003"
 CAUSE = "due_to_fragment"
 
 

@@ -51,8 +51,7 @@ CONTRACT = {
     "graph_scores": "parity=None settings=None",
     "frames_from_graphs": "name=",
     "graphs_from_frames": "",
-    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True "
-    "binary=False",
+    "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
     "resample": "spacing=None count=None sampling=paper",
@@ -71,8 +70,8 @@ CONTRACT = {
     "compare_causes": "samples=1000 level=0.95 seed=0",
     "load_results": "",
     "confidence": "cutoff=None hit=0.5 bins=10 samples=1000 level=0.95 seed=0 workers=None progress=None",
-    "track": "poses=None scenes=None method=pld look_back=5 cutoff=1.5 spacing=0.5 region=(60.0, 30.0) workers=None "
-    "progress=None",
+    "track": "poses=None scenes=None method=pld confidence=0.4 look_back=5 cutoff=1.5 spacing=0.5 region=(60.0, 30.0) "
+    "workers=None progress=None",
     "consistency": "poses=None scenes=None classes=None lags=(1, 2, 5, 10) region=(60.0, 30.0) margin=2.0 cutoff=1.5 "
     "spacing=0.5 samples=1000 level=0.95 seed=0 workers=None progress=None",
 }

@@ -21,10 +21,10 @@ from mapgauge.evaluation.sweeps import Sweep as Sweep, sweep as sweep
 from mapgauge.features.causes.causes import Causes as Causes, causes as causes, compare_causes as compare_causes
 from mapgauge.features.causes.instance_costs import Fix as Fix
 from mapgauge.features.causes.metric import Thresholds as Thresholds
+from mapgauge.features.confidence.calibration import Reliability as Reliability
 from mapgauge.features.confidence.confidence import (
     CommonThreshold as CommonThreshold,
     Confidence as Confidence,
-    Reliability as Reliability,
     confidence as confidence,
 )
 from mapgauge.features.confidence.operating import (

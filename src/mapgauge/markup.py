@@ -99,15 +99,18 @@ def cell(content: str) -> str:
     return escape(shortened(content)).encode("utf-8", "xmlcharrefreplace").decode()
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
-    """Return a table. The first cell of each row is its head, and is aligned to the left. The header can be empty."""
-    top = "".join(f"<th{_left(k)}>{cell(text)}</th>" for k, text in enumerate(header))
-    head = f"<thead><tr>{top}</tr></thead>" if top else ""
-    body = "".join(
-        "<tr>" + "".join(f"<{_tag(k)}{_left(k)}>{cell(text)}</{_tag(k)}>" for k, text in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    return Html(f"<table>{head}<tbody>{body}</tbody></table>")
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1, caption: str = "") -> Html:
+    """Return a table. The first ``heads`` cells of a row are its heads, on the left. The header can be empty."""
+
+    def line(cells: Sequence[str], scope: str, other: str) -> str:
+        first = [f'<th scope="{scope}" style="text-align:left">{cell(text)}</th>' for text in cells[:heads]]
+        rest = [f"<{other}>{cell(text)}</{other[:2]}>" for text in cells[heads:]]
+        return f"<tr{' class=mean' if cells[0] == 'mean' else ''}>{''.join([*first, *rest])}</tr>"
+
+    above = f"<caption><span>{cell(caption)}</span></caption>" if caption else ""
+    head = ["<thead>", line(header, "col", 'th scope="col"'), "</thead>"] if header else []
+    body = [line(row, "row", "td") for row in rows]
+    return Html("".join(["<table>", above, *head, "<tbody>", *body, "</tbody></table>"]))
 
 
 def legend(colours: Mapping[str, str]) -> Html:
@@ -122,13 +125,14 @@ def facts(title: str, about: Mapping[str, object]) -> str:
     >>> "<td>0.25, 1</td>" in facts("Protocol", {"cutoffs": (0.25, 1.0)})
     True
     """
-    return block(line(title), table([], [[name, _text(value)] for name, value in about.items()]))
+    return block(line(title), table([], [[name, value_text(value)] for name, value in about.items()]))
 
 
-def _text(value: object) -> str:
+def value_text(value: object) -> str:
+    """Return a setting as text. One without a value becomes a dash."""
     if isinstance(value, tuple | list):
-        return ", ".join(map(_text, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+        return ", ".join(map(value_text, value)) or "-"
+    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def line(text: str) -> Html:
@@ -144,14 +148,6 @@ def note(text: str) -> Html:
 def block(*pieces: str) -> str:
     """Return pieces of HTML below each other, as one element."""
     return f"<div>{''.join(cell(piece) for piece in pieces)}</div>"
-
-
-def _tag(k: int) -> str:
-    return "td" if k else "th"
-
-
-def _left(k: int) -> str:
-    return "" if k else ' style="text-align:left"'
 
 
 WIDTH, TALLEST, MARGIN = 420.0, 420.0, 8.0  # pixels
@@ -194,7 +190,7 @@ def drawing(strokes: Sequence[Stroke], title: str) -> Html:
     scale = float(min((WIDTH - 2 * MARGIN) / size[0], (TALLEST - 2 * MARGIN) / size[1]))
     width, height = (size * scale + 2 * MARGIN).tolist()
     origin = _pixels(np.zeros((1, 2)), low, scale, height)[0].tolist()
-    lines = [_polyline(stroke, _pixels(_thinned(stroke.points), low, scale, height)) for stroke in kept]
+    lines = [_polyline(stroke, _pixels(stroke.points, low, scale, height)) for stroke in kept]
     ring = f'<circle cx="{origin[0]:.1f}" cy="{origin[1]:.1f}" r="3.5" fill="none" stroke="#808080"/>'
     return _svg(width, height, title, [*lines, ring] if around else lines)
 
@@ -221,15 +217,11 @@ def interval(value: float, low: float, high: float, span: tuple[float, float], l
 
 
 def _pixels(points: Points, low: Points, scale: float, height: float) -> Points:
-    """Return metres as pixels. Pixels are counted downwards."""
+    """Return metres as pixels, which are counted downwards. Of long lines, some points are left out."""
+    if len(points) > MOST_POINTS:
+        points = points[np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(np.int64)]
     moved: Points = (points[:, :2] - low) * scale + MARGIN
     return np.column_stack([moved[:, 0], height - moved[:, 1]])
-
-
-def _thinned(points: Points) -> Points:
-    if len(points) <= MOST_POINTS:
-        return points
-    return points[np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(np.int64)]
 
 
 def _polyline(stroke: Stroke, pixels: Points) -> str:

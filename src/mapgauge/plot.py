@@ -16,9 +16,9 @@ from mapgauge.dependencies import require
 
 require("matplotlib", "drawing figures", "plot")  # before the modules below import it
 
+from mapgauge.features.causes.figure import causes
 from mapgauge.features.confidence.figure import calibration, confidence
-from mapgauge.features.tracks.consistency_figure import lags
-from mapgauge.features.tracks.strip_figure import strip
+from mapgauge.features.tracks.figures import lags, strip
 from mapgauge.views.figures.birdseye import frame, scene
 from mapgauge.views.figures.curves import cutoffs, histogram, parts, ranges
 from mapgauge.views.figures.hits import precision_recall
@@ -26,6 +26,7 @@ from mapgauge.views.figures.style import save
 
 __all__ = [
     "calibration",
+    "causes",
     "confidence",
     "cutoffs",
     "frame",

@@ -10,8 +10,7 @@ from mapgauge.dependencies import require
 require("torch", "mapgauge.torch", "torch")
 
 from mapgauge.training.torch.cost import SospaMatching, sospa_cost, sospa_matching  # noqa: E402
-from mapgauge.training.torch.loss import SospaLoss, pld_loss  # noqa: E402
-from mapgauge.training.torch.matcher import SospaMatcher  # noqa: E402
+from mapgauge.training.torch.loss import SospaLoss, SospaMatcher, pld_loss  # noqa: E402
 
 if TYPE_CHECKING:
     from mapgauge.training.torch.metrics import (

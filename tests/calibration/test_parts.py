@@ -4,10 +4,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from benchmarks.coverage import error_coverage, weights_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapgauge.features.confidence.confidence import reliability_of
+from mapgauge.features.confidence.calibration import reliability_of
 from mapgauge.features.confidence.operating import fit_isotonic
 
 shares = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
@@ -70,3 +71,21 @@ def test_a_calibrated_detector_has_no_error(rng: np.random.Generator) -> None:
     assert halved.error.value == pytest.approx(0.25, abs=0.01)
     fit = fit_isotonic(confidence[::2] / 2, target[::2])
     assert np.abs(fit(confidence[1::2] / 2) - confidence[1::2]).mean() < 0.03
+
+
+def test_the_interval_of_the_calibration_error_covers_calibrated_and_other_methods() -> None:
+    for world in ("calibrated", "over-confident"):
+        true, mean, calibrated, covered = error_coverage(world, 25, 60, 60, np.random.default_rng(1))
+        assert covered >= 0.9
+        assert mean == pytest.approx(
+            max(true, calibrated), rel=0.1
+        )  # noise alone gives the error of a calibrated method
+    assert true == pytest.approx(0.125, abs=0.001)
+
+
+def test_excess_confidence_is_the_mean_difference(rng: np.random.Generator) -> None:
+    confidence, target = rng.random(400), (rng.random(400) < 0.3).astype(float)
+    found = reliability_of(confidence, target, np.arange(400) % 20, weights_of(20, rng))
+    assert found.excess.value == pytest.approx(confidence.mean() - target.mean())
+    assert found.excess.low > 0
+    assert found.error.low <= found.error.value <= found.error.high

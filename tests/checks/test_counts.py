@@ -6,7 +6,7 @@ from tests.checks.world import codes, none, one
 
 import mapgauge as mg
 from mapgauge.checks import check
-from mapgauge.checks.counts import PUBLISHED
+from mapgauge.checks.instances import PUBLISHED
 
 NUSCENES, ARGOVERSE = PUBLISHED
 

@@ -10,7 +10,7 @@ from tests.checks.world import codes, none, one, placed
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.checks.extent import is_geographic
+from mapgauge.checks.context import is_geographic
 
 METRE = 9e-6  # degrees of latitude
 PLACES = {

@@ -7,7 +7,7 @@ import numpy as np
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
-from mapgauge.checks import links
+from mapgauge.checks import relations as links
 from mapgauge.frames.links import CONTROLLED_BY, Links
 from mapgauge.typing import Indices
 

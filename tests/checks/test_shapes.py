@@ -34,6 +34,32 @@ def test_open_outlines_against_closed_ones_are_a_warning(predictions: mg.MapFram
     assert "class ped_crossing: the truth is closed" in finding.message
 
 
+def test_lines_that_differ_in_direction_only_are_a_warning(truth: mg.MapFrames, predictions: mg.MapFrames) -> None:
+    exact = truth.with_confidence(1)
+    turned = redrawn(exact, "divider", lambda points: points[::-1].copy())
+    finding = one("lines-reversed", turned, truth)
+    assert (finding.level, finding.count) == ("warning", truth.counts["divider"])
+    assert finding.remedy is not None
+    assert finding.remedy.shell.startswith("Use --protocol even-60x30")
+    wide = one("lines-reversed", turned, truth, region=(100, 50))
+    assert wide.remedy is not None
+    assert "even-100x50" in wide.remedy.python
+    assert none("lines-reversed", exact, truth)
+    assert none("lines-reversed", predictions, truth)
+
+
+def test_the_advice_about_reversed_lines_gives_a_distance_of_0(truth: mg.MapFrames) -> None:
+    turned = redrawn(truth.with_confidence(1), "divider", lambda points: points[::-1].copy())
+    found = {name: mg.evaluate(turned, truth, name, metrics=["pld"]) for name in ("paper-60x30", "even-60x30")}
+    assert [finding.code for finding in found["paper-60x30"].findings].count("lines-reversed") == 1
+    assert "lines-reversed" not in [finding.code for finding in found["even-60x30"].findings]
+    assert found["paper-60x30"].mean["pld"] > 0.01
+    assert found["even-60x30"].mean["pld"] == pytest.approx(0, abs=1e-9)
+    directed = replace(mg.protocol("even-60x30"), name="directed", directed=True)
+    (finding,) = (f for f in mg.evaluate(turned, truth, directed).findings if f.code == "lines-reversed")
+    assert "Directions count in this protocol" in finding.text
+
+
 def test_outlines_that_are_not_quite_closed_are_sound(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = redrawn(predictions, "ped_crossing", lambda points: points[:-1])  # about 1.4 m left open
     assert codes(odd, truth) == set()

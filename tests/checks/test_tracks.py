@@ -98,7 +98,7 @@ def test_scenes_out_of_order_with_equal_times_or_of_one_frame(predictions: mg.Ma
 
 def test_near_lines_have_their_chamfer_distance(rng: np.random.Generator) -> None:
     x, y = (rng.normal(0, 3, (n, 1, 2)) + rng.normal(0, 1, (n, 10, 2)) for n in (90, 80))
-    whole, near = chamfer(x, y), near_chamfer(x, y, 1.5)
+    whole, near = chamfer(x[:, None], y), near_chamfer(x, y, 1.5)
     assert np.count_nonzero(np.isinf(near)) > 1000
     assert np.isinf(near[whole > 4]).any()
     assert (near == whole)[whole <= 1.5].all()
@@ -109,4 +109,4 @@ def test_a_gap_of_exactly_the_limit_is_near() -> None:
     line = np.stack([np.arange(10.0), np.zeros(10)], axis=1)[None]
     for gap in (1.5, np.nextafter(1.5, 2)):  # a mean of the second may be rounded to 1.5
         other = line + np.array([0, gap])
-        assert near_chamfer(line, other, 1.5)[0, 0] == chamfer(line, other)[0, 0]
+        assert near_chamfer(line, other, 1.5)[0, 0] == chamfer(line, other)[0]

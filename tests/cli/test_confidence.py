@@ -20,15 +20,32 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     ]
     assert call("confidence", "good.json", "truth.geojson").stdout == done.stdout
     lines = done.stdout.splitlines()
-    assert [line for line in lines if line.startswith(("Price", "Recommended", "Calibration"))] == [
-        "Price of confidence: PLD, cutoff 1.5 m, lower is better",
-        "Recommended thresholds",
-        "Calibration, lower is better (hit: SOSPA of at most 0.5; soft: 1 - SOSPA)",
-    ]
-    assert lines[-1].startswith("rounding confidences at 0.")
+    assert lines[0] == "Thresholds: PLD, cutoff 1.5 m, and calibration, lower is better"
+    assert lines[1].endswith("ECE  ECE if calibrated")
+    advice, recalibrated, apply = lines[-3:]
+    assert "Over-confident: " in advice
+    assert "They can raise it" in recalibrated
     chosen = json.loads((tmp_path / "thresholds.json").read_text())["classes"]
-    assert f"{chosen['divider']['best_f1']:.3f}" in done.stdout
+    assert f"{chosen['divider']['best_pld']:.3f}" in advice
+    assert apply.startswith("To apply it: mapgauge evaluate PREDICTIONS,confidence=ped_crossing:0.")
     assert "ECE" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
+    found = mg.confidence(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"]), samples=10)
+    best = [of_class.best.value for of_class in found.classes.values() if of_class.best is not None]
+    printed = call("confidence", "good.mg", "--samples", "10").stdout.splitlines()[-1]
+    options = printed.partition("PREDICTIONS,")[2].partition(" TRUTH")[0]
+    done = call("evaluate", f"good.json,{options}", "truth.geojson", "--metrics", "pld", "--json")
+    assert json.loads(done.stdout)["mean"]["pld"] == pytest.approx(sum(best) / len(best), abs=1e-3)
+    some = call("evaluate", "good.json,confidence=divider:0.3", "truth.geojson", "--metrics", "pld", "--json")
+    kept = json.loads(some.stdout)["classes"]
+    assert kept["divider"]["predictions"] == found.rows("divider", [0.3])[0]["kept"]
+    assert kept["boundary"]["predictions"] == found.classes["boundary"].predictions
+    for option, message in (("divider:2", "expected a number from 0 to 1"), ("road:0.3", "no class 'road'")):
+        done = call("evaluate", f"good.json,confidence={option}", "truth.geojson")
+        assert done.returncode != 0
+        assert message in done.stderr
 
 
 def test_json_and_csv(call: Run) -> None:

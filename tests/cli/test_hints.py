@@ -27,6 +27,7 @@ PRINTED_BY = {
     "checks/": EVALUATING,
     "evaluation/": ("evaluate",),
     "frames/": EVALUATING,
+    "geometry/": EVALUATING,
     "io/": READING,
     "io/_format.py": WRITING,
     "metrics/": ("evaluate", "sweep"),

@@ -52,8 +52,8 @@ def test_an_option_has_one_meaning_everywhere() -> None:
 
 def functions() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
-    for name, row in COMMANDS.items():
-        command = load(row.place)
+    for name, (place, *_) in COMMANDS.items():
+        command = load(place)
         if isinstance(command, typer.Typer):
             found |= {f"{name} {one.name}": one.callback for one in command.registered_commands if one.callback}
         else:
@@ -77,7 +77,7 @@ def test_the_help_has_panels_and_two_examples_that_can_be_parsed(call: Run, name
     words = [name, *(["nuscenes"] if name == "truth" else [])]
     text = call(*words, "--help").stdout
     assert f"Examples:\n  mapgauge {name}" in text
-    for example in COMMANDS[name].examples:
+    for example in COMMANDS[name][1:]:
         command = typer.main.get_command(app)
         arguments = [name, *shlex.split(example)]
         while hasattr(command, "commands"):

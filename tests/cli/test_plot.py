@@ -56,7 +56,7 @@ def test_the_options_of_a_figure_reach_it(call: Run, ringed: Path, tmp_path: Pat
         (
             ["pie", "good.mg", "-o", "x.png"],
             2,
-            "one of parts, pr, histogram, ranges, cutoffs, calibration, confidence, strip",
+            "one of parts, causes, pr, histogram, ranges, cutoffs, calibration, confidence, strip",
         ),
         (["parts", "good.mg", "-o", "x.png", "--value", "pld"], 2, "no effect on the figure parts, only on histogram"),
         (["parts", "good.mg", "-o", "x.gif"], 1, "x.gif: expected a name that ends in .png, .svg, .pdf"),

@@ -153,8 +153,8 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
         (["good.mg", "-p", "maptr"], "--protocol: has no effect on results"),
         (
             ["good.json", "truth.geojson", "--cause", "missed", "--set", "crop=true"],
-            "Evaluate first: mapgauge evaluate good.json truth.geojson --set crop=true -o results.mg && mapgauge why "
-            "results.mg --cause missed",
+            "Evaluate first: mapgauge evaluate PREDICTIONS TRUTH --set NAME=VALUE -o results.mg && mapgauge why "
+            "results.mg",
         ),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.cli.output import one_line
+from mapgauge.cli.output import printable
 
 LINES = [[[0, k], [9, k]] for k in range(1, 9)]
 
@@ -36,7 +36,7 @@ def test_height() -> None:
     assert "FILE,planar to compare" in advice(frames(), frames(height=True, sure=False), "dimensions-differ")
     with pytest.raises(mg.InvalidInput) as refused:
         mg.align(frames(), frames(height=True, sure=False))
-    assert "FILE,planar to compare in the plane" in one_line(refused.value)
+    assert "FILE,planar to compare in the plane" in printable(refused.value.for_shell())
 
 
 def test_confidence() -> None:
@@ -52,4 +52,7 @@ def test_regions() -> None:
 
 
 def test_errors_are_one_line_whatever_is_in_a_name() -> None:
-    assert one_line(mg.UnreadableFile("a\nb.json: no such file\t(really)")) == "a b.json: no such file (really)"
+    assert (
+        printable(mg.UnreadableFile("a\nb.json: no such file\t(really)").for_shell())
+        == "a b.json: no such file (really)"
+    )

@@ -17,7 +17,7 @@ def world() -> tuple[mg.MapFrames, mg.MapFrames]:
 def tracked_world() -> tuple[mg.MapFrames, mg.MapFrames]:
     """The same world with ids on both sides."""
     predictions, truth = world()
-    return mg.track(predictions, poses=truth), truth
+    return mg.track(predictions, poses=truth, confidence=None), truth
 
 
 def batch_of(

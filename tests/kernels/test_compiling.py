@@ -114,7 +114,7 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
     assert "machine): 12 of 60, 0 s" in shown.getvalue()
     watch.clear()
     assert shown.getvalue().endswith("\r\x1b[K")
-    monkeypatch.setattr(command, "is_quiet", lambda: True)
+    monkeypatch.setattr("mapgauge.cli.output.is_quiet", lambda: True)
     before = shown.getvalue()
     watch.started()
     assert shown.getvalue() == before

@@ -107,8 +107,8 @@ def align_matrix(rng: np.random.Generator) -> Arguments:
     return (distance, bool(rng.integers(2)), *settings(rng))
 
 
-def values_of_matrix(rng: np.random.Generator) -> Arguments:
-    return (indexed(some_lines(rng, 5)), flags(rng, 5), int(rng.integers(6)), *settings(rng))
+def values_of_pairs(rng: np.random.Generator) -> Arguments:
+    return (indexed(some_lines(rng, 5)), flags(rng, 5), rng.integers(0, 5, (6, 2)), *settings(rng))
 
 
 def chamfer_of_lines(rng: np.random.Generator) -> Arguments:
@@ -119,8 +119,9 @@ def frechet_both_shifted(rng: np.random.Generator) -> Arguments:
     return *chamfer_of_lines(rng), bool(rng.integers(2)), bool(rng.integers(2))
 
 
-def pld_of_lines(rng: np.random.Generator) -> Arguments:
-    return (indexed(some_lines(rng, 6)), flags(rng, 6), weights(rng, 6), int(rng.integers(7)), *settings(rng))
+def pld_of_groups(rng: np.random.Generator) -> Arguments:
+    out = np.zeros((2, 6)), np.full(6, -1), np.full(6, np.nan)
+    return (indexed(some_lines(rng, 6)), flags(rng, 6), weights(rng, 6), bounds_of(rng, 6), *settings(rng), *out)
 
 
 def bounds_of(rng: np.random.Generator, count: int) -> Points:
@@ -196,10 +197,10 @@ CASES: dict[str, Callable[[np.random.Generator], Arguments]] = {
     "kernels.lines.index_lines": lambda rng: packed(some_lines(rng, 3)),
     "kernels.sospa.align_two": align_two,
     "kernels.sospa.align_matrix": align_matrix,
-    "kernels.sospa.values_of_matrix": values_of_matrix,
+    "kernels.sospa.values_of_pairs": values_of_pairs,
     "kernels.chamfer.chamfer_of_lines": chamfer_of_lines,
     "kernels.frechet.frechet_both_shifted": frechet_both_shifted,
-    "kernels.pld.pld_of_lines": pld_of_lines,
+    "kernels.pld.pld_of_groups": pld_of_groups,
     "kernels.average_precision.hits_of_lines": hits_of_lines,
     "kernels.resample.lengths_of": lengths_of,
     "kernels.resample.resample_lines": resample_lines,
@@ -275,11 +276,9 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 # Kernels whose arguments come from other kernels.
 EVALUATED = {
-    "kernels.pld.pld_of_groups",
     "kernels.matched_points.match_points",
     "kernels.matched_points.measure_groups",
     "kernels.gains.pairs_of_groups",
-    "kernels.sospa.normalised_pairs",
 }
 
 

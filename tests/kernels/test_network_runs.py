@@ -1,122 +1,179 @@
-"""The best runs along lines, against all segments tried one by one."""
+"""The best runs along lines at prices, against all runs tried one by one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.metrics.network_cases import Map, disturbed, random_map
+from tests.metrics.network_cases import CUTOFF, Map, disturbed, pair_costs, random_map, random_rings
 
-from mapgauge.features.network import growth as points_growth
-from mapgauge.features.network import points
-from mapgauge.features.network.growth import Component, priced_columns
+from mapgauge.features.network.kernels import best_runs, find_pairs, keep_useful
+from mapgauge.features.network.run_kernels import pairs_of, prices_of, rows_of, savings_of, uses_of
 
-HALF = 0.25
-
-
-def network(side: Map) -> points.Network:
-    count = np.array([len(line) for line in side.lines])
-    flat = np.ascontiguousarray(side.points.T)
-    return points.Network(flat, count.cumsum() - count, count, np.array(side.rings), np.array(side.confidence))
+HALF = 0.15
+ALL = 1 << 40
+NOTHING = np.empty((0, 4), np.int64)
 
 
-def components(x: Map, y: Map, directed: bool) -> Iterator[Component]:
-    return points._components(network(x), network(y), 1.5, directed)
+class Case:
+    """Two maps as kernels need them, with prices of the points of the first."""
+
+    def __init__(self, x: Map, y: Map, rng: np.random.Generator, directed: bool) -> None:
+        self.x, self.y, self.directed = x, y, directed
+        self.x_lines, self.y_lines = (lines_of(side) for side in (x, y))
+        points = [np.ascontiguousarray(side.points.T) for side in (x, y)]
+        weights = [np.array(side.confidence, float) for side in (x, y)]
+        self.given = points[0], points[1], self.x_lines, self.y_lines, weights[0], weights[1]
+        self.near = find_pairs(*self.given, CUTOFF, directed)
+        self.price = rng.random(len(x.points)) * 0.3 * (rng.random(len(x.points)) < 0.5)
+
+    def best(self, line: int, near: Any = None, barred: np.ndarray = NOTHING, most: int = ALL) -> tuple[Any, ...]:
+        y_price = np.zeros(len(self.y.points))
+        given = self.x_lines, self.y_lines, self.near if near is None else near, self.price, HALF, barred, most
+        return *best_runs(np.array([line]), np.zeros(len(self.y_lines), np.int64), *given, y_price), y_price
+
+    def savings(self, runs: np.ndarray) -> np.ndarray:
+        found: np.ndarray = savings_of(runs, *self.given, CUTOFF, HALF)
+        return found
 
 
-def worth(component: Component, rows: np.ndarray) -> np.ndarray:
-    """What each column saves, less the links that it breaks."""
-    columns = priced_columns(component, rows, np.zeros(component.entries))
-    owner = np.repeat(np.arange(len(rows)), np.diff(columns.start))
-    return columns.saving - HALF * np.bincount(owner, np.abs(columns.value), minlength=len(rows))
+def lines_of(side: Map) -> np.ndarray:
+    count = np.array([len(line) for line in side.lines], np.int64)
+    return np.stack([count.cumsum() - count, count, np.array(side.rings, np.int64)], axis=1)
 
 
-def segments(component: Component) -> np.ndarray:
-    """All segments, as columns, that go along open lines of the second side."""
-    rows = []
-    for b, (_, n, ring, _, m, _, _) in enumerate(component.blocks.tolist()):
-        for k in range(n):
-            for t in range(m):
-                for way in range(1 if component.directed else 2):
-                    most = min(n if ring else (n - k if way == 0 else k + 1), m - t)
-                    rows += [(b, k, t, *((size, 1) if way == 0 else (1, size))) for size in range(1, most + 1)]
-    return np.array(rows)
+def all_runs(case: Case, line: int) -> np.ndarray:
+    """All runs along a line of the second map."""
+    runs = []
+    _, m, ring = case.y_lines[line].tolist()
+    for a, (_, n, x_ring) in enumerate(case.x_lines.tolist()):
+        for step in (1,) if case.directed else (1, -1):
+            for i in range(n):
+                for j in range(m):
+                    most = min(n if x_ring else (n - i if step > 0 else i + 1), m if ring else m - j)
+                    runs += [(line, a, step, i, j, size, 0) for size in range(1, most + 1)]
+                if ring and x_ring and n == m:
+                    runs.append((line, a, step, i, 0, m, 1))
+    return np.array(runs, np.int64)
 
 
-def prefixes(component: Component, rows: np.ndarray, line: int) -> np.ndarray:
-    """The best total of the first points of a line, with segments that do not overlap."""
-    mine = component.blocks[rows[:, 0], 3] == line
-    gain, start, size = worth(component, rows)[mine], rows[mine, 2], rows[mine, 3:].max(axis=1)
-    best = np.zeros(component.blocks[component.blocks[:, 3] == line][0, 4] + 1)
-    for t in range(1, len(best)):
-        ends = start + size == t
-        best[t] = max([best[t - 1], *(best[start[ends]] + gain[ends])])
-    return best
+def plain_saving(case: Case, run: np.ndarray) -> float:
+    """What a run saves, less its ends, from the definition."""
+    b, a, step, i, j, size, closed = run.tolist()
+    x, y = case.x_lines[a], case.y_lines[b]
+    pair, r, s = pair_costs(case.x, case.y)
+    points = [(x[0] + (i + step * t) % x[1], y[0] + (j + t) % y[1]) for t in range(size)]
+    total = sum(r[p] + s[q] - pair[p, q] for p, q in points)
+    links = [side.links(True) + side.links(True).T for side in (case.x, case.y)]
+    if not closed:
+        inner = 2 * (size - 1)
+        ends = sum(links[0][p].sum() + links[1][q].sum() for p, q in points) - 2 * inner
+        total -= HALF * ends
+    return float(total)
 
 
-def cases(rng: np.random.Generator, rings: bool) -> Iterator[tuple[Map, Map]]:
-    for k in range(6):
-        y = random_map(rng, 2, 7, 3.0)
-        x = disturbed(y, rng) if k % 2 else random_map(rng, 3, 7, 3.0)
-        yield (
-            Map(x.lines, x.confidence, tuple(rings and len(line) > 2 for line in x.lines)),
-            Map(y.lines, y.confidence, (False,) * len(y.lines)),
-        )
+def best_of_all(case: Case, runs: np.ndarray, line: int) -> float:
+    """The most that runs along a line gain that share none of its points, by trying all cuts of a ring."""
+    _, m, ring = case.y_lines[line].tolist()
+    gain = case.savings(runs) - prices_of(runs, case.x_lines, case.y_lines, case.price, np.zeros(len(case.y.points)))
+    closed = runs[:, 6] == 1
+    best = max([0.0, *gain[closed]])
+    for cut in range(m if ring else 1):
+        start = (runs[:, 4] - cut) % m
+        stop = start + runs[:, 5]
+        value = np.zeros(m + 1)
+        for t in range(1, m + 1):
+            ends = (stop == t) & ~closed
+            value[t] = max([value[t - 1], *(value[start[ends]] + gain[ends])])
+        best = max(best, value[m])
+    return float(best)
 
 
-@pytest.mark.parametrize(("directed", "rings"), [(False, False), (True, False), (False, True)])
-def test_the_best_runs_are_the_best_of_all_segments(rng: np.random.Generator, directed: bool, rings: bool) -> None:
+def cases(rng: np.random.Generator, count: int) -> Iterator[Case]:
+    for k in range(count):
+        y = random_rings(rng, 2, 7) if k % 2 else random_map(rng, 2, 7, 3.0)
+        x = (random_rings(rng, 2, 7), disturbed(y, rng), random_map(rng, 3, 7, 3.0))[k % 3]
+        yield Case(x, y, rng, directed=k % 4 == 3)
+
+
+def test_savings_follow_the_definition(rng: np.random.Generator) -> None:
+    for case in cases(rng, 6):
+        runs = all_runs(case, 0)
+        # A run around two rings with as many points is closed.
+        ring = (case.x_lines[runs[:, 1], 2] > 0) & (case.y_lines[0, 2] > 0)
+        around = ring & (runs[:, 5] == case.x_lines[runs[:, 1], 1]) & (runs[:, 5] == case.y_lines[0, 1])
+        runs = runs[~around | (runs[:, 6] == 1)][:: max(1, len(runs) // 60)]
+        assert case.savings(runs) == pytest.approx([plain_saving(case, run) for run in runs], abs=1e-12)
+
+
+def test_the_best_runs_are_the_best_of_all(rng: np.random.Generator) -> None:
     tried = 0
-    for x, y in cases(rng, rings):
-        for component in components(x, y, directed):
-            rows = segments(component)
-            best = [prefixes(component, rows, line)[-1] for line in np.unique(component.blocks[:, 3])]
-            sizes = len(x.points), len(y.points)
-            found = points_growth._Runs(component, sizes, HALF).first()
-            assert max(worth(component, found).sum(), 0.0) == pytest.approx(sum(best), abs=1e-12)
-            tried += sum(best) > 0
-    assert tried >= 3
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_a_loss_is_that_of_the_best_segments_with_the_pair(rng: np.random.Generator, directed: bool) -> None:
-    from mapgauge.features.network.proof_kernels import find_losses
-
-    for x, y in cases(rng, rings=False):
-        for component in components(x, y, directed):
-            near = component.near
-            size = int((component.blocks[:, 1] + 3 * component.blocks[:, 4]).max())
-            loss = np.empty(len(near))
-            find_losses(
-                *(component.blocks, component.saving, near, component.by_point, directed, HALF),
-                *(
-                    np.empty((2, len(component.blocks), size)),
-                    np.empty((2, size + 1)),
-                    np.empty((2, 2, len(near))),
-                    loss,
-                ),
+    for case in cases(rng, 24):
+        for line in range(len(case.y_lines)):
+            runs, bound, loose, y_price = case.best(line)
+            every = all_runs(case, line)
+            best = best_of_all(case, every, line)
+            nothing = np.zeros(len(case.y.points))
+            gain = case.savings(runs) - prices_of(runs, case.x_lines, case.y_lines, case.price, nothing)
+            assert gain.sum() == pytest.approx(best, abs=1e-12)
+            assert bound == pytest.approx(best, abs=1e-12)
+            assert best <= case.best(line, most=1)[1] + 1e-12  # with one cut
+            tried += len(runs) > 0
+            # Near pairs that are left out are in no run that gains as much.
+            floor = -0.1
+            near = keep_useful(
+                *(np.array([line]), case.x_lines, case.y_lines, case.near, case.price, y_price, HALF, floor)
             )
-            rows = segments(component)
-            columns = priced_columns(component, rows, np.zeros(component.entries))
-            ends = columns.cell[columns.cell_start[:-1]], columns.cell[columns.cell_start[1:] - 1]
-            usable = (component.saving[ends[0]] > 0) & (component.saving[ends[1]] > 0)
-            gain = worth(component, rows)
-            for (cell, b), lost in zip(near, loss, strict=True):
-                line = component.blocks[b, 3]
-                before, after = prefixes(component, rows[usable], line), suffixes(component, rows[usable], line)
-                owner = np.repeat(np.arange(len(rows)), np.diff(columns.cell_start))
-                through = np.unique(owner[columns.cell == cell])
-                through = through[usable[through]]
-                last = rows[through, 2] + rows[through, 3:].max(axis=1)
-                with_it = (before[rows[through, 2]] + gain[through] + after[last]).max()
-                assert lost == pytest.approx(before[-1] - with_it, abs=1e-12)
+            kept = set(
+                zip(
+                    near[1][:, 0].tolist(),
+                    np.repeat(np.arange(len(near[0]) - 1), np.diff(near[0])).tolist(),
+                    strict=True,
+                )
+            )
+            gain = case.savings(every) - prices_of(every, case.x_lines, case.y_lines, case.price, y_price)
+            _, p, q = pairs_of(every[gain > floor + 1e-9], case.x_lines, case.y_lines).T
+            close = np.linalg.norm(case.x.points[p] - case.y.points[q], axis=1) < CUTOFF
+            weight = np.minimum(case.x.weight[p], case.y.weight[q])
+            close &= weight > 0
+            assert set(zip(p[close].tolist(), q[close].tolist(), strict=True)) <= kept
+            # No set of runs with one that loses something saves more than the second bound, less this.
+            assert loose >= best - 1e-12
+    assert tried >= 12
 
 
-def suffixes(component: Component, rows: np.ndarray, line: int) -> np.ndarray:
-    """The best total of the points of a line from each one on."""
-    mine = component.blocks[rows[:, 0], 3] == line
-    gain, start, size = worth(component, rows)[mine], rows[mine, 2], rows[mine, 3:].max(axis=1)
-    best = np.zeros(component.blocks[component.blocks[:, 3] == line][0, 4] + 1)
-    for t in range(len(best) - 2, -1, -1):
-        here = start == t
-        best[t] = max([best[t + 1], *(best[start[here] + size[here]] + gain[here])])
-    return best
+def test_barred_pairs_are_in_no_run(rng: np.random.Generator) -> None:
+    for case in cases(rng, 24):
+        p, q = int(rng.integers(len(case.x.points))), int(rng.integers(len(case.y.points)))
+        barred = np.array([[p, p + 1, 0, q], [0, p, q, q + 1]])
+        for line in range(len(case.y_lines)):
+            every = all_runs(case, line)
+            run, a, b = pairs_of(every, case.x_lines, case.y_lines).T
+            out = ((a == p) & (b < q)) | ((a < p) & (b == q))
+            allowed = every[~np.isin(np.arange(len(every)), run[out])]
+            runs, bound, _, _ = case.best(line, barred=barred)
+            best = best_of_all(case, allowed, line) if len(allowed) else 0.0
+            assert bound == pytest.approx(best, abs=1e-12)
+            run, a, b = pairs_of(runs, case.x_lines, case.y_lines).T
+            assert not (((a == p) & (b < q)) | ((a < p) & (b == q))).any()
+
+
+def test_points_in_the_same_runs_share_a_row(rng: np.random.Generator) -> None:
+    for case in cases(rng, 6):
+        runs = all_runs(case, 0)
+        runs = runs[rng.permutation(len(runs))[:12]]
+        sizes = len(case.x.points), len(case.y.points)
+        row, rows, start, index = rows_of(runs, case.x_lines, case.y_lines, *sizes)
+        matrix = np.zeros((rows, len(runs)))
+        for c in range(len(runs)):
+            matrix[index[start[c] : start[c + 1]], c] += 1
+        run, p, q = pairs_of(runs, case.x_lines, case.y_lines).T
+        members = np.zeros((sum(sizes), len(runs)))
+        members[p, run] = members[sizes[0] + q, run] = 1
+        assert uses_of(runs, case.x_lines, sizes[0]).tolist() == members[: sizes[0]].sum(axis=1).tolist()
+        for point in range(sum(sizes)):
+            if members[point].sum() > 1:
+                assert matrix[row[point]].tolist() == members[point].tolist()
+            else:
+                assert row[point] == -1
+        assert len(np.unique(matrix, axis=0)) == rows

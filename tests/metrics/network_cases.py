@@ -1,12 +1,12 @@
 """Slow twins of network PLD and random networks of lines."""
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import csr_matrix, eye, hstack, kron, vstack
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import block_diag, csr_matrix, eye, hstack, kron, vstack
 
 import mapgauge as mg
 
@@ -83,16 +83,22 @@ def pair_costs(x: Map, y: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.minimum(r[:, None], s) * base + np.abs(r[:, None] - s) / 2, r / 2, s / 2
 
 
-def slow(x: Map, y: Map, break_cost: float, *, directed: bool = False, binary: bool = False) -> float:
-    """Network PLD by one linear programme over all pairs, with link terms by Kronecker products."""
+def oriented(x: Map, y: Map, break_cost: float, *, directed: bool = False) -> float:
+    """Network PLD by one 0/1 programme over all pairs, with link terms by Kronecker products.
+
+    Pairs of runs along both lines and pairs of runs against one of them are variables of their own.
+    """
     pair, r, s = pair_costs(x, y)
     m, n = pair.shape
     if not m or not n:
         return float(r.sum() + s.sum())
-    a, b = x.links(directed), y.links(directed)
-    terms = vstack([kron(a, eye(n)) - kron(eye(m), b.T), kron(a.T, eye(n)) - kron(eye(m), b)])
-    size = terms.shape[0]
-    once = vstack([kron(eye(m), np.ones((1, n))), kron(np.ones((1, m)), eye(n))])
+    a, b = x.links(True), y.links(True)
+    ways = [b] if directed else [b, b.T]
+    terms = block_diag(
+        [vstack([kron(a, eye(n)) - kron(eye(m), c.T), kron(a.T, eye(n)) - kron(eye(m), c)]) for c in ways]
+    )
+    size, pairs = terms.shape
+    once = hstack([vstack([kron(eye(m), np.ones((1, n))), kron(np.ones((1, m)), eye(n))])] * len(ways))
     rows = vstack(
         [
             hstack([once, csr_matrix((m + n, size))]),
@@ -101,25 +107,22 @@ def slow(x: Map, y: Map, break_cost: float, *, directed: bool = False, binary: b
         ]
     ).tocsr()
     upper = np.concatenate([np.ones(m + n), np.zeros(2 * size)])
-    cost = np.concatenate([(pair - r[:, None] - s).ravel(), np.full(size, break_cost / 4)])
-    if binary:
-        whole_numbers = np.concatenate([np.ones(m * n), np.zeros(size)])
-        found: Any = milp(
-            cost,
-            constraints=LinearConstraint(rows, -np.inf, upper),
-            integrality=whole_numbers,
-            bounds=Bounds(0, np.inf),
-        )
-    else:
-        found = linprog(cost, A_ub=rows, b_ub=upper, bounds=(0, None))
-    return float(found.fun + r.sum() + s.sum())
+    cost = np.concatenate([np.tile((pair - r[:, None] - s).ravel(), len(ways)), np.full(size, break_cost / 2)])
+    solution: Any = milp(
+        cost,
+        constraints=LinearConstraint(rows, -np.inf, upper),
+        integrality=np.concatenate([np.ones(pairs), np.zeros(size)]),
+        bounds=Bounds(0, np.inf),
+        options={"mip_rel_gap": 0.0},
+    )
+    return float(solution.fun + r.sum() + s.sum())
 
 
-def by_trying_all(x: Map, y: Map, break_cost: float) -> float:
-    """Network PLD of 0/1 assignments, by trying all."""
+def by_trying_all(x: Map, y: Map, break_cost: float, *, directed: bool = False) -> float:
+    """Network PLD by trying all assignments."""
     pair, r, s = pair_costs(x, y)
     m, n = pair.shape
-    a, b = x.links(False), y.links(False)
+    a, b = x.links(directed), y.links(directed)
     best = np.inf
     for partner in product(range(-1, n), repeat=m):
         taken = [j for j in partner if j >= 0]
@@ -130,8 +133,26 @@ def by_trying_all(x: Map, y: Map, break_cost: float) -> float:
             if j >= 0:
                 w[i, j] = 1
         cost = (pair * w).sum() + (r * (1 - w.sum(1))).sum() + (s * (1 - w.sum(0))).sum()
-        best = min(best, cost + break_cost / 2 * np.abs(a @ w - w @ b).sum())
+        norms = np.abs(a @ w - w @ b).sum() + (np.abs(a.T @ w - w @ b.T).sum() if directed else 0)
+        best = min(best, cost + break_cost / 2 * norms)
     return float(best)
+
+
+def by_runs(x: Map, y: Map, pairs: list[tuple[int, int]], break_cost: float, *, directed: bool = False) -> float:
+    """The cost of an assignment by its runs: each end costs half of the break cost for each line that goes on."""
+    pair, r, s = pair_costs(x, y)
+    a, b = (side.links(True) for side in (x, y))
+    joined: dict[tuple[int, int], list[tuple[int, int]]] = {pair_of: [] for pair_of in pairs}
+    for first, other in permutations(pairs, 2):
+        (i, j), (after, q) = first, other
+        if a[i, after] and (b[j, q] or (b[q, j] and not directed)):
+            joined[first].append(other)
+            joined[other].append(first)
+    halves = 0
+    for (i, j), others in joined.items():
+        halves += int(a[i].sum() + a[:, i].sum() + b[j].sum() + b[:, j].sum()) - 2 * len(others)
+    matched = sum(pair[i, j] - r[i] - s[j] for i, j in pairs)
+    return float(matched + r.sum() + s.sum() + break_cost / 2 * halves)
 
 
 def random_map(rng: np.random.Generator, lines: int, most: int, extent: float = 3.0) -> Map:
@@ -143,6 +164,17 @@ def random_map(rng: np.random.Generator, lines: int, most: int, extent: float = 
     )
     confidence = np.where(rng.random(lines) < 0.3, 1.0, rng.random(lines).round(2))
     return Map(walks, tuple(confidence.tolist()), tuple(bool(count > 2 and rng.random() < 0.25) for count in counts))
+
+
+def random_rings(rng: np.random.Generator, lines: int, most: int = 8) -> Map:
+    """Circles with different numbers of points, starts and directions, most of them closed."""
+    circles = []
+    for count in rng.integers(3, most, lines).tolist():
+        angle = np.arange(count) / count * 2 * np.pi
+        circle = rng.uniform(0.5, 1.2) * np.stack([np.cos(angle), np.sin(angle)], axis=1) + rng.normal(0, 0.3, 2)
+        circles.append(np.roll(circle, int(rng.integers(count)), axis=0)[:: int(rng.choice([-1, 1]))])
+    confidence = np.where(rng.random(lines) < 0.5, 1.0, rng.random(lines))
+    return Map(tuple(circles), tuple(confidence.tolist()), tuple((rng.random(lines) < 0.75).tolist()))
 
 
 def straight(length: float = 30.0, offset: float = 0.0, spacing: float = 0.5) -> np.ndarray:

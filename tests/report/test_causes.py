@@ -63,6 +63,14 @@ def test_causes_are_left_out_if_they_are_not_wanted_or_take_long(
     assert "Parts of PLD by cause" in written(True)[0]
 
 
+def test_differences_between_methods_are_split_by_cause(two: Path, methods: list[mg.Results]) -> None:
+    page = two.read_text(encoding="utf-8")
+    assert "causes of the difference in PLD</span>" in page
+    change = mg.compare_causes(*methods)["mean"]["under_confident"]
+    row = page.partition("causes of the difference in PLD</span>")[2].partition("under-confident</th>")[2]
+    assert f"{change.value:+.3f} <small>" in row.partition("</tr>")[0]
+
+
 def test_order_two_has_no_causes(tmp_path: Path) -> None:
     results = mg.evaluate(*demo_world(2), mg.protocol("paper-60x30", order=2), metrics=["pld"])
     write_report(results, tmp_path / "page.html")

@@ -19,7 +19,7 @@ from mapgauge.errors import Remedy
 from mapgauge.metrics import table as colours
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
-from mapgauge.results.tables import MemoryRows
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
 
 EVIL = "</script><script>alert(1)</script>"
@@ -368,7 +368,7 @@ def test_a_class_with_nothing_in_it_has_a_dash(tmp_path: Path) -> None:
     write_report(results, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Classes without a value, because they have neither predictions nor truth: ped_crossing, boundary." in text
-    assert '<th scope="row">boundary</th><td>-</td>' in text
+    assert '<th scope="row" style="text-align:left">boundary</th><td>-</td>' in text
     assert "nan" not in Elements(text).text.lower()
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import mapgauge as mg
 from mapgauge.evaluation.scores import Scores
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import Input
 
 PROTOCOL = mg.protocol(

@@ -41,13 +41,6 @@ def hashes_of(results: mg.Results) -> tuple[str, str]:
     return first.hash, second.hash
 
 
-@pytest.mark.parametrize("size", [1, 7, 15])
-def test_frames_hashed_in_threads_have_the_same_hash(sides: Sides, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = [content_hash(side) for side in sides]
-    monkeypatch.setattr("mapgauge.frames.content._FRAMES", size)
-    assert [content_hash(side) for side in sides] == expected
-
-
 @pytest.mark.parametrize(("suffix", "format"), [("json", "streammapnet"), ("geojson", None), ("parquet", None)])
 def test_every_format_has_the_same_hash(
     sides: Sides, hashes: tuple[str, str], suffix: str, format: str | None, tmp_path: Path
@@ -115,7 +108,7 @@ def test_a_hash_without_links_stays_as_it_is() -> None:
 
 
 def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[str, str], tmp_path: Path) -> None:
-    predictions, truth = mg.track(sides[0], poses=sides[1]), sides[1]
+    predictions, truth = mg.track(sides[0], poses=sides[1], confidence=None), sides[1]
     protocol = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})
     assert hashes_of(mg.evaluate(predictions, truth, protocol, metrics=["pld"])) == hashes
     results = mg.evaluate(predictions, truth, protocol, metrics=["track_pld"])

@@ -29,7 +29,7 @@ def test_a_strip_has_the_matches_of_every_frame() -> None:
 
 def test_strips_agree_with_track_pld_on_a_drive() -> None:
     predictions, truth = demo_world(10, predictions=30)
-    tracked = mg.track(predictions, poses=truth)
+    tracked = mg.track(predictions, poses=truth, confidence=None)
     results = mg.evaluate(
         tracked, truth, mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}), metrics=["track_pld"]
     )

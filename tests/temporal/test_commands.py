@@ -25,7 +25,12 @@ def test_track_writes_ids_poses_and_scenes(call: Run, drive: Path, tmp_path: Pat
     assert found.track is not None
     assert expected.track is not None
     assert sorted(found.track.tolist()) == sorted(expected.track.tolist())
-    assert f"400 with ids of {len(set(expected.track.tolist()))} tracks" in done.stdout
+    count = len(expected.track)
+    assert f"{count} with ids of {len(set(expected.track.tolist()))} tracks" in done.stdout
+    assert f"note: {400 - count} of 400 instances have a confidence of at most 0.4 and were left out" in done.stdout
+    everything = call("track", "bare.json,confidence=0", "--poses", "truth.geojson", "-o", target)
+    assert "400 instances, 400 with ids" in everything.stdout
+    assert "left out" not in everything.stdout
     again = call("consistency", target, "--lags", "1", "--json")
     assert again.returncode == 0, again.stderr
 

@@ -69,37 +69,58 @@ def test_a_faint_duplicate_does_not_take_the_id_of_a_confident_line() -> None:
         confidence={"a": {"divider": [0.9]}, "b": {"divider": [0.05]}, "c": {"divider": [0.9]}},
     )
     frames = replace(frames, scenes=("s",) * 3, poses=np.tile(np.eye(4), (3, 1, 1)))
-    first = ids_of(mg.track(frames)).tolist()
+    first = ids_of(mg.track(frames, confidence=None)).tolist()
     assert first[0] == first[1] == first[2]  # the only line there is
     both = mg.MapFrames.of(
         {"a": {"divider": [line, other]}, "b": {"divider": [other]}, "c": {"divider": [line, other]}},
         confidence={"a": {"divider": [0.9, 0.05]}, "b": {"divider": [0.05]}, "c": {"divider": [0.9, 0.05]}},
     )
     both = replace(both, scenes=("s",) * 3, poses=np.tile(np.eye(4), (3, 1, 1)))
-    ids = ids_of(mg.track(both)).tolist()
+    ids = ids_of(mg.track(both, confidence=None)).tolist()
     assert ids == ["s/divider-0", "s/divider-1", "s/divider-1", "s/divider-0", "s/divider-1"]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_id_occurs_twice_in_a_frame(method: Method) -> None:
     predictions, _ = demo_world(20)
-    tracked = mg.track(predictions, method=method)
+    tracked = mg.track(predictions, method=method, confidence=None)
     found = ids_of(tracked)
     for frame in range(len(tracked)):
-        own = found[(tracked.frame == frame) & (found != "")].tolist()
+        own = found[tracked.frame == frame].tolist()
         assert len(set(own)) == len(own)
+    assert len(found) == len(predictions.polylines)
+    assert (found != "").all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_faint_predictions_are_left_out_before_ids_are_given(method: Method) -> None:
+    predictions, _ = demo_world(20)
     assert predictions.confidence is not None
-    assert ((found == "") == (predictions.confidence <= 0.4)).all() if method == "maptracker" else (found != "").all()
+    confident = predictions.keep(predictions.confidence > 0.4)
+    tracked = mg.track(predictions, method=method)
+    assert contents(tracked) == contents(mg.track(confident, method=method, confidence=None))
+    (finding,) = tracked.findings
+    assert (finding.code, finding.count) == ("faint-left-out", len(predictions.polylines) - len(confident.polylines))
+    assert "1500 instances have a confidence of at most 0.4" in finding.text
+    assert mg.track(confident, method=method).findings == ()
+    assert len(mg.track(predictions, method=method, confidence=0.8).polylines) < len(confident.polylines)
+
+
+def test_truth_has_no_faint_lines() -> None:
+    _, truth = demo_world(10)
+    tracked = mg.track(truth)
+    assert len(tracked.polylines) == len(truth.polylines)
+    assert [finding.code for finding in tracked.findings] == ["tracks-replaced"]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_ids_depend_neither_on_the_order_nor_on_workers(method: Method) -> None:
     predictions, truth = demo_world(30, predictions=30)
-    expected = contents(mg.track(predictions, method=method, workers=1))
+    expected = contents(mg.track(predictions, method=method, confidence=None, workers=1))
     mixed = shuffled(predictions, np.random.default_rng(5))
-    assert contents(mg.track(mixed, method=method, workers=3)) == expected
+    assert contents(mg.track(mixed, method=method, confidence=None, workers=3)) == expected
     bare = replace(mixed, poses=None, scenes=None, timestamps=None)
-    assert contents(mg.track(bare, poses=truth, method=method)) == expected
+    assert contents(mg.track(bare, poses=truth, method=method, confidence=None)) == expected
 
 
 def contents(frames: mg.MapFrames) -> dict[str, list[tuple[object, ...]]]:
@@ -112,7 +133,7 @@ def contents(frames: mg.MapFrames) -> dict[str, list[tuple[object, ...]]]:
 def test_the_input_keeps_its_frames_and_gets_what_was_used() -> None:
     predictions, truth = demo_world(20, predictions=20)
     some = replace(predictions, poses=None, scenes=None, timestamps=None).at([15, 3, 4, 7])
-    tracked = mg.track(some, poses=truth)
+    tracked = mg.track(some, poses=truth, confidence=None)
     assert tracked.tokens == some.tokens
     assert np.array_equal(tracked.polylines.coords, some.polylines.coords)
     assert tracked.poses is not None
@@ -142,7 +163,11 @@ def test_a_drawing_is_three_pixels_wide() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"method": "iou"}, "method must be 'pld' or 'maptracker'"), ({"look_back": 0}, "look_back must be")],
+    [
+        ({"method": "iou"}, "method must be 'pld' or 'maptracker'"),
+        ({"look_back": 0}, "look_back must be"),
+        ({"confidence": 1.5}, "confidence"),
+    ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(mg.InvalidInput, match=message):

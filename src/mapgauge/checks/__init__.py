@@ -8,12 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mapgauge.checks import classes as class_names
-from mapgauge.checks import coordinates, counts, links, shapes, tokens, tracks
-from mapgauge.checks import counts as confidence
-from mapgauge.checks import region as regions
-from mapgauge.checks.context import Context
-from mapgauge.checks.extent import degrees_of_side
+from mapgauge.checks import coordinates, instances, names, relations
+from mapgauge.checks.context import Context, degrees_found, is_geographic
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
@@ -21,38 +17,37 @@ from mapgauge.geometry.cropping import Region
 
 # Findings of the same level are listed in this order.
 CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
-    tokens.no_frames,
-    confidence.on_the_right_side,
-    tokens.duplicates,
-    tokens.one_side_only,
-    class_names.names,
-    class_names.not_compared,
-    shapes.dimensions,
+    names.no_frames,
+    instances.on_the_right_side,
+    names.duplicates,
+    names.one_side_only,
+    names.names,
+    names.not_compared,
+    instances.dimensions,
     coordinates.turned,
     coordinates.coordinates,
-    regions.not_for_region,
-    regions.far_away,
-    shapes.height,
-    confidence.in_range,
-    confidence.all_equal,
-    class_names.exchanged,
-    class_names.without_instances,
-    shapes.closed_on_one_side,
-    counts.empty,
-    counts.published,
-    tokens.order,
-    tracks.one_side_only,
-    tracks.ids,
-    tracks.shared,
-    links.one_side_only,
-    links.ends,
-    links.cropped,
-    shapes.few_points,
-    shapes.copies,
-    shapes.closed_shares,
+    coordinates.not_for_region,
+    coordinates.far_away,
+    instances.height,
+    instances.in_range,
+    instances.all_equal,
+    names.exchanged,
+    names.without_instances,
+    instances.closed_on_one_side,
+    instances.reversed_lines,
+    instances.empty,
+    instances.published,
+    names.order,
+    relations.tracks_on_one_side,
+    relations.ids,
+    relations.shared,
+    relations.links_on_one_side,
+    relations.ends,
+    relations.cropped,
+    instances.few_points,
+    instances.copies,
+    instances.closed_shares,
 )
-
-_LEVELS = ("error", "warning", "note")
 
 
 def check(
@@ -91,18 +86,17 @@ def check(
 
 def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of the readers and of all checks, most severe first."""
-    findings = list(read)
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
-        for function in CHECKS:
-            findings += function(context)
-    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: _LEVELS.index(finding.level)))
+        findings = [*read, *(finding for function in CHECKS for finding in function(context))]
+    levels = ("error", "warning", "note")
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: levels.index(finding.level)))
 
 
 def findings_of_side(frames: MapFrames) -> list[Finding]:
     """Return the findings of the reader, and of the checks that need one side only."""
-    side, lines = "truth" if frames.confidence is None else "predictions", without_boxes(frames)
-    checks = (degrees_of_side, tracks.tracks_of_side, links.links_of_side)
-    return [*frames.findings, *(finding for check_side in checks for finding in check_side(side, lines))]
+    name, side = "truth" if frames.confidence is None else "predictions", without_boxes(frames)
+    degrees = [degrees_found(name, side, len(side.polylines))] if is_geographic(side) else []
+    return [*frames.findings, *degrees, *relations.tracks_of_side(name, side), *relations.links_of_side(name, side)]
 
 
 __all__ = ["CHECKS", "check"]

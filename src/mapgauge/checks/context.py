@@ -1,30 +1,125 @@
 """The input of the checks: both sides, the settings, and values that several checks need, computed once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.arguments import check_class_names
-from mapgauge.checks.extent import Extent, extent_of, is_geographic
-from mapgauge.checks.neighbours import Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
+from mapgauge.checks.neighbours import Motion, Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
+from mapgauge.errors import Remedy
+from mapgauge.frames.findings import Finding, Level, examples
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.geometry.polylines import survey
 from mapgauge.geometry.poses import turns_between
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Bounds
+from mapgauge.typing import Bounds, Floats, Indices, Points
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
 
-EXAMPLES = 3  # examples per finding
 _FRAMES = 256  # at most this many frames are used for extents
-_COMPARED = 24  # at most this many of them are used for nearest distances
-_COMPARED_INSTANCES = 5  # a side needs at least this many instances to have an extent
-ENOUGH = 20  # and this many to be called smaller than a region, because a few frames need not fill one
+ENOUGH = 20  # instances of a side that is called smaller than a region; a few frames need not fill one
+FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
+_EDGE = 0.2  # metres; instances that end within this distance end at the same edge
+_ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
+_LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
+_NEXT = 0.5  # most lines of a frame are nearer than this to the next one: 50 km, or half a metre
+_FROM_ORIGIN = 2.0  # no land is nearer to longitude 0, latitude 0
+
+
+class Extent(NamedTuple):
+    """The extent of the instances of one side."""
+
+    low: Points  # (2,)
+    high: Points  # (2,)
+    cut: NDArray[np.bool_]  # (2,): whether many instances end at the same edges along this axis, as after cropping
+    of_frame: float  # the median diagonal of a frame
+    instances: int
+
+    @property
+    def size(self) -> Points:
+        """Size along x and y."""
+        return self.high - self.low
+
+    @property
+    def centre(self) -> Points:
+        """Centre."""
+        return self.low / 2 + self.high / 2
+
+    @property
+    def is_world(self) -> bool:
+        """Whether all instances are far from the origin, or frames are small compared with the whole extent."""
+        across, away = np.hypot(*self.size), np.hypot(*self.centre)
+        return bool(away > max(FAR, 2 * across) or (across > FAR and self.of_frame < 0.2 * across))
+
+    def moved(self, motion: Motion) -> "Extent":
+        """Return the extent after a quarter turn or a mirroring."""
+        corners = motion(np.stack([self.low, self.high]))
+        cut = motion(self.cut.astype(np.float64)) != 0
+        return self._replace(low=corners.min(axis=0), high=corners.max(axis=0), cut=cut)
+
+    def __str__(self) -> str:
+        """Size for messages, such as ``60 x 30``."""
+        return " x ".join(f"{size:.3g}" if not 1e3 <= size < 1e7 else f"{size:.0f}" for size in self.size.tolist())
+
+
+def extent_of(side: MapFrames) -> Extent | None:
+    """Return the extent of one side; None if it has no points."""
+    rows = np.flatnonzero(np.diff(side.polylines.offsets))
+    if not len(rows):
+        return None
+    measured = survey(side.polylines)
+    low, high = measured.low[rows, :2], measured.high[rows, :2]
+    frame = side.frame[rows]
+    starts = np.flatnonzero(np.diff(frame, prepend=-1))
+    span = np.maximum.reduceat(high, starts, axis=0) - np.minimum.reduceat(low, starts, axis=0)
+    trimmed = max(int(0.02 * len(rows)), int(len(rows) >= 10))  # instances that are ignored at each edge
+    low, high = np.sort(low, axis=0), np.sort(high, axis=0)[::-1]
+    least = max(trimmed + 1, 4)  # instances that must end at the same edge
+    cut = ((low - low[0] < _EDGE).sum(axis=0) >= least) & ((high[0] - high < _EDGE).sum(axis=0) >= least)
+    return Extent(low[trimmed], high[trimmed], cut, float(np.median(np.hypot(*span.T))), len(rows))
+
+
+def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
+    """Whether at least ``least`` lines, and most lines of a side, look like longitude and latitude."""
+    centre, length, frame = _lines(side)
+    if len(centre) < max(least, 1):
+        return False
+    nearer, farther = np.sort(np.abs(centre), axis=1).T
+    on_earth = (nearer <= 90) & (farther <= 180) & (np.hypot(nearer, farther) > _FROM_ORIGIN)
+    next_one = np.hypot(*np.diff(centre, axis=0).T)[np.diff(frame) == 0]
+    apart = float(np.median(next_one)) if len(next_one) else 0.0
+    return float(np.median(length)) < _LINE and apart < _NEXT and bool(np.median(on_earth) == 1)
+
+
+def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
+    """Return the finding about one side, or about both, with ``count`` instances."""
+    centre, length, _ = _lines(side)
+    x, y = centre[0].tolist()
+    text = (
+        f"{name}: the coordinates look like longitude and latitude, such as ({x:.6f}, {y:.6f}), and half of the lines "
+        f"are shorter than {np.median(length):.2g}. Thresholds and cutoffs are metres, so no value has a meaning"
+    )
+    utm = f"EPSG:{326 if y >= 0 else 327}{int((x + 180) // 6) % 60 + 1:02}" if abs(y) < 84 else "CRS"  # UTM ends there
+    remedy = Remedy(
+        "Project them to metres first, for example with geopandas: data.to_crs(data.estimate_utm_crs())",
+        f"Project them to metres first, for example with ogr2ogr -t_srs {utm} OUT IN",
+    )
+    return Finding("error", "coordinates-world", text, count, remedy=remedy)
+
+
+def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:
+    """Return centre, length of the diagonal and frame of the lines that are longer than 0."""
+    measured = survey(side.polylines)
+    low, high = measured.low[:, :2], measured.high[:, :2]
+    length = np.hypot(*(high - low).T)
+    rows = np.flatnonzero((length > 0) & np.isfinite(length))  # without points it is minus infinity
+    return low[rows] / 2 + high[rows] / 2, length[rows], side.frame[rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +145,10 @@ class Context:
         """Make a context; classes that were not requested are left out."""
         bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
         wanted = None if classes is None else check_class_names(classes)
-        predictions, truth = without_boxes(predictions), without_boxes(truth)
-        offered = predictions.counts, truth.counts
-        return cls(_only(predictions, wanted), _only(truth, wanted), offered, bounds, wanted, protocol)
+        x, y = offered = without_boxes(predictions), without_boxes(truth)
+        if wanted is not None:
+            x, y = (side.as_classes([name for name in side.classes if name in wanted]) for side in offered)
+        return cls(x, y, (offered[0].counts, offered[1].counts), bounds, wanted, protocol)
 
     @property
     def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
@@ -85,7 +181,7 @@ class Context:
         everyone = np.arange(len(predictions.polylines))
         sure = predictions.keep(most_confident(predictions, everyone, len(truth.polylines)))
         x, y = extent_of(sure), extent_of(truth)
-        if x is None or y is None or min(x.instances, y.instances) < _COMPARED_INSTANCES:
+        if x is None or y is None or min(x.instances, y.instances) < 5:
             return None
         return x.moved(self.turn), y
 
@@ -102,7 +198,7 @@ class Context:
         x, y = self.sampled
         if x.tokens != y.tokens:
             return Neighbours(())
-        frames = evenly(range(len(x)), _COMPARED)
+        frames = evenly(range(len(x)), 24)
         return Neighbours.of(x.at(frames), y.at(frames))
 
     @cached_property
@@ -121,17 +217,25 @@ class Context:
         return find_exchange(self.neighbours, self.turn, self.predictions.classes, self.truth.classes)
 
 
-def examples(side: MapFrames, instances: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the tokens of the first frames that contain some of the instances."""
-    return tuple(side.tokens[i] for i in np.unique(side.frame[instances])[:EXAMPLES].tolist())
+def about_instances(
+    side: tuple[str, MapFrames],
+    rows: Indices,
+    level: Level,
+    code: str,
+    text: str,
+    remedy: Remedy | None = None,
+    *,
+    share: bool = False,
+) -> Iterator[Finding]:
+    """Yield the finding about some instances of a side, if there are any. Its text begins with their number."""
+    name, frames = side
+    if len(rows):
+        total = len(frames.polylines)
+        told = f" ({percent(len(rows), total)})" if share else ""
+        text = f"{name}: {len(rows)} of {total} instances{told} {text}"
+        yield Finding(level, code, text, len(rows), examples(frames, rows), remedy)
 
 
 def percent(part: int, whole: int) -> str:
     """Format a share for messages."""
     return f"{100 * part / whole:.3g} %"
-
-
-def _only(side: MapFrames, classes: tuple[str, ...] | None) -> MapFrames:
-    if classes is None or set(side.classes) <= set(classes):
-        return side
-    return side.as_classes([name for name in side.classes if name in classes])

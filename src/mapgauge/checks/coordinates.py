@@ -1,48 +1,41 @@
 """Checks that both sides have the same axes, unit, origin and region. Turns predictions to the axes of the truth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.checks.context import ENOUGH, Context, examples
-from mapgauge.checks.extent import FAR, Extent, degrees_found
+from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
 from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
-from mapgauge.typing import Indices, Points
+from mapgauge.protocols import PROTOCOLS
+from mapgauge.typing import Bounds, Indices, Points
 
 _ONE = 1.05  # normalised coordinates are at most this large
-_METRES = 5.0  # a side in metres is larger than this
-_USUAL = 67.0  # metres: the diagonal of 60 x 30
 _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches", 3.281: "feet", 0.001: "kilometres"}
 _NO_REGION = 8.0  # sizes that differ by this factor are not explained by different regions
 _ALIKE = 1.25  # two factors that differ by no more than this are taken as equal
 _NEARER = 0.5  # a smaller factor is a unit's, not a region's, if it reduces the distance by this factor
 _SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
 _TURNED = 0.8  # the same for sizes along swapped axes
-_SMALL = 5.0  # metres; smaller sizes say nothing about a region
+_SMALL = 5.0  # metres; smaller sizes say nothing about a region, and are not in metres
 _AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
-_SHIFTED = 0.25  # share of the size that counts as a shift, if lines are not cut off at an edge
-_FRAMES = 8  # number of frames needed to call them unrelated
-_APART = 2.0  # metres; unrelated frames are at least this far apart,
-_HARDLY = 0.7  # and at least this share of the distance to other frames; valid pairs of files have 0.2
 
 
 def padding(context: Context) -> Iterator[Finding]:
     """Find zeros among coordinates far from the origin: lines of different lengths that were padded to one length."""
-    for name, side in context.sides:
-        rows = _padded(side)
-        if len(rows):
-            text = (
-                f"{name}: {len(rows)} of {len(side.polylines)} instances have points at exactly (0, 0), and all their "
-                f"other points are more than {FAR:g} m away. They seem to be padded with zeros"
-            )
-            remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
-            yield Finding("error", "coordinates-padded", text, len(rows), examples(side, rows), remedy=remedy)
+    text = (
+        f"have points at exactly (0, 0), and all their other points are more than {FAR:g} m away. They seem to be "
+        "padded with zeros"
+    )
+    remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
+    for side in context.sides:
+        yield from about_instances(side, _padded(side[1]), "error", "coordinates-padded", text, remedy)
 
 
 def _padded(side: MapFrames) -> Indices:
@@ -54,20 +47,16 @@ def _padded(side: MapFrames) -> Indices:
         return np.empty(0, np.int64)
     coords, offsets = side.polylines.coords, side.polylines.offsets
     zero = np.flatnonzero((coords[:, 0] == 0) & (coords[:, 1] == 0))
-    rows = []
-    for i in np.unique(np.searchsorted(offsets, zero, side="right") - 1).tolist():
-        away = np.hypot(*side.polylines[i][:, :2].T)
-        others = away[away > 0]
-        if len(others) > 1 and others.min() > FAR:  # a single far point is a broken coordinate
-            rows.append(i)
-    return np.array(rows, np.int64)
+    rows = np.unique(np.searchsorted(offsets, zero, side="right") - 1).tolist()
+    away = [np.hypot(*side.polylines[i][:, :2].T) for i in rows]
+    others = [distance[distance > 0] for distance in away]  # a single far point is a broken coordinate
+    return np.array([i for i, far in zip(rows, others, strict=True) if len(far) > 1 and far.min() > FAR], np.int64)
 
 
 def degrees(context: Context) -> Iterator[Finding]:
     """Find longitude and latitude."""
     if all(context.geographic):
-        count = sum(len(side.polylines) for _, side in context.sides)
-        yield degrees_found("both sides", context.truth, count)
+        yield degrees_found("both sides", context.truth, sum(len(side.polylines) for _, side in context.sides))
         return
     for (name, side), is_geographic in zip(context.sides, context.geographic, strict=True):
         if is_geographic:
@@ -82,8 +71,8 @@ def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         remedy = Remedy.of("Scale both sides to the region")
         yield Finding("warning", "coordinates-normalised", text, x.instances + y.instances, remedy=remedy)
-    for name, _, own, other in _each_side(context, x, y):
-        if _is_normalised(own) and other.size.max() > _METRES:
+    for name, own, other in (("predictions", x, y), ("truth", y, x)):
+        if _is_normalised(own) and other.size.max() > _SMALL:
             from_zero = own.low.min() > 1 - _ONE
             span, advice = ("[0, 1]", "Subtract 0.5 and multiply by") if from_zero else ("[-1, 1]", "Multiply by half")
             text = f"{name}: all coordinates lie within {span}, while the other side measures {other} m"
@@ -100,7 +89,7 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         yield Finding("note", "coordinates-world", text, x.instances + y.instances)
         return
-    for name, side, own, other in _each_side(context, x, y):
+    for (name, side), own, other in zip(context.sides, (x, y), (y, x), strict=True):
         if own.is_world:
             text = (
                 f"{name}: the coordinates look like world coordinates. They are centred at ({own.centre[0]:.6g}, "
@@ -118,7 +107,8 @@ def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     diagonals = [float(np.hypot(*extent.size)) for extent in (x, y)]
     if not all(0 < diagonal < np.inf for diagonal in diagonals):
         return
-    wrong = int(np.argmax(np.abs(np.log(diagonals) - np.log(_USUAL))))  # the side with the less usual size
+    # The side with the less usual size. 67 m are the diagonal of 60 x 30.
+    wrong = int(np.argmax(np.abs(np.log(diagonals) - np.log(67.0))))
     own, other = (x, y) if wrong == 0 else (y, x)
     factor = diagonals[wrong] / diagonals[1 - wrong]
     known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
@@ -129,12 +119,6 @@ def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         text = f"{name}: the instances measure {own}, those of the other side {other}. {guess}, expected metres"
         change = f"{'Divide' if factor > 1 else 'Multiply'} the coordinates by {max(scale, 1 / scale):.4g}"
         yield Finding("error", "coordinates-unit", text, own.instances, remedy=Remedy.of(change))
-
-
-def _each_side(context: Context, x: Extent, y: Extent) -> Iterator[tuple[str, MapFrames, Extent, Extent]]:
-    """Iterate over the sides: name, frames, own extent, and extent of the other side."""
-    for (name, side), own, other in zip(context.sides, (x, y), (y, x), strict=True):
-        yield name, side, own, other
 
 
 def _meets(context: Context, factor: float) -> bool:
@@ -169,7 +153,7 @@ def turned(context: Context) -> Iterator[Finding]:
         )
         certain = context.known_turns is not None and 90 * context.known_turns == turn.degrees
         remedy = turn.remedy(context.predictions.name, certain=certain)
-        yield Finding("error", "axes-turned", text, neighbours.count, remedy=remedy)
+        yield Finding("error", "axes-turned", text, neighbours.truths, remedy=remedy)
 
 
 def coordinates(context: Context) -> Iterator[Finding]:
@@ -180,7 +164,7 @@ def coordinates(context: Context) -> Iterator[Finding]:
     """
     findings = [*padding(context)] or [*degrees(context)]
     if context.extents is not None:
-        for cause in _CAUSES:
+        for cause in (normalised, world, unit, exchanged_axes, shifted, other_region, shrunk, unrelated):
             findings = findings or list(cause(context, *context.extents))
     yield from findings
 
@@ -195,8 +179,7 @@ def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         name = context.predictions.name or "FILE"
         remedy = Remedy(
-            "Try predictions.rotate(-90) or predictions.rotate(90)",
-            f"Try {name},rotate=-90 or {name},rotate=90",
+            "Try predictions.rotate(-90) or predictions.rotate(90)", f"Try {name},rotate=-90 or {name},rotate=90"
         )
         yield Finding("warning", "axes-exchanged", text, x.instances, remedy=remedy)
 
@@ -206,14 +189,17 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     offset = x.centre - y.centre
     clear = x.cut & y.cut & (np.abs(x.size - y.size) < _AS_CUT) & (np.abs(offset) > _AS_CUT)
     if not clear.any():
-        away = np.abs(offset) > _SHIFTED * y.size
-        clear = away & (y.size > _SMALL) & _similar(x.size / y.size, _TURNED).all() & _shift_meets(context, -offset)
+        away = (np.abs(offset) > 0.25 * y.size) & (y.size > _SMALL) & _similar(x.size / y.size, _TURNED).all()
+        gap, turn = context.neighbours.gap, context.turn
+        some = context.neighbours.truths > 0
+        clear = away & (some and gap(lambda points: turn(points) - offset) < _SAME * gap(turn))
     if clear.any():
         dx, dy = (float(value) for value in np.where(clear, offset, 0))
+        corners = [f"({point[0]:.1f}, {point[1]:.1f})" for point in (x.low, x.high, y.low, y.high)]
         text = (
             f"the predictions are shifted by {dx:+.1f} m in x and {dy:+.1f} m in y against the truth: they reach from "
-            f"{_corner(x.low)} to {_corner(x.high)}, the truth from {_corner(y.low)} to {_corner(y.high)}. The origin "
-            "of one side may be the LiDAR or a corner of the region instead of the ego"
+            f"{corners[0]} to {corners[1]}, the truth from {corners[2]} to {corners[3]}. The origin of one side may be "
+            "the LiDAR or a corner of the region instead of the ego"
         )
         remedy = Remedy("Use .transform(pose) to move one side", "Write both files with the same origin")
         yield Finding("warning", "origin-shifted", text, x.instances, remedy=remedy)
@@ -233,10 +219,10 @@ def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             f"the predictions measure {x} m and the truth {y} m: they may have different regions. Instances where only "
             "one side has data count as false or missed"
         )
+        crop = "Crop both sides to the smaller region, for example with"
         remedy = Remedy(
-            f"Crop both sides to the smaller region, for example with .crop(({less[0]:.0f}, {less[1]:.0f}))",
-            f"Crop both sides to the smaller region, for example with mapgauge sweep --vary "
-            f"region={less[0]:.0f}x{less[1]:.0f}",
+            f"{crop} .crop(({less[0]:.0f}, {less[1]:.0f}))",
+            f"{crop} mapgauge sweep --vary region={less[0]:.0f}x{less[1]:.0f}",
         )
         yield Finding("warning", "region-differs", text, x.instances, remedy=remedy)
 
@@ -259,10 +245,10 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
 def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     """Find frames that have the same token but different contents."""
     neighbours = context.neighbours
-    if context.turn.what or len(neighbours.frames) < _FRAMES:
+    if context.turn.what or len(neighbours.frames) < 8:
         return
     own, others = neighbours.gap(), neighbours.gap_to_others()
-    if own > _APART and own > _HARDLY * others:
+    if own > 2 and own > 0.7 * others:  # metres; valid pairs of files have a share of 0.2
         text = (
             f"the predictions are hardly nearer to the truth of their own frame (median {own:.1f} m) than to that of "
             f"other frames ({others:.1f} m), in {len(neighbours.frames)} frames"
@@ -271,30 +257,8 @@ def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         yield Finding("warning", "frames-unrelated", text, len(neighbours.frames), remedy=remedy)
 
 
-_CAUSES: tuple[Callable[[Context, Extent, Extent], Iterator[Finding]], ...] = (
-    normalised,
-    world,
-    unit,
-    exchanged_axes,
-    shifted,
-    other_region,
-    shrunk,
-    unrelated,
-)
-
-
 def _similar(ratio: Points, least: float) -> NDArray[np.bool_]:
     return (ratio >= least) & (ratio <= 1 / least)
-
-
-def _corner(point: Points) -> str:
-    return f"({point[0]:.1f}, {point[1]:.1f})"
-
-
-def _shift_meets(context: Context, shift: Points) -> bool:
-    """Return whether a shift moves the predictions onto the truth."""
-    neighbours, turn = context.neighbours, context.turn
-    return neighbours.count > 0 and neighbours.gap(lambda points: turn(points) + shift) < _SAME * neighbours.gap(turn)
 
 
 def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
@@ -309,26 +273,21 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
     'axes-corrected'
     """
     context = Context.of(predictions, truth)
-    turn = context.turn
-    known = context.known_turns
+    turn, known, neighbours = context.turn, context.known_turns, context.neighbours
     if not turn.what and not known:
         return predictions  # they fit, as far as can be told
     if known and turn.degrees == 90 * known:
-        predictions, finding = predictions.rotate(turn.degrees), _turned(context, turn)
+        text = (
+            f"the predictions were turned by {turn.degrees} degrees to the axes of the truth: they have "
+            f"{predictions.forward} forward, and the truth has {truth.forward} forward. The median distance from a "
+            f"truth instance to the nearest prediction was {neighbours.gap():.1f} m, and is "
+            f"{neighbours.gap(turn):.1f} m now"
+        )
+        finding = Finding("note", "axes-corrected", text, neighbours.truths)
+        predictions = predictions.rotate(turn.degrees)
     else:
         finding = _not_turned(context, turn, known)
     return replace(predictions, findings=(*predictions.findings, finding))
-
-
-def _turned(context: Context, turn: Turn) -> Finding:
-    neighbours = context.neighbours
-    text = (
-        f"the predictions were turned by {turn.degrees} degrees to the axes of the truth: they have "
-        f"{context.predictions.forward} forward, and the truth has {context.truth.forward} forward. The median "
-        f"distance from a truth instance to the nearest prediction was {neighbours.gap():.1f} m, and is "
-        f"{neighbours.gap(turn):.1f} m now"
-    )
-    return Finding("note", "axes-corrected", text, neighbours.count)
 
 
 def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
@@ -337,15 +296,133 @@ def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
         f"the {name} {f'have {side.forward} forward' if side.forward else 'do not say which axis points forward'}"
         for name, side in context.sides
     ]
-    shown = (
-        f"the nearest distances show that the predictions are {turn.what}"
-        if turn.what
-        else "the nearest distances do not show it"
+    shown = f"show that the predictions are {turn.what}" if turn.what else "do not show it"
+    text = (
+        f"the predictions were not turned, because it is not certain how: {', '.join(stated)}, and the nearest "
+        f"distances {shown}"
     )
-    text = f"the predictions were not turned, because it is not certain how: {', '.join(stated)}, and {shown}"
     lacking = known is None and turn.degrees
     remedy = Remedy(
         "Say which axis points forward with .with_forward(), or turn one side with .rotate()",
         "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn one side with FILE,rotate=-90",
     )
-    return Finding("warning", "axes-uncertain", text, context.neighbours.count, remedy=remedy if lacking else None)
+    return Finding("warning", "axes-uncertain", text, context.neighbours.truths, remedy=remedy if lacking else None)
+
+
+_MARGIN = 0.3  # metres; MapTR cuts its crossings 0.2 m outside the region
+_LONGER = 1.3  # one side of a region or an extent is longer than the other by at least this factor
+_COVERED = 0.7  # truth that was made for a region covers at least this share of it along each axis,
+_FILLED = 0.85  # and this share if the region is not known
+
+
+def not_for_region(context: Context) -> Iterator[Finding]:
+    """Find regions that the truth was not made for, and instances that leave the region."""
+    if context.region is None or any(context.geographic):
+        return
+    cropped = context.protocol is not None and context.protocol.crop
+    world = context.extents is not None and all(extent.is_world for extent in context.extents)
+    if world and not cropped:
+        return  # no region around the ego applies to a map
+    if context.extents is not None and context.extents[1].instances >= ENOUGH and not world:
+        extent, size = context.extents[1], np.array(context.region[2:]) - context.region[:2]
+        text = f"the region is {size[0]:g} x {size[1]:g} m and the truth measures {extent} m"
+        known = context.truth.forward or context.predictions.forward
+        turned = (extent.size < _COVERED * size).any() and _fits(extent, size[::-1])
+        if turned or (known is None and _crosswise(context.region, extent)):
+            text += (
+                ": x and y seem to be swapped. Results do not depend on the axes if both sides have the same axes and "
+                "are not cropped"
+            )
+            remedy = Remedy.of("Give the region as length and width: forward first, then sideways")
+            if known is None:
+                remedy = Remedy(
+                    'To crop, say which axis points forward: .with_forward("y") on both sides',
+                    "To crop, say which axis points forward: write FILE,forward=y for both files",
+                )
+            yield Finding("warning", "region-turned", text, extent.instances, remedy=remedy)
+            return
+        names = "" if cropped else " or ".join(_protocols_of(context, *context.extents))
+        if names:
+            text += f", the predictions {context.extents[0]} m. The thresholds of a protocol are made for its region"
+            remedy = Remedy(f"Use the protocol {names}", f"Use --protocol {names}")
+            code = "region-left" if (extent.size > size).any() else "region-not-covered"
+            yield Finding("warning", code, text, extent.instances, remedy=remedy)
+            return
+        if (extent.size < _COVERED * size).any():
+            text += ": it may be made for a smaller region. All predictions beyond its extent count as false"
+            remedy = Remedy(
+                "Choose the protocol or region that the truth was made for",
+                "Choose the protocol that the truth was made for with --protocol",
+            )
+            yield Finding("warning", "region-not-covered", text, extent.instances, remedy=remedy)
+    for name, side in context.sides:
+        total, (low, high, _) = len(side.polylines), survey(side.polylines)
+        meets = ((low[:, :2] <= context.region[2:]) & (high[:, :2] >= context.region[:2])).all(axis=1)
+        if total and not meets.any():
+            text = f"{name}: all {total} instances lie outside the region" + ", so nothing is left to compare" * cropped
+            remedy = Remedy.of("Transform them to the frame of the ego")
+            if cropped:
+                remedy = Remedy(f"{remedy.python}, or do not crop", f"{remedy.shell}, or leave out --set crop=true")
+            yield Finding("error" if cropped else "warning", "region-left", text, total, remedy=remedy)
+            continue
+        rows = _beyond(side, context.region, _MARGIN)
+        if not cropped:
+            remedy = Remedy(
+                "Use .crop(region) on both sides to compare only what lies inside",
+                "Use --set crop=true to compare only what lies inside",
+            )
+            level: Level = "warning" if len(rows) > 0.05 * total else "note"
+            text = f"leave the region by more than {_MARGIN} m"
+            yield from about_instances((name, side), rows, level, "region-left", text, remedy, share=True)
+
+
+def far_away(context: Context) -> Iterator[Finding]:
+    """Find single instances that reach three times as far as the truth, if no region was given."""
+    if context.region is not None or context.extents is None:
+        return
+    truth = context.extents[1]
+    reach = 3 * float(np.hypot(*np.maximum(np.abs(truth.low), np.abs(truth.high))))
+    text = f"reach more than {reach:.0f} m from the origin; the truth measures {truth} m"
+    remedy = Remedy("Use .crop(region) if they should not count", "Use --set crop=true if they should not count")
+    for name, side in context.sides:
+        rows = _beyond(side, (-reach, -reach, reach, reach), 0.0)
+        if len(rows) <= 0.2 * len(side.polylines):  # with more, the coordinates are of another kind
+            yield from about_instances((name, side), rows, "warning", "instances-far-away", text, remedy)
+
+
+def _protocols_of(context: Context, x: Extent, y: Extent) -> list[str]:
+    """Return the protocols for another region, which both sides fill, of the same family if it is known."""
+    forward = context.truth.forward or context.predictions.forward
+
+    def filled(region: Region | None, least: float) -> bool:
+        if region is None:
+            return False
+        bounds = check_region(region, forward)
+        return all(_fits(extent, np.array(bounds[2:]) - bounds[:2], least) for extent in (x, y))
+
+    if filled(context.region, _COVERED):
+        return []
+    names = [row.name for row in PROTOCOLS.values() if filled(row.region, _FILLED)]
+    name = "" if context.protocol is None else context.protocol.name
+    families = {row.rpartition("-")[0] for row in PROTOCOLS if name.startswith(row)}
+    return [name for name in names if name.rpartition("-")[0] in families] if families else names
+
+
+def _crosswise(region: Bounds, extent: Extent) -> bool:
+    """Whether a region around the ego is long along one axis, and the instances along the other."""
+    size = np.array(region[2:]) - region[:2]
+    centred = region[0] == -region[2] and region[1] == -region[3]
+    return centred and any(
+        size[i] >= _LONGER * size[1 - i] and extent.size[1 - i] >= _LONGER * extent.size[i] for i in (0, 1)
+    )
+
+
+def _fits(extent: Extent, size: Points, least: float = _COVERED) -> bool:
+    return bool(((extent.size > least * size) & (extent.size < size + 2 * _MARGIN)).all())
+
+
+def _beyond(side: MapFrames, bounds: Bounds, margin: float) -> Indices:
+    """Return the instances with a point outside the bounds."""
+    low, high, _ = survey(side.polylines)
+    outside = (low[:, :2] < np.array(bounds[:2]) - margin) | (high[:, :2] > np.array(bounds[2:]) + margin)
+    return np.flatnonzero(outside.any(axis=1))

@@ -5,7 +5,6 @@ The distances tell whether axes are turned or classes swapped. They are never us
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,23 +18,13 @@ Motion: TypeAlias = Callable[[Points], Points]  # moves points (..., 2)
 T = TypeVar("T")
 
 _POINTS = 10  # points per line
-_MOST_TRUE = 24  # truth instances per frame, at most
-_PER_TRUE = 2  # predictions per truth instance, the most confident ones
 _PAIRS = 4096  # lines that are compared at once
-_MOST_PREDICTED = 100  # predictions per frame, at most, if there are no confidences to choose by
 _NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
 _VOTES = 3  # number of votes needed per class
 _WON = 0.6  # share of the votes that a class needs
 _OWN = 0.25  # with a larger share for the right class, nothing is swapped
 _INSTANCES = 10  # truth instances needed for a judgement
 _APART = 1.0  # metres; if the sides are nearer than this, the axes are right
-_BETTER = 0.6  # a turn must reduce the distance by this factor
-_CLEARER = 0.75  # and be nearer than any other turn by this factor
-
-
-def stay(points: Points) -> Points:
-    """Return the points unchanged: the identity motion."""
-    return points
 
 
 class Frame(NamedTuple):
@@ -47,8 +36,7 @@ class Frame(NamedTuple):
     label: Indices
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Truth and the most confident predictions of a few frames."""
 
     frames: tuple[Frame, ...]
@@ -58,27 +46,27 @@ class Neighbours:
         """Prepare two sides that have the same frames."""
         frames = []
         for i in range(len(truth)):
-            y = _spread(truth, _rows(truth, i), _MOST_TRUE)
-            sure = most_confident(predictions, _rows(predictions, i), _PER_TRUE * len(y))
-            x = _spread(predictions, sure, _MOST_PREDICTED)
+            y = _spread(truth, rows_with_points(truth, i), 24)
+            sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
+            x = _spread(predictions, sure, 100)  # there may be no confidences to choose by
             if len(x) and len(y):
                 frames.append(Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x]))
         return cls(tuple(frames))
 
-    @cached_property
-    def count(self) -> int:
+    @property
+    def truths(self) -> int:
         """Number of truth instances."""
         return sum(len(frame.truth) for frame in self.frames)
 
-    def distances(self, motion: Motion = stay) -> list[NDArray[np.float64]]:
+    def distances(self, motion: Motion = np.asarray) -> list[NDArray[np.float64]]:
         """Return one matrix (truth, predictions) per frame: distances in the plane to the moved predictions."""
-        return [chamfer(frame.truth[..., :2], motion(frame.predictions[..., :2])) for frame in self.frames]
+        return [chamfer(frame.truth[:, None, :, :2], motion(frame.predictions[..., :2])) for frame in self.frames]
 
-    def gap(self, motion: Motion = stay) -> float:
+    def gap(self, motion: Motion = np.asarray) -> float:
         """Return the median distance in metres from a truth instance to the nearest prediction."""
         return float(np.median(np.concatenate([matrix.min(axis=1) for matrix in self.distances(motion)])))
 
-    def gap_to_others(self, motion: Motion = stay) -> float:
+    def gap_to_others(self, motion: Motion = np.asarray) -> float:
         """Return the same distance to the predictions of another frame."""
         far = len(self.frames) // 2
         others = self.frames[far:] + self.frames[:far]
@@ -86,31 +74,26 @@ class Neighbours:
         return Neighbours(tuple(x._replace(predictions=y.predictions, label=y.label) for x, y in pairs)).gap(motion)
 
 
-def chamfer(x: Points, y: Points) -> NDArray[np.float64]:
-    """Return the ``(n, m)`` Chamfer distances between lines ``(n, points, 2)`` and ``(m, points, 2)``."""
-    return _of_pairs(x[:, None], y[None])
-
-
 def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
-    """Return the same distances; infinity for lines whose boxes are farther apart than ``most``.
+    """Return the ``(n, m)`` Chamfer distances between lines ``(n, points, 2)`` and ``(m, points, 2)``.
 
-    A Chamfer distance is at least as long as the gap between the boxes.
+    It is infinity for lines whose boxes are farther apart than ``most``. No Chamfer distance is shorter than the gap
+    between the boxes.
     """
     distance = np.full((len(x), len(y)), np.inf)
     gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
     rows, columns = np.nonzero((gap <= most * (1 + 1e-9)).all(axis=2))  # a mean may be rounded down
     for first in range(0, len(rows), _PAIRS):
         i, j = rows[first : first + _PAIRS], columns[first : first + _PAIRS]
-        distance[i, j] = _of_pairs(x[i], y[j])
+        distance[i, j] = chamfer(x[i], y[j])
     return distance
 
 
-def _of_pairs(x: Points, y: Points) -> NDArray[np.float64]:
+def chamfer(x: Points, y: Points) -> NDArray[np.float64]:
     """Return the Chamfer distances of pairs of lines ``(..., points, 2)``."""
     square = sum(np.square(x[..., :, None, k] - y[..., None, :, k]) for k in (0, 1))
     to_y, to_x = (np.sqrt(np.min(square, axis=axis)).mean(axis=-1) for axis in (-1, -2))
-    mean: NDArray[np.float64] = (to_y + to_x) / 2
-    return mean
+    return np.asarray((to_y + to_x) / 2)
 
 
 def evenly(values: Sequence[T], most: int) -> list[T]:
@@ -129,10 +112,10 @@ def most_confident(predictions: MapFrames, rows: Indices, most: int) -> Indices:
     return sure
 
 
-def _rows(side: MapFrames, frame: int) -> Indices:
+def rows_with_points(side: MapFrames, frame: int) -> Indices:
     """Return the instances of one frame that have points."""
     rows = np.arange(side.offsets[frame], side.offsets[frame + 1])
-    return rows[np.diff(side.polylines.offsets)[rows] > 0]
+    return np.compress(side.polylines.offsets[rows + 1] > side.polylines.offsets[rows], rows)
 
 
 def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
@@ -169,12 +152,7 @@ class Turn:
         return turned
 
     def remedy(self, file: str, *, certain: bool) -> Remedy:
-        """Return what to do about the predictions.
-
-        Args:
-            file: The file that they were read from.
-            certain: Whether both sides know their axes, and these differ by this turn.
-        """
+        """Return what to do about the predictions, and ``certain`` if both sides know that their axes differ so."""
         if not self.degrees:
             return Remedy.of(self.instead)
         file = file or "FILE"
@@ -196,13 +174,10 @@ _TURNS = (
 
 def find_turn(neighbours: Neighbours) -> Turn:
     """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
-    if neighbours.count < _INSTANCES:
-        return Turn()
-    here = neighbours.gap()
-    if not here > _APART:
+    if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
         return Turn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(_TURNS))[:2]
-    return _TURNS[i] if best < _BETTER * here and best < _CLEARER * second else Turn()
+    return _TURNS[i] if best < 0.6 * here and best < 0.75 * second else Turn()
 
 
 def find_exchange(

@@ -5,6 +5,7 @@ that ``--help`` and completion stay fast.
 """
 
 import atexit
+import errno
 import gc
 import io
 import os
@@ -15,16 +16,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mapgauge.cli.failures import FAILED, fail, fail_with
 from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
 
+FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
 _SWITCH_INTERVAL = 1e-4  # seconds, as in ``evaluation/threads.py``
+# Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
+_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main() -> None:
@@ -50,10 +53,12 @@ def _run() -> int | str | None:
     WATCH.interrupted = False
     try:
         try:
-            from mapgauge.cli.app import application_for
+            from mapgauge.cli.app import COMMANDS, application
 
             arguments = _without_plugins(sys.argv[1:])
-            application_for(arguments)(arguments, prog_name="mapgauge")
+            # The modules of all commands are imported for help and hints only.
+            named = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+            application(named)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()
@@ -68,7 +73,8 @@ def _run() -> int | str | None:
         else:
             code = _unexpected(error)
     finally:
-        _forget_outputs()
+        if (files := sys.modules.get("mapgauge.io.files.source")) is not None:  # not after help and usage errors
+            files.OUTPUTS.declare()  # none, for a further command in this process
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
 
@@ -90,13 +96,6 @@ def _without_plugins(arguments: list[str]) -> list[str]:
 
         plugins.use(modules)
     return others
-
-
-def _forget_outputs() -> None:
-    """Declare no outputs, for a further command in this process. Help and usage errors import no files."""
-    files = sys.modules.get("mapgauge.io.files.source")
-    if files is not None:
-        files.OUTPUTS.declare()
 
 
 @contextmanager
@@ -153,18 +152,77 @@ def _unexpected(error: Exception) -> int:
 
     from mapgauge.version import __version__
 
-    what = f"{type(error).__name__}: {error}"
     lines = [f"mapgauge {__version__}, Python {platform.python_version()}, {platform.platform()}", f"{sys.argv}", ""]
-    text = "\n".join(lines) + "\n" + "".join(traceback.format_exception(error))
-    try:
+    kept = "the command and its input"
+    with suppress(OSError):
         number, path = tempfile.mkstemp(prefix="mapgauge-error-", suffix=".txt")
         with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError:
-        fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep the command and its input")
-        return UNEXPECTED
-    fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {path}")
+            file.write("\n".join([*lines, *traceback.format_exception(error)]))
+        kept = path
+    what = f"{type(error).__name__}: {error}"
+    fail(f"unexpected error: {what}. This is a bug in mapgauge. To report it, keep {kept}")
     return UNEXPECTED
 
 
-__all__ = ["main"]
+class Attempts:
+    """Writes the outputs of a command. One that cannot be written is reported, and does not stop the others."""
+
+    failed = False
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Report errors of what is done inside, and go on. What is printed inside is passed on."""
+        try:
+            yield
+            sys.stdout.flush()
+        except (MapgaugeError, MemoryError, OSError) as error:
+            fail_with(error)
+            self.failed = True
+
+    def end(self) -> None:
+        """End the command with exit code 1 if something could not be written."""
+        if self.failed:
+            raise SystemExit(FAILED)
+
+
+def fail(text: str) -> None:
+    """Print one line on stderr, after everything on stdout."""
+    from mapgauge.cli.output import printable
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    with suppress(OSError):  # if stderr is full or its reader has ended, the exit code is all that can be said
+        print(f"mapgauge: {printable(text)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def fail_with(error: MapgaugeError | MemoryError | OSError) -> None:
+    """Print what an error means."""
+    if isinstance(error, MapgaugeError):
+        fail(error.for_shell())
+    elif isinstance(error, MemoryError):
+        fail("out of memory. Use fewer workers, or convert the files to Parquet, which is read in chunks")
+    elif isinstance(error, BrokenPipeError):
+        _drop_output()  # the reader of a pipe, such as `head`, has ended: there is nothing to say
+    elif error.filename is None and error.errno in _WRITING:
+        _drop_output()
+        fail(f"stdout: cannot be written: {error.strerror}")
+    elif isinstance(error.filename, str | bytes):
+        fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
+    else:
+        fail(f"{error.strerror or error}")
+
+
+def _drop_output() -> None:
+    """Discard what is left for stdout. Otherwise Python fails again when it flushes stdout at exit."""
+    try:
+        number = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stream in memory
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, number)
+    os.close(null)
+
+
+__all__ = ["Attempts", "main"]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 import typer.main
@@ -19,63 +19,53 @@ from mapgauge.cli.output import set_quiet
 from mapgauge.version import __version__
 
 
-class Command(NamedTuple):
-    """A command: where its function is, and two examples of its use."""
-
-    place: str  # module and function, or a Typer with commands of its own
-    examples: tuple[str, str]
-
-
 def load(place: str) -> Any:
     """Import a function."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"mapgauge.{module}"), name)
 
 
+# For each command: the place of its function, or of a Typer with commands of its own, and two examples of its use.
 COMMANDS = {
-    "evaluate": Command(
+    "evaluate": (
         "cli.evaluate:evaluate",
-        ("predictions.json truth.pkl -o results.mg", "A.json B.json,rotate=-90,name=B truth.pkl --report report.html"),
+        "predictions.json truth.pkl -o results.mg",
+        "A.json B.json,rotate=-90,name=B truth.pkl --report report.html",
     ),
-    "compare": Command("cli.compare:compare", ("A.mg B.mg", 'main.mg change.mg --fail-if "pld > +0.005"')),
-    "why": Command("features.causes.command:why", ("results.mg", "predictions.json truth.pkl --cause missed")),
-    "sweep": Command(
+    "compare": ("cli.compare:compare", "A.mg B.mg", 'main.mg change.mg --fail-if "pld > +0.005"'),
+    "why": ("features.causes.command:why", "results.mg", "predictions.json truth.pkl --cause missed"),
+    "sweep": (
         "cli.sweep:sweep",
-        ("predictions.json truth.pkl -c 0.5,1.0,1.5", "predictions.json truth.pkl --vary spacing=0.25,0.5"),
+        "predictions.json truth.pkl -c 0.5,1.0,1.5",
+        "predictions.json truth.pkl --vary spacing=0.25,0.5",
     ),
-    "show": Command(
-        "cli.show:show", ("results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png")
-    ),
-    "plot": Command("cli.plot:plot", ("parts A.mg B.mg -o parts.pdf", "pr results.mg --threshold 0.5 -o pr.svg")),
-    "report": Command("cli.plot:report", ("results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html")),
-    "paper": Command("cli.paper:paper", ("A.mg B.mg -o paper", "results --samples 10000 -o paper")),
-    "confidence": Command(
+    "show": ("cli.plot:show", "results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png"),
+    "plot": ("cli.plot:plot", "parts A.mg B.mg -o parts.pdf", "pr results.mg --threshold 0.5 -o pr.svg"),
+    "report": ("cli.plot:report", "results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html"),
+    "paper": ("cli.paper:paper", "A.mg B.mg -o paper", "results --samples 10000 -o paper"),
+    "confidence": (
         "features.confidence.command:confidence",
-        ("results.mg --figure confidence.png", "predictions.json truth.pkl --thresholds thresholds.json"),
+        "results.mg --figure confidence.png",
+        "predictions.json truth.pkl --thresholds thresholds.json",
     ),
-    "track": Command(
+    "track": (
         "features.tracks.command:track",
-        (
-            "predictions.json --poses truth.geojson -o tracked.parquet",
-            "A.parquet --method maptracker -o tracked.parquet",
-        ),
+        "predictions.json --poses truth.geojson -o tracked.parquet",
+        "A.parquet --method maptracker -o tracked.parquet",
     ),
-    "consistency": Command(
+    "consistency": (
         "features.tracks.command:consistency",
-        ("predictions.json --poses truth.geojson", "A.parquet B.parquet --lags 1,10 --figure flicker.png"),
+        "predictions.json --poses truth.geojson",
+        "A.parquet B.parquet --lags 1,10 --figure flicker.png",
     ),
-    "inspect": Command("cli.inspect:inspect", ("predictions.json truth.pkl", "results.mg --json")),
-    "convert": Command(
-        "cli.convert:convert", ("results.json predictions.parquet", "part-1.json part-2.json predictions/")
-    ),
-    "formats": Command("cli.lists:formats", ("", "--json")),
-    "protocols": Command("cli.lists:protocols", ("", "--json")),
-    "metrics": Command("cli.lists:metrics", ("", "--json")),
-    "compile": Command("cli.compile:compile", ("", "--metrics pld,ap_chamfer")),
-    "demo": Command("cli.demo:demo", ("", "--size 20 -o demo-small")),
-    "truth": Command(
-        "cli.truth:truth", ("nuscenes DATAROOT -o truth.parquet", "av2 DATAROOT --split test -o test.parquet")
-    ),
+    "inspect": ("cli.inspect:inspect", "predictions.json truth.pkl", "results.mg --json"),
+    "convert": ("cli.convert:convert", "results.json predictions.parquet", "part-1.json part-2.json predictions/"),
+    "formats": ("cli.lists:formats", "", "--json"),
+    "protocols": ("cli.lists:protocols", "", "--json"),
+    "metrics": ("cli.lists:metrics", "", "--json"),
+    "compile": ("cli.compile:compile", "", "--metrics pld,ap_chamfer"),
+    "demo": ("cli.demo:demo", "", "--size 20 -o demo-small"),
+    "truth": ("cli.truth:truth", "nuscenes DATAROOT -o truth.parquet", "av2 DATAROOT --split test -o test.parquet"),
 }
 
 
@@ -97,7 +87,6 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments. The parser takes a single file for the truth, because the predictions are a list."""
-        given = list(args)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -108,7 +97,7 @@ class _Command(TyperCommand):
             raise
         except Exception as error:
             if type(error).__name__ == "NoSuchOption":
-                error.message += advice(self, given, error.option_name)  # type: ignore[attr-defined]
+                error.message += advice(self.name, error.option_name)  # type: ignore[attr-defined]
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -134,50 +123,28 @@ class _Command(TyperCommand):
 _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands that evaluate by a protocol only
 
 
-def evaluate_first(command: str, files: Sequence[Path | str], *more: str, then: Sequence[str] = ()) -> str:
+def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> str:
     """Return two lines for the shell: one that evaluates files with some options, and one that looks at the results."""
     # A single file is a file of results, whose predictions and truth are to be named.
     given = [getattr(file, "given", str(file)) for file in files] if len(files) > 1 else ["PREDICTIONS", "TRUTH"]
     target = "results.mg" if len(given) <= 2 else "results"
-    first = shlex.join(["mapgauge", "evaluate", *given, *more, "-o", target])
-    figure, rest = then[:1] if command == "plot" else [], then[1:] if command == "plot" else then
-    return f"{first} && {shlex.join(['mapgauge', command, *figure, target, *rest])}"
+    second = ["mapgauge", command, *(["FIGURE"] if command == "plot" else []), target]
+    return f"{shlex.join(['mapgauge', 'evaluate', *given, *options, '-o', target])} && {shlex.join(second)}"
 
 
-def advice(command: Any, arguments: Sequence[str], option: str) -> str:
-    """Return a sentence about an unknown option of a command with some arguments, or ``""``."""
+def advice(command: str | None, option: str) -> str:
+    """Return a sentence about an option that a command does not have, or ``""``."""
     key = option.lstrip("-")
-    old = {"rename-truth": "rename", "truth-format": "format", "auto-axes": "rotate=auto"}.get(key, key)
-    if key == "name" or (old.partition("=")[0] in FILE_KEYS and key != "format"):
-        example = {"rename": "rename=OLD:NEW", "rotate": "rotate=-90"}.get(old, f"{old}=VALUE")
-        example = old if "=" in old or FILE_KEYS.get(old) else example
-        return f" How a file is read is said after its name: FILE,{example}"
-    if command.name not in _SIDES:
+    if key in FILE_KEYS and key != "format":
+        return f" How a file is read is said after its name: FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
+    if command not in _SIDES:
         return ""
-    app = typer.Typer()
-    app.command()(load(COMMANDS["evaluate"].place))
-    able = {name: param for param in typer.main.get_command(app).params for name in param.opts}
-    if option not in able:
-        return ""
-    known = {name: param for param in command.params for name in param.opts}
-    files, more, then = list[str](), list[str](), list[str]()
-    words = iter(arguments)
-    for word in words:
-        name, equals, _ = word.partition("=")
-        param = known.get(name) or able.get(name)
-        target = files if param is None and not word.startswith("-") else then if name in known else more
-        target.append(word)
-        if (
-            param is not None
-            and param.param_type_name == "option"
-            and not getattr(param, "is_flag", False)
-            and not equals
-        ):
-            target += [value for value in [next(words, None)] if value is not None]
-    if command.name == "plot":
-        files, then = files[1:], files[:1] + then
-    line = evaluate_first(command.name, files, *more, then=then)
-    return f" It is an option of evaluate. Evaluate first: {line}"
+    able = typer.main.get_command(application(["evaluate"])).commands["evaluate"].params  # type: ignore[attr-defined]
+    for param in able:
+        if option in param.opts:
+            words = [option, *([param.metavar] if param.metavar else [])]
+            return f" It is an option of evaluate. Evaluate first: {evaluate_first(command, [], *words)}"
+    return ""
 
 
 def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
@@ -192,8 +159,8 @@ def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     )
     made.callback()(about)
     for name in commands:
-        command = load(COMMANDS[name].place)
-        lines = "\n".join(f"mapgauge {name} {example}".strip() for example in COMMANDS[name].examples)
+        place, *examples = COMMANDS[name]
+        command, lines = load(place), "\n".join(f"mapgauge {name} {example}".strip() for example in examples)
         if isinstance(command, typer.Typer):
             for registered in command.registered_commands:
                 registered.cls, registered.epilog = _Command, registered.epilog or lines
@@ -201,11 +168,6 @@ def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
         else:
             made.command(name, cls=_Command, epilog=lines)(command)
     return made
-
-
-def application_for(arguments: list[str]) -> typer.Typer:
-    """Return the application for some arguments: with the command they name, or with all of them for help and hints."""
-    return application(arguments[:1]) if arguments[:1] and arguments[0] in COMMANDS else application()
 
 
 def __getattr__(name: str) -> typer.Typer:

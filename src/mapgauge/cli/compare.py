@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from mapgauge.results.intervals import Difference, Estimate
 
 FAILED_GATE = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
+_CORRECTION_HELP = "Correct the verdicts for the number of differences."
+_FAIL_IF_HELP = (
+    f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
+    "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated."
+)
 
 
 def compare(
@@ -29,19 +34,8 @@ def compare(
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
-    correction: Annotated[
-        str, o.choice("--correction", o.COMPUTED, "Correct the verdicts for the number of differences.", "none", "holm")
-    ] = "none",
-    fail_if: Annotated[
-        Texts,
-        o.option(
-            "--fail-if",
-            "CONDITION",
-            o.WRITTEN,
-            f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
-            "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated.",
-        ),
-    ] = None,
+    correction: Annotated[str, o.choice("--correction", o.COMPUTED, _CORRECTION_HELP, "none", "holm")] = "none",
+    fail_if: Annotated[Texts, o.option("--fail-if CONDITION", o.WRITTEN, _FAIL_IF_HELP)] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
@@ -125,7 +119,7 @@ def show_comparison(
     elif form == "latex":
         sys.stdout.write(latex_of(comparison, classes))
     else:
-        from mapgauge.metrics.table import heading
+        from mapgauge.metrics.table import heading, title_of
         from mapgauge.results.comparison import plain_keys
 
         for k, class_name in enumerate(classes):
@@ -134,15 +128,15 @@ def show_comparison(
                 [name, *(str(estimates[class_name][key]) for key in keys)]
                 for name, estimates in zip(comparison.names, comparison.estimates, strict=True)
             ]
-            show_table(
-                Table(
-                    _title(comparison, [class_name]),
-                    ["name", *(heading(key, comparison.protocol) for key in keys)],
-                    rows,
-                ),
-                gap=k > 0,
-            )
-            _show_differences(comparison, class_name, keys)
+            header = ["name", *(heading(key, comparison.protocol) for key in keys)]
+            show_table(Table(_title(comparison, [class_name]), header, rows), gap=k > 0)
+            for (first, second), changes in comparison.differences.items():
+                rows = [
+                    [title_of(key, protocol=comparison.protocol), difference.numbers, difference.verdict]
+                    for key in keys
+                    if (difference := changes[class_name].get(key)) is not None
+                ]
+                show_table(Table(f"{second} minus {first}, {class_name}", ["", "difference", ""], rows))
         for note in filter(None, (comparison.tests, *comparison.notes)):
             say(note)
         for (first, second), changes in by_cause.items():
@@ -194,20 +188,15 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
     from mapgauge.results.comparison import plain_keys
 
     keys = plain_keys(comparison.estimates[0][classes[0]])
-    values = [
-        {name: {key: _finite(value.value) for key, value in estimates[name].items()} for name in classes}
-        for estimates in comparison.estimates
-    ]
-    bounds = [
-        {
-            name: {
-                key: (value.low, value.high) if math.isfinite(value.low + value.high) else None
-                for key, value in estimates[name].items()
-            }
-            for name in classes
-        }
-        for estimates in comparison.estimates
-    ]
+
+    def by_class(part: "Callable[[Estimate], Any]") -> list[dict[str, dict[str, Any]]]:
+        return [
+            {name: {key: part(value) for key, value in estimates[name].items()} for name in classes}
+            for estimates in comparison.estimates
+        ]
+
+    values = by_class(lambda value: _finite(value.value))
+    bounds = by_class(lambda value: (value.low, value.high) if math.isfinite(value.low + value.high) else None)
     columns = [Column(key, name) for key in keys for name in classes]
     title = _title(comparison, classes)
     return methods_table(comparison.names, values, columns, [title, *captions], bounds, protocol=comparison.protocol)
@@ -217,31 +206,16 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _show_differences(comparison: "Comparison", class_name: str, keys: list[str]) -> None:
-    from mapgauge.metrics.table import title_of
-
-    for (first, second), changes in comparison.differences.items():
-        rows = [
-            [title_of(key, protocol=comparison.protocol), (value := changes[class_name][key]).numbers, value.verdict]
-            for key in keys
-            if key in changes[class_name]
-        ]
-        show_table(Table(f"{second} minus {first}, {class_name}", ["", "difference", ""], rows))
-
-
 def _document(comparison: "Comparison") -> dict[str, Any]:
     from mapgauge.protocols import full_name
 
     return {
         "names": comparison.names,
         "protocol": full_name(comparison.protocol),
-        "drawn": comparison.drawn,
-        "units": comparison.units,
-        "samples": comparison.samples,
-        "level": comparison.level,
-        "correction": comparison.correction,
-        "tested": comparison.tested,
-        "notes": comparison.notes,
+        **{
+            key: getattr(comparison, key)
+            for key in ("drawn", "units", "samples", "level", "correction", "tested", "notes")
+        },
         "estimates": {
             name: _plain(estimates) for name, estimates in zip(comparison.names, comparison.estimates, strict=True)
         },
@@ -273,10 +247,17 @@ def rows_of(comparison: "Comparison", causes: "Differences | None" = None) -> li
     from mapgauge.protocols import full_name
 
     protocol, differences = full_name(comparison.protocol), comparison.differences.items()
+    of_causes = {  # by the keys of the metric of causes, without PLD itself
+        pair: {
+            class_name: {f"due_to_{cause}": value for cause, value in values.items() if cause != "pld"}
+            for class_name, values in changes.items()
+        }
+        for pair, changes in (causes or {}).items()
+    }
     named: list[tuple[str, str, Mapping[str, Mapping[str, Estimate | Difference]]]] = [
         *((name, "", estimates) for name, estimates in zip(comparison.names, comparison.estimates, strict=True)),
         *((second, first, changes) for (first, second), changes in differences),
-        *((second, first, _of_causes(changes)) for (first, second), changes in (causes or {}).items()),
+        *((second, first, changes) for (first, second), changes in of_causes.items()),
     ]
     return [
         {"name": name, "protocol": protocol, "minus": minus, "class": class_name, "key": key} | numbers
@@ -284,11 +265,3 @@ def rows_of(comparison: "Comparison", causes: "Differences | None" = None) -> li
         for class_name, values in _plain(classes).items()
         for key, numbers in values.items()
     ]
-
-
-def _of_causes(changes: "Mapping[str, Mapping[str, Difference]]") -> "dict[str, dict[str, Difference]]":
-    """Return differences by the keys of the metric of causes, without PLD itself."""
-    return {
-        class_name: {f"due_to_{cause}": value for cause, value in values.items() if cause != "pld"}
-        for class_name, values in changes.items()
-    }

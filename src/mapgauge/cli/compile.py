@@ -1,7 +1,5 @@
 """``mapgauge compile``: compiles the kernels before they are needed, and the line that is shown while any compile."""
 
-import os
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.output import inform, is_quiet, say, warn, width_of
+from mapgauge.cli.output import can_rewrite, inform, rewrite, say, warn
 from mapgauge.cli.parsing import listed, refuse
 from mapgauge.kernels.progress import WATCH
 
@@ -71,19 +69,12 @@ def show_compiling() -> None:
     WATCH.show, WATCH.clear, WATCH.tell = _show, _clear, warn
 
 
-def _visible() -> bool:
-    return not is_quiet() and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
 def _show(done: int, of: int | None, seconds: float) -> None:
-    if _visible():
+    if can_rewrite():
         count = f"{done}" if of is None else f"{done} of {of}"
-        text = f"compiling kernels (first run on this machine): {count}, {seconds:.0f} s"
-        sys.stderr.write("\r\x1b[K" + text[: (width_of(sys.stderr) or 80) - 1])
-        sys.stderr.flush()
+        rewrite(f"compiling kernels (first run on this machine): {count}, {seconds:.0f} s")
 
 
 def _clear() -> None:
-    if _visible():
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+    if can_rewrite():
+        rewrite()

@@ -1,6 +1,6 @@
 """``mapgauge convert``: writes a file in another format, or files as a Parquet data set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from mapgauge.frames.findings import Finding
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
-    from mapgauge.io._format import Format
     from mapgauge.io.dataset import DatasetWriter
 
 
@@ -57,7 +56,11 @@ def convert(
         check_targets([Path(target)], sources)
         if len(sources) > 1:
             refuse("OUT", f"several files become a data set, which is a folder: {target}/")
-        _check_settings(settings, format_to_write(Path(target), to))
+        row = format_to_write(Path(target), to)
+        unknown = [name for name in settings if name not in row.write_options]
+        if unknown:
+            known = ", ".join(row.write_options) or "none"
+            refuse("OUT", f"must be followed by options of {row.name} ({known}), got {unknown[0]!r}")
     elif to not in (None, "parquet"):
         refuse("--to", f"a folder is a Parquet data set, got {to}")
     elif settings:
@@ -80,14 +83,6 @@ def convert(
         write(frames, target, to, **settings)
     inform(f"written to {target}")
     exit_on(fail_on, [finding for written in done for finding in written.findings])
-
-
-def _check_settings(settings: Mapping[str, str], row: "Format") -> None:
-    """Refuse options that the format to write does not have."""
-    for name in settings:
-        if name not in row.write_options:
-            known = ", ".join(row.write_options) or "none"
-            refuse("OUT", f"must be followed by options of {row.name} ({known}), got {name!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.compare import show_comparison
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.output import progress, say
-from mapgauge.cli.parsing import at_least
-from mapgauge.cli.show import corners_of
+from mapgauge.cli.plot import corners_of
 from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import own_folder
 from mapgauge.errors import MissingDependency
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from mapgauge.results.results import Results
 
 METHODS: tuple[Literal["good", "poor"], ...] = ("good", "poor")
-RANGES = (0, 10, 20, 30)
-CUTOFFS = (0.5, 1.0, 1.5, 2.0)
 FIGURES = ("frame.svg", "parts.svg", "cutoffs.svg", "precision-recall.svg", "ranges.svg", "histogram.svg")
 FILES = (
     "truth.geojson",
@@ -32,12 +29,7 @@ MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 def demo(
     output: Annotated[Path, o.output_option("FOLDER", "A folder.")] = Path("demo"),
-    size: Annotated[
-        int,
-        o.option(
-            "--size", "N", o.COMPUTED, "Number of frames to make. A scene has ten.", callback=at_least("--size", 1)
-        ),
-    ] = 80,
+    size: Annotated[int, o.option("--size N", o.COMPUTED, "Number of frames to make. A scene has ten.", least=1)] = 80,
     seed: o.SeedOption = 0,
 ) -> None:
     """Try everything on synthetic data.
@@ -64,8 +56,8 @@ def demo(
         # Results of data that was read from files record the files, as in a usual evaluation.
         predictions, truth = read(output / f"{quality}.json"), read(output / "truth.geojson")
         with progress(f"evaluating {quality}") as advance:
-            results.append(evaluate(predictions, truth, ranges=RANGES, progress=advance))
-            sweeps.append(sweep(predictions, truth, cutoffs=CUTOFFS, metrics=[PLD.name]))
+            results.append(evaluate(predictions, truth, ranges=(0, 10, 20, 30), progress=advance))
+            sweeps.append(sweep(predictions, truth, cutoffs=(0.5, 1.0, 1.5, 2.0), metrics=[PLD.name]))
         results[-1].save(output / f"{quality}.mg")
         files += [f"{quality}.json", f"{quality}.mg"]
     show_results("text", results, names)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -11,30 +11,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from mapgauge.cli import Attempts, parsing
 from mapgauge.cli import options as o
 from mapgauge.cli.compile import compile_for, is_compiling
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
-from mapgauge.cli.parsing import (
-    Form,
-    Texts,
-    check_settings_used,
-    file_names,
-    form_of,
-    listed,
-    metrics_of_each,
-    numbers,
-    place,
-    refuse,
-    settings_of,
-    valid,
-    without_effect,
-)
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
-from mapgauge.cli.targets import check_geometry, check_page, check_targets, page_of, result_files, work_folders
+from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 
 if TYPE_CHECKING:
     from mapgauge.evaluation.runs import InMemory, Run, Streamed
@@ -42,6 +27,10 @@ if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
+_PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
+_WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
+_BY_CLASS_HELP = "With --latex, a column for each class instead of the means only."
+_BRIEF_HELP = "Leave out the lines after the tables that say what the values mean."
 
 
 def evaluate(
@@ -57,33 +46,14 @@ def evaluate(
     output: Annotated[
         Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
     ] = None,
-    page: Annotated[
-        Path | None,
-        o.option(
-            "--report",
-            "FILE",
-            o.WRITTEN,
-            "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html.",
-        ),
-    ] = None,
+    page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None,
     frames: o.FramesOption = 200,
-    with_geometry: Annotated[
-        bool,
-        o.flag(
-            "--with-geometry",
-            o.WRITTEN,
-            "Also write predictions and truth to the file of -o. `report` and `show` then need no other file.",
-        ),
-    ] = False,
+    with_geometry: Annotated[bool, o.option("--with-geometry", o.WRITTEN, _WITH_GEOMETRY_HELP)] = False,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
-    by_class: Annotated[
-        bool, o.flag("--by-class", o.WRITTEN, "With --latex, a column for each class instead of the means only.")
-    ] = False,
-    brief: Annotated[
-        bool, o.flag("--brief", o.WRITTEN, "Leave out the lines after the tables that say what the values mean.")
-    ] = False,
+    by_class: Annotated[bool, o.option("--by-class", o.WRITTEN, _BY_CLASS_HELP)] = False,
+    brief: Annotated[bool, o.option("--brief", o.WRITTEN, _BRIEF_HELP)] = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
     format: o.FormatOption = None,
@@ -99,24 +69,24 @@ def evaluate(
     Prints what was read, possible problems with it, and a table per metric. If both sides are Parquet (a file, a
     folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
     """
-    form = form_of(json=json, csv=csv, latex=latex)
-    given = listed(protocol) or ["paper-60x30"]
-    protocols = [settings_of(one, cutoff=cutoff, classes=classes, changes=changes) for one in given]
-    chosen = metrics_of_each(protocols, metrics)
+    form = parsing.form_of(json=json, csv=csv, latex=latex)
+    given = parsing.listed(protocol) or ["paper-60x30"]
+    protocols = [parsing.settings_of(one, cutoff=cutoff, classes=classes, changes=changes) for one in given]
+    chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
 
     from mapgauge.evaluation.prepare import check_rings
     from mapgauge.evaluation.runs import Plan, evaluate_runs, write_reports
 
     plan = Plan(
-        names=file_names(predictions),
+        names=parsing.file_names(predictions),
         protocols=protocols,
         metrics=chosen,
-        rings=valid("--ranges", check_rings, numbers("--ranges", ranges)),
+        rings=parsing.valid("--ranges", check_rings, parsing.numbers("--ranges", ranges)),
         unknown="ignore" if ignore_unknown else "error",
         workers=workers,
     )
-    targets, folders = result_files(output, plan.labels), work_folders(work, plan.labels)
+    targets, folders = files_of_each(output, plan.labels, SUFFIX), files_of_each(work, plan.labels)
     pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
     new_folder = output if len(plan.labels) > 1 else None
     check_targets([*targets, *pages], [*predictions, truth], folders=folders, new_folder=new_folder)
@@ -140,22 +110,26 @@ def evaluate(
     exit_on(fail_on, watch.told)
 
 
-def _check_options(context: typer.Context, form: Form, protocols: Sequence[str], metrics: Sequence[str]) -> None:
+def _check_options(
+    context: typer.Context, form: parsing.Form, protocols: Sequence[str], metrics: Sequence[str]
+) -> None:
     """Refuse options that contradict each other or have no effect."""
     given = context.params
     if given["by_class"] and (form != "latex" or len(protocols) > 1):
-        refuse("--by-class", "needs --latex and one protocol")
+        parsing.refuse("--by-class", "needs --latex and one protocol")
     if len(set(protocols)) < len(protocols):
-        refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
-    check_settings_used(context, metrics)
+        parsing.refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
+    parsing.check_settings_used(context, metrics)
     if given["page"] is None:
-        without_effect(context, ["frames"], "without --report FILE")
+        parsing.without_effect(context, ["frames"], "without --report FILE")
     if given["quiet"] or form != "text":
-        without_effect(context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines")
+        parsing.without_effect(
+            context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines"
+        )
     if "://" in (given["engine"] or ""):
-        without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
+        parsing.without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
     if given["resume"] and given["work"] is None:
-        refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
+        parsing.refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
 
 
 def _sides(
@@ -182,12 +156,12 @@ def _sides(
     if given["classes"]:
         from mapgauge.io.dataset import open_dataset
 
-        known = open_dataset(place(truth)).classes
+        known = open_dataset(parsing.place(truth)).classes
         for path in predictions:
-            check_classes(given["classes"], str(place(path)), open_dataset(place(path)).classes, known)
+            check_classes(given["classes"], str(parsing.place(path)), open_dataset(parsing.place(path)).classes, known)
     return Streamed(
-        truth=place(truth),
-        predictions=[place(path) for path in predictions],
+        truth=parsing.place(truth),
+        predictions=[parsing.place(path) for path in predictions],
         engine=given["engine"],
         resume=given["resume"],
         on_error=cast("OnError", given["on_error"]),
@@ -195,7 +169,7 @@ def _sides(
     )
 
 
-def _beside(path: Path, read: "Callable[[], MapFrames]", classes: Texts, truth: "MapFrames") -> "MapFrames":
+def _beside(path: Path, read: "Callable[[], MapFrames]", classes: parsing.Texts, truth: "MapFrames") -> "MapFrames":
     """Read predictions for a truth."""
     predictions = turned(path, read(), truth)
     check_classes(classes, predictions.name, truth.classes, predictions.classes)
@@ -210,10 +184,10 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
     dropped = {options_of(path).get("degenerate", "strict") for path in paths}
     changed = given["format"] is not None or len(dropped) > 1
     changed = changed or any(set(options_of(path)) - {"name", "degenerate"} for path in paths)
-    parquet, whole = all(streams(place(path)) for path in paths), given["page"] is not None
+    parquet, whole = all(streams(parsing.place(path)) for path in paths), given["page"] is not None
     wanted = given["engine"] is not None or given["work"] is not None or given["on_error"] != "stop"
     if wanted and (changed or whole or not parquet):
-        refuse(
+        parsing.refuse(
             "--engine, --work, --resume, --on-error",
             "need Parquet on both sides, without options after the names. Convert the files first: mapgauge convert "
             "IN,rotate=-90,scenes=FILE OUT/"
@@ -223,7 +197,7 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
 
 
 class _Printer:
-    """Prints what happens during an evaluation: a ``Watch``."""
+    """Prints what happens during an evaluation. It is a ``Watch``, which says what the methods are."""
 
     def __init__(self, *, silent: bool, brief: bool, workers: int | None, alone: bool) -> None:
         self.silent = silent  # stdout has the document only
@@ -236,21 +210,19 @@ class _Printer:
         self.lines: list[list[str]] = []
         self.saved: list[Path] = []
         self.outputs = Attempts()
+        self.attempt = self.outputs.attempt
 
     def read(self, side: str, frames: "MapFrames") -> None:
-        """Print what was read."""
         if not self.silent:
             tell_frames(side, f"{frames.name} ({frames.format})", frames)
         if side == "predictions":
             self.later = self.alone and is_compiling()
 
     def read_in_chunks(self, results: "Results") -> None:
-        """Print what a streamed evaluation read."""
         if not self.silent:
             tell_inputs(results)
 
     def new_findings(self, findings: "Sequence[Finding]") -> None:
-        """Print findings."""
         self.told.update(findings)
         (warn_of if self.silent else show_findings)(findings)
 
@@ -295,7 +267,3 @@ class _Printer:
                 raise
             warn(f"interrupted: {error}" if error.args else "interrupted")
             raise typer.Exit(130) from error
-
-    def attempt(self) -> AbstractContextManager[None]:
-        """Report an output that cannot be written, and go on."""
-        return self.outputs.attempt()

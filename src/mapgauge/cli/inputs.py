@@ -5,6 +5,7 @@ options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name=
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.io.files.source import Content
 
+_exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
 _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth
 _PATHS = ("tracks", "scenes", "predictions", "truth")  # options that name another file
@@ -28,30 +30,14 @@ _KEY = "[A-Za-z][A-Za-z0-9_-]*"
 _PATH = rf"(?:{'|'.join(_PATHS)})="
 _PLAIN = rf"(?!{_PATH}){_KEY}(?:=[^,/\\]*)?"
 _ITEM = rf",(?:{_PLAIN}|{_PATH}(?:(?!,{_PATH}|,{_PLAIN}(?:,|$)).)*)"
-_OPTIONS = re.compile(rf"(?:{_ITEM})+$")
 _AFTER_A_FILE = rf",{_KEY}(?:=(?:(?!,{_KEY}(?:=|,|$)).)*)?"  # values can have anything but another item
 _QUOTED = re.compile(r"""(?:(?<=[,=:])|^)(?:"([^"]*)"|'([^']*)')(?=[,=:]|$)""")
-_SPECIAL = ",=:/\\"
-_HIDDEN = {ord(letter): 0xE000 + k for k, letter in enumerate(_SPECIAL)}  # private characters of Unicode
+_HIDDEN = {ord(letter): 0xE000 + k for k, letter in enumerate(",=:/\\")}  # private characters of Unicode
 _SHOWN = {hidden: letter for letter, hidden in _HIDDEN.items()}
-_OF_FORMATS = ("unshrink", "properties")  # options that only some formats have
-_OF_RESULTS = ("predictions", "truth")
-_NOT_OF_TRUTH = ("name", "confidence", "certain")
 _SCENES = "expected a JSON object from token to scene, or frames with scenes"
 
 
-class _InputFile(GivenPath):
-    """A path or a URL, and the options that were given with it."""
-
-    given: str = ""  # as on the command line
-    options: Mapping[str, Any] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the URL and the options in another process."""
-        return input_file, (self.given,)
-
-
-def input_file(text: str) -> Path:
+def input_file(text: str) -> GivenPath:
     """Return a file from the command line. ``options_of`` returns its options.
 
     The longest beginning of the text that is an existing file is the file, and the rest are its options.
@@ -63,8 +49,7 @@ def input_file(text: str) -> Path:
     {'name': 'A, B', 'tracks': '/data/a,b.pkl'}
     """
     name, items = _split(text)
-    path = _InputFile(name)
-    path.url = name if "://" in name else None
+    path = path_or_url(name)
     path.given = text
     path.options = _parse(name, items)
     return path
@@ -80,7 +65,7 @@ def _split(text: str) -> tuple[str, list[str]]:
         for item in (_ITEM, _AFTER_A_FILE):
             if re.fullmatch(rf"(?:{item})+", hidden[comma:]) and _exists(name):
                 return name, [text[1:] for text in re.findall(item, hidden[comma:])]
-    match = _OPTIONS.search(hidden)
+    match = re.search(rf"(?:{_ITEM})+$", hidden)
     items = [item[1:] for item in re.findall(_ITEM, match[0])] if match else []
     return (hidden[: match.start()] if match else hidden).translate(_SHOWN), items
 
@@ -142,13 +127,6 @@ def check_unnamed(*paths: Path) -> None:
             refuse(f"{path},name", "has no effect in this command, which compares no files")
 
 
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # a name that is too long, or with a null character
-        return False
-
-
 def _parse(file: str, items: list[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for item in items:
@@ -160,7 +138,7 @@ def _parse(file: str, items: list[str]) -> dict[str, Any]:
         if FILE_KEYS[key] == bool(equals):
             refuse(where, f"expected {key}" if FILE_KEYS[key] else f"expected {key}=VALUE")
         parsed = _KEYS[key](where, value)
-        if isinstance(parsed, dict):
+        if isinstance(parsed, dict) and isinstance(options.get(key, {}), dict):
             parsed = options.get(key, {}) | parsed
         elif key in options:
             refuse(where, f"{key} is given twice")
@@ -188,15 +166,17 @@ def _number(where: str, value: str) -> float:
     return number
 
 
-def _angle(where: str, value: str) -> float | str:
-    return value if value == AUTO else _number(where, value)
-
-
 def _share(where: str, value: str) -> float:
     number = _number(where, value)
     if not 0 <= number <= 1:
         refuse(where, f"expected a number from 0 to 1, got {value!r}")
     return number
+
+
+def _least(where: str, value: str) -> float | dict[str, float]:
+    """Return a confidence, or the confidence of one class."""
+    name, colon, least = value.rpartition(":")
+    return {name.translate(_SHOWN): _share(where, least)} if colon else _share(where, value)
 
 
 def _choice(*choices: str) -> Callable[[str, str], str]:
@@ -227,10 +207,10 @@ def _format(where: str, value: str) -> str:
 _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "name": _text,
     "format": _format,
-    "rotate": _angle,
+    "rotate": lambda where, value: value if value == AUTO else _number(where, value),
     "forward": _choice("x", "y"),
     "rename": _pair("rename=OLD:NEW"),
-    "confidence": _share,
+    "confidence": _least,
     "certain": _flag,
     "planar": _flag,
     "unshrink": _flag,
@@ -282,7 +262,9 @@ class Reading:
     def truth(self, path: Path) -> "MapFrames":
         """Read a file of truth."""
         options = options_of(path)
-        unable = [key for key in _NOT_OF_TRUTH if key in options] or ["rotate"] * (options.get("rotate") == AUTO)
+        unable = [key for key in ("name", "confidence", "certain") if key in options] or ["rotate"] * (
+            options.get("rotate") == AUTO
+        )
         if unable:
             refuse(f"{path},{unable[0]}", f"truth has no option {unable[0]!r}, only predictions have it")
         return self._read(path, None, truth=True)
@@ -314,10 +296,10 @@ class Reading:
         from mapgauge.io import read
 
         how = {"format": format, "degenerate": "strict", **options_of(path)}
-        for key in _OF_RESULTS:
+        for key in ("predictions", "truth"):
             if key in how:
                 refuse(f"{path},{key}", f"only results have the option {key!r}")
-        special: dict[str, Any] = {key: how[key] for key in _OF_FORMATS if key in how}
+        special: dict[str, Any] = {key: how[key] for key in ("unshrink", "properties") if key in how}
         if (tracks := named_file(path, "tracks")) is not None:
             special["tracks"] = tracks
         special |= {"degenerate": how["degenerate"], "workers": self.workers}
@@ -327,10 +309,10 @@ class Reading:
         frames = frames.rename(how.get("rename", {}))
         if "planar" in how and frames.dimension == 3:
             frames = frames.planar()
-        if "certain" in how:
-            frames = frames.with_confidence(1)
         if "confidence" in how:
             frames = frames.filter(how["confidence"])
+        if "certain" in how:
+            frames = frames.with_confidence(1)
         if "forward" in how:
             frames = frames.with_forward(how["forward"])
         if (scenes := named_file(path, "scenes")) is not None:

@@ -37,6 +37,8 @@ def inspect(
     Prints the format, frames, classes, confidences, extents, and what the reader found. For results, prints the tables.
     """
     from mapgauge import load_results
+    from mapgauge.checks import findings_of_side
+    from mapgauge.io import FORMATS
 
     check_unnamed(*files)
     are_results = [format is None and is_results(file) for file in files]
@@ -47,20 +49,26 @@ def inspect(
     read = 0
     for file, stored in zip(files, are_results, strict=True):
         try:
-            content = load_results(file) if stored else Reading(format).alone(file)
+            content: Any = load_results(file) if stored else Reading(format).alone(file)
         except MapgaugeError as error:
             if len(files) == 1:
                 raise
             warn(error.for_shell())
             continue
         read += 1
-        findings += _findings(content)
-        if json:
-            documents.append(_document(content, file))
+        of_file = list(content.findings) if stored else findings_of_side(content)
+        findings += of_file
+        if read > 1 and not json:
+            say()
+        if json and stored:
+            documents.append({"name": file.stem} | content.to_dict())
+        elif json:
+            documents.append(contents_of(content) | {"findings": [asdict(finding) for finding in of_file]})
+        elif stored:
+            _tell_results(content, file)
         else:
-            if read > 1:
-                say()
-            _tell(content, file)
+            tell_frames(content.name, f"({content.format}: {FORMATS[content.format].about})", content)
+            tell_findings(of_file)
     if json:
         write_json(documents[0] if len(files) == 1 else documents)
     distrust(findings)
@@ -70,39 +78,16 @@ def inspect(
     exit_on(fail_on, findings)
 
 
-def _document(content: "Results | MapFrames", file: Path) -> dict[str, Any]:
-    """Return what a file holds as plain values for JSON."""
-    from mapgauge.results.results import Results
-
-    if isinstance(content, Results):
-        return {"name": file.stem} | content.to_dict()
-    return contents_of(content) | {"findings": [asdict(finding) for finding in _findings(content)]}
-
-
-def _findings(content: "Results | MapFrames") -> "list[Finding]":
-    """Return the findings of results, or of the reader and of the checks of one side."""
-    from mapgauge.checks import findings_of_side
-    from mapgauge.results.results import Results
-
-    return list(content.findings) if isinstance(content, Results) else findings_of_side(content)
-
-
-def _tell(content: "Results | MapFrames", file: Path) -> None:
-    """Print what a file holds."""
-    from mapgauge.io import FORMATS
+def _tell_results(results: "Results", file: Path) -> None:
+    """Print what a file of results holds."""
     from mapgauge.protocols import full_name
-    from mapgauge.results.results import Results
 
-    if not isinstance(content, Results):
-        tell_frames(content.name, f"({content.format}: {FORMATS[content.format].about})", content)
-        tell_findings(_findings(content))
-        return
-    protocol = printable(full_name(content.protocol))
-    say(f"{paint(str(file), 'bold')} (results of mapgauge {content.version}, protocol {protocol})")
-    for side, read in zip(("predictions", "truth"), content.inputs, strict=True):
+    protocol = printable(full_name(results.protocol))
+    say(f"{paint(str(file), 'bold')} (results of mapgauge {results.version}, protocol {protocol})")
+    for side, read in zip(("predictions", "truth"), results.inputs, strict=True):
         say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
-    tell_findings(content.findings)
-    show_results("text", [content], [file.stem])
+    tell_findings(results.findings)
+    show_results("text", [results], [file.stem])
 
 
 _LIKELY = 0.5  # a link of a larger weight counts as predicted

@@ -14,22 +14,11 @@ from mapgauge.cli.output import printable
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
-_ESCAPED = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "↓": r"$\downarrow$",
-    "↑": r"$\uparrow$",
-}
-
-
+_ESCAPED = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"↓": r"$\downarrow$", "↑": r"$\uparrow$"}
+)
 _SHORT = 8  # letters of a title that is not broken
 _BREAKS = re.compile(r"(?<=\w)-(?=\w)|\s+(?![$\[]|[^(]*\))")  # a hyphen, or a space before a word or a bracket
 
@@ -47,7 +36,7 @@ def escaped(text: str) -> str:
     >>> escaped("ped_crossing")
     'ped\\_crossing'
     """
-    return "".join(_ESCAPED.get(letter, letter) for letter in printable(text))
+    return printable(text).translate(_ESCAPED)
 
 
 def titled(key: str, protocol: "Protocol | None" = None) -> str:
@@ -83,11 +72,9 @@ def cells(
     best = _best(key, values)
     texts = [number(key, value) for value in values]
     shown = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
-    if bounds is None:
-        return shown
     return [
         text if limits is None else rf"{text} {{\scriptsize [{number(key, limits[0])}, {number(key, limits[1])}]}}"
-        for text, limits in zip(shown, bounds, strict=True)
+        for text, limits in zip(shown, bounds or [None] * len(shown), strict=True)
     ]
 
 
@@ -147,12 +134,8 @@ def methods_table(
     from mapgauge.metrics.table import title_of
 
     body = [
-        cells(
-            column.key,
-            [one[column.class_name].get(column.key) for one in methods],
-            None if bounds is None else [one[column.class_name].get(column.key) for one in bounds],
-        )
-        for column in columns
+        cells(key, [of[name].get(key) for of in methods], [of[name].get(key) for of in bounds or ()] or None)
+        for key, name in columns
     ]
     titles = ["", *(escaped(titled(column.key, protocol)) for column in columns)]
     classes = ["", *(escaped(title_of(column.class_name)) for column in columns)]

@@ -86,10 +86,8 @@ class Methods:
 
         if protocol.cutoffs:
             return
-        if self.from_results:
-            line = evaluate_first(self.command, ["PREDICTIONS", "TRUTH"], "-p", protocol.name, "-c", "1.5")
-        else:
-            line = evaluate_first(self.command, self.files, "-p", self.protocol, "-c", "1.5")
+        files, name = ([], protocol.name) if self.from_results else (self.files, self.protocol)
+        line = evaluate_first(self.command, files, "-p", name, "-c", "1.5")
         raise InvalidInput(
             f"{self.files[0]}: the protocol {full_name(protocol)} has no cutoff to match points by",
             remedy=f"Evaluate with a cutoff first: {line}",
@@ -136,7 +134,10 @@ def with_data_if_there(results: "Results", path: Path) -> "Results":
 
 def all_results(paths: Sequence[Path]) -> bool:
     """Whether all paths are results or folders of results. Results together with other files are refused."""
-    are_results = [is_results(path) or _is_folder_of_results(path) for path in paths]
+    from mapgauge.io.files.places import is_dataset
+
+    folders = [path.is_dir() and not is_dataset(place(path)) and bool(_inside(path)) for path in paths]
+    are_results = [folder or is_results(path) for path, folder in zip(paths, folders, strict=True)]
     if any(are_results) and not all(are_results):
         results, other = paths[are_results.index(True)], paths[are_results.index(False)]
         check_there(other)
@@ -150,12 +151,6 @@ def check_there(path: Path) -> None:
 
     if place(path) is path and not path.exists():
         Content(path)
-
-
-def _is_folder_of_results(path: Path) -> bool:
-    from mapgauge.io.files.places import is_dataset
-
-    return path.is_dir() and not is_dataset(place(path)) and bool(_inside(path))
 
 
 def keep_order(written: Sequence[Path | None]) -> None:

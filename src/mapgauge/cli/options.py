@@ -6,29 +6,31 @@ The panel of an option is its group in ``--help``. Commands list their options b
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, at_least, bounded, refuse, valid
+from mapgauge.cli.parsing import Texts, bounded, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 
 COMPUTED, READ, DRAWN, WORK, WRITTEN = "What is computed", "Files", "Figure", "Where it runs", "Output"
 
 
-def option(names: str, metavar: str, panel: str, text: str, **settings: Any) -> Any:
-    """Return an option with a value. Its help ends with its default, if it has one."""
-    return typer.Option(*names.split(), metavar=metavar, rich_help_panel=panel, help=text, **settings)
+def option(names: str, panel: str, text: str, least: int | None = None, **settings: Any) -> Any:
+    """Return an option from its names and its metavariable, ``"--cutoff -c METRES,..."``, or a flag without one.
+
+    Values must not be below ``least``. The help ends with the default, if there is one.
+    """
+    first, *more = names.split()
+    metavar = None if (more or [first])[-1].startswith("-") else more.pop()
+    if least is not None:
+        settings["callback"] = bounded(first, f"at least {least}", lambda value: value >= least)
+    return typer.Option(first, *more, metavar=metavar, rich_help_panel=panel, help=text, **settings)
 
 
-def flag(name: str, panel: str, text: str, **settings: Any) -> Any:
-    """Return an option without a value."""
-    return typer.Option(*name.split(), rich_help_panel=panel, help=text, **settings)
-
-
-def choice(name: str, panel: str, text: str, *choices: str, **settings: Any) -> Any:
+def choice(name: str, panel: str, text: str, *choices: str) -> Any:
     """Return an option with a few values."""
 
     def check(value: str | None) -> str | None:
@@ -36,30 +38,32 @@ def choice(name: str, panel: str, text: str, *choices: str, **settings: Any) -> 
             refuse(name, f"must be {' or '.join(choices)}, got {value!r}")
         return value
 
-    return option(
-        name, "|".join(choices), panel, text, callback=check, autocompletion=lambda: list(choices), **settings
-    )
+    return option(f"{name} {'|'.join(choices)}", panel, text, callback=check, autocompletion=lambda: list(choices))
 
 
 def output_option(metavar: str, what: str) -> Any:
     """Return the option that says where a command writes."""
-    return option("--output -o", metavar, WRITTEN, f"Where to write. {what}")
+    return option(f"--output -o {metavar}", WRITTEN, f"Where to write. {what}")
 
 
 def figure_option(what: str) -> Any:
     """Return the option of a figure that a command draws beside its tables."""
-    return option("--figure", "FILE", WRITTEN, f"Also draw a figure (.png, .svg, .pdf). It shows {what}.")
+    return option("--figure FILE", WRITTEN, f"Also draw a figure (.png, .svg, .pdf). It shows {what}.")
 
 
 def classes_option(default: str) -> Any:
     """Return the option that chooses classes."""
-    return option("--classes", "NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
+    return option("--classes NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
 
 
 def worst_option(what: str, least: int) -> Any:
     """Return the option that says how many of the worst are listed."""
-    text = f"How many of the worst to list. They are {what}."
-    return option("--worst", "N", WRITTEN, text, callback=at_least("--worst", least))
+    return option("--worst N", WRITTEN, f"How many of the worst to list. They are {what}.", least)
+
+
+def files_argument(metavar: str, text: str) -> Any:
+    """Return an argument for files with options after their names."""
+    return typer.Argument(metavar=metavar, help=text, parser=input_file, show_default=False)
 
 
 def _names(module: str, table: str) -> Callable[[], list[str]]:
@@ -79,17 +83,13 @@ def _settings() -> list[str]:
     return [f"{row['name']}=" for row in settings_rows()]
 
 
-def _known_format(option: str) -> Callable[[str | None], str | None]:
-    """Return a callback that accepts only names of formats, or none."""
+def _known_format(param: typer.CallbackParam, name: str | None) -> str | None:
+    """Accept only names of formats, or none."""
+    if name is not None:
+        from mapgauge.io import format_named
 
-    def check(name: str | None) -> str | None:
-        if name is not None:
-            from mapgauge.io import format_named
-
-            valid(option, format_named, name)
-        return name
-
-    return check
+        valid(param.opts[0], format_named, name)
+    return name
 
 
 def _engine(name: str | None) -> str | None:
@@ -98,139 +98,78 @@ def _engine(name: str | None) -> str | None:
     return name
 
 
-def files_argument(metavar: str, text: str) -> Any:
-    """Return an argument for files with options after their names."""
-    return typer.Argument(metavar=metavar, help=text, parser=input_file, show_default=False)
+_PREDICTIONS = "One or more files of predictions. Options follow a name: FILE,rotate=-90,name=MapTR."
+_RESULTS = "Files written by `mapgauge evaluate -o`, or folders of them."
+_METHODS = (
+    f"{_RESULTS} Or files of predictions and, as the last, the file of the truth, which are evaluated by the protocol."
+)
+PredictionsArgument = Annotated[list[Path], files_argument("PREDICTIONS", _PREDICTIONS)]
+TruthArgument = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
+ResultsArgument = Annotated[list[Path], files_argument("RESULTS", f"{_RESULTS} A name can follow: FILE,name=MapTR.")]
+MethodsArgument = Annotated[list[Path], files_argument("FILE", _METHODS)]
 
-
-PredictionsArgument: TypeAlias = Annotated[
-    list[Path],
-    files_argument(
-        "PREDICTIONS", "One or more files of predictions. Options follow a name: FILE,rotate=-90,name=MapTR."
-    ),
-]
-TruthArgument: TypeAlias = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
-ResultsArgument: TypeAlias = Annotated[
-    list[Path],
-    files_argument(
-        "RESULTS", "Files written by `mapgauge evaluate -o`, or folders of them. A name can follow: FILE,name=MapTR."
-    ),
-]
-MethodsArgument: TypeAlias = Annotated[
-    list[Path],
-    files_argument(
-        "FILE",
-        "Files written by `mapgauge evaluate -o`, or folders of them. Or files of predictions and, as the last, the "
-        "file of the truth, which are evaluated by the protocol.",
-    ),
-]
-
-ProtocolOption: TypeAlias = Annotated[
+ProtocolOption = Annotated[
     Texts,
     option(
-        "--protocol -p",
-        "NAME,...",
+        "--protocol -p NAME,...",
         COMPUTED,
         "Names of the settings; see `mapgauge protocols`. With several, `evaluate` reads the files once and prints one "
         "table.  [default: paper-60x30]",
         autocompletion=_names("protocols", "PROTOCOLS"),
     ),
 ]
-MetricsOption: TypeAlias = Annotated[
+MetricsOption = Annotated[
     Texts,
     option(
-        "--metrics",
-        "NAME,...",
+        "--metrics NAME,...",
         COMPUTED,
         "Metrics to compute; see `mapgauge metrics`. Default: all that the protocol has settings for, but completeness "
         "and causes.",
         autocompletion=_names("metrics.table", "METRICS"),
     ),
 ]
-CutoffOption: TypeAlias = Annotated[
+_CUTOFF = "Cutoffs of PLD. Tables show the protocol's own; `track` and `consistency` take one."
+CutoffOption = Annotated[Texts, option("--cutoff -c METRES,...", COMPUTED, _CUTOFF)]
+SetOption = Annotated[
     Texts,
     option(
-        "--cutoff -c",
-        "METRES,...",
-        COMPUTED,
-        "Cutoffs of PLD. Tables show the protocol's own; `track` and `consistency` take one.",
-    ),
-]
-SetOption: TypeAlias = Annotated[
-    Texts,
-    option(
-        "--set",
-        "NAME=VALUE",
+        "--set NAME=VALUE",
         COMPUTED,
         "Change a setting of the protocol or of a metric, such as spacing=0.25 or track_pld.switch_cost=0.5; see "
         "`mapgauge metrics`. Can be repeated.",
         autocompletion=_settings,
     ),
 ]
-ClassesOption: TypeAlias = Annotated[Texts, classes_option("those of the protocol")]
-RangesOption: TypeAlias = Annotated[
-    Texts, option("--ranges", "METRES,...", COMPUTED, "Bounds of rings around the ego, such as 0,10,20,30.")
-]
-FormatOption: TypeAlias = Annotated[
+ClassesOption = Annotated[Texts, classes_option("those of the protocol")]
+_RANGES = "Bounds of rings around the ego, such as 0,10,20,30."
+RangesOption = Annotated[Texts, option("--ranges METRES,...", COMPUTED, _RANGES)]
+FormatOption = Annotated[
     str | None,
     option(
-        "--format",
-        "NAME",
+        "--format NAME",
         READ,
         "Format of the input; see `mapgauge formats`. Default: recognised from the content, which the truth "
         "always is unless it says its own: TRUTH,format=NAME.",
-        callback=_known_format("--format"),
+        callback=_known_format,
         autocompletion=_names("io", "FORMATS"),
     ),
 ]
-ToOption: TypeAlias = Annotated[
+_TO = "Format to write, if the suffix is not .parquet or .geojson."
+ToOption = Annotated[
+    str | None, option("--to NAME", WRITTEN, _TO, callback=_known_format, autocompletion=_writable_formats)
+]
+_UNKNOWN = "Ignore predicted frames that are not in the truth."
+IgnoreUnknownOption = Annotated[bool, option("--ignore-unknown", READ, _UNKNOWN)]
+_POSES = "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the predictions."
+PosesOption = Annotated[Path | None, option("--poses FILE", READ, _POSES, parser=input_file)]
+_REGION = "Region around the vehicle, in metres. The length is along the driving direction."
+RegionOption = Annotated[str, option("--region LENGTHxWIDTH", COMPUTED, _REGION)]
+_WORKERS = "Number of threads or processes. Default: one per processor."
+WorkersOption = Annotated[int | None, option("--workers N", WORK, _WORKERS, 1)]
+EngineOption = Annotated[
     str | None,
     option(
-        "--to",
-        "NAME",
-        WRITTEN,
-        "Format to write, if the suffix is not .parquet or .geojson.",
-        callback=_known_format("--to"),
-        autocompletion=_writable_formats,
-    ),
-]
-IgnoreUnknownOption: TypeAlias = Annotated[
-    bool, flag("--ignore-unknown", READ, "Ignore predicted frames that are not in the truth.")
-]
-PosesOption: TypeAlias = Annotated[
-    Path | None,
-    option(
-        "--poses",
-        "FILE",
-        READ,
-        "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the predictions.",
-        parser=input_file,
-    ),
-]
-RegionOption: TypeAlias = Annotated[
-    str,
-    option(
-        "--region",
-        "LENGTHxWIDTH",
-        COMPUTED,
-        "Region around the vehicle, in metres. The length is along the driving direction.",
-    ),
-]
-WorkersOption: TypeAlias = Annotated[
-    int | None,
-    option(
-        "--workers",
-        "N",
-        WORK,
-        "Number of threads or processes. Default: one per processor.",
-        callback=at_least("--workers", 1),
-    ),
-]
-EngineOption: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--engine",
-        "NAME|URL",
+        "--engine NAME|URL",
         WORK,
         f"How Parquet is evaluated: {', '.join(ENGINES)} on this machine, or the address of a Dask cluster, such as "
         "tcp://HOST:8786.",
@@ -238,82 +177,25 @@ EngineOption: TypeAlias = Annotated[
         autocompletion=lambda: list(ENGINES),
     ),
 ]
-WorkOption: TypeAlias = Annotated[
-    Path | None,
-    option("--work", "FOLDER", WORK, "Folder for finished chunks of Parquet, to resume or to load the results."),
-]
-ResumeOption: TypeAlias = Annotated[
-    bool, flag("--resume", WORK, "Continue an interrupted run from the folder of --work.")
-]
-OnErrorOption: TypeAlias = Annotated[
-    str,
-    choice(
-        "--on-error",
-        WORK,
-        "What to do when a part of Parquet cannot be read: stop, or skip it with a warning.",
-        "stop",
-        "skip",
-    ),
-]
-SamplesOption: TypeAlias = Annotated[
-    int, option("--samples", "N", COMPUTED, "Number of bootstrap samples.", callback=at_least("--samples", 1))
-]
-LevelOption: TypeAlias = Annotated[
-    float,
-    option(
-        "--level",
-        "SHARE",
-        COMPUTED,
-        "Confidence level of the intervals.",
-        callback=bounded("--level", "between 0 and 1", lambda level: 0 < level < 1),
-    ),
-]
-SeedOption: TypeAlias = Annotated[
-    int, option("--seed", "N", COMPUTED, "Seed of the random numbers.", callback=at_least("--seed", 0))
-]
-SceneOption: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--scene",
-        "NAME",
-        DRAWN,
-        "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD.",
-    ),
-]
-TitleOption: TypeAlias = Annotated[str | None, option("--title", "TEXT", DRAWN, "Title of the figure or the page.")]
-StyleOption: TypeAlias = Annotated[
-    str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides")
-]
-FramesOption: TypeAlias = Annotated[
-    int,
-    option("--frames", "N", WRITTEN, "Number of frames that the report can draw.", callback=at_least("--frames", 0)),
-]
-FailOnOption: TypeAlias = Annotated[
-    str | None,
-    choice(
-        "--fail-on",
-        WRITTEN,
-        "Exit with code 1, after all work, if there are findings of this level or a more serious one.",
-        "warning",
-        "error",
-    ),
-]
-QuietOption: TypeAlias = Annotated[
-    bool,
-    flag(
-        "--quiet -q",
-        WRITTEN,
-        "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay.",
-        callback=set_quiet,
-    ),
-]
-JsonOption: TypeAlias = Annotated[bool, flag("--json", WRITTEN, "Print JSON instead of text.")]
-CsvOption: TypeAlias = Annotated[bool, flag("--csv", WRITTEN, "Print CSV instead of text.")]
-LatexOption: TypeAlias = Annotated[
-    bool,
-    flag(
-        "--latex",
-        WRITTEN,
-        "Print one LaTeX table (booktabs) instead of text, with AP in percent and the best values bold.",
-    ),
-]
+_WORK = "Folder for finished chunks of Parquet, to resume or to load the results."
+WorkOption = Annotated[Path | None, option("--work FOLDER", WORK, _WORK)]
+ResumeOption = Annotated[bool, option("--resume", WORK, "Continue an interrupted run from the folder of --work.")]
+_ON_ERROR = "What to do when a part of Parquet cannot be read: stop, or skip it with a warning."
+OnErrorOption = Annotated[str, choice("--on-error", WORK, _ON_ERROR, "stop", "skip")]
+SamplesOption = Annotated[int, option("--samples N", COMPUTED, "Number of bootstrap samples.", 1)]
+_LEVEL = bounded("--level", "between 0 and 1", lambda level: 0 < level < 1)
+LevelOption = Annotated[float, option("--level SHARE", COMPUTED, "Confidence level of the intervals.", callback=_LEVEL)]
+SeedOption = Annotated[int, option("--seed N", COMPUTED, "Seed of the random numbers.", 0)]
+_SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD."
+SceneOption = Annotated[str | None, option("--scene NAME", DRAWN, _SCENE)]
+TitleOption = Annotated[str | None, option("--title TEXT", DRAWN, "Title of the figure or the page.")]
+StyleOption = Annotated[str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides")]
+FramesOption = Annotated[int, option("--frames N", WRITTEN, "Number of frames that the report can draw.", 0)]
+_FAIL_ON = "Exit with code 1, after all work, if there are findings of this level or a more serious one."
+FailOnOption = Annotated[str | None, choice("--fail-on", WRITTEN, _FAIL_ON, "warning", "error")]
+_QUIET = "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay."
+QuietOption = Annotated[bool, option("--quiet -q", WRITTEN, _QUIET, callback=set_quiet)]
+JsonOption = Annotated[bool, option("--json", WRITTEN, "Print JSON instead of text.")]
+CsvOption = Annotated[bool, option("--csv", WRITTEN, "Print CSV instead of text.")]
+_LATEX = "Print one LaTeX table (booktabs) instead of text, with AP in percent and the best values bold."
+LatexOption = Annotated[bool, option("--latex", WRITTEN, _LATEX)]

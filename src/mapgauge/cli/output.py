@@ -12,6 +12,7 @@ import shutil
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from mapgauge.errors import MapgaugeError
 from mapgauge.frames.findings import Finding
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ def printable(text: str) -> str:
     'divider ?[2J'
     """
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
-
-
-def one_line(error: MapgaugeError) -> str:
-    """Return an error on one line, with the remedy for the command line."""
-    return printable(error.for_shell())
 
 
 _STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
@@ -63,19 +58,15 @@ def set_quiet(quiet: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left."""
+    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left.
+
+    A table that is wider than a terminal is split into several, one below the other.
+    """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     fixed: int = 1
-
-    def text(self, width: int | None) -> str:
-        """Return the table as text. A table wider than ``width`` is split into several, one below the other."""
-        from mapgauge.markup import text_table
-
-        header, *rows = ([printable(cell) for cell in line] for line in (self.header, *self.rows))
-        return text_table(header, rows, fixed=self.fixed, width=width)
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -90,13 +81,14 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
     return text if plain else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
-def say(text: str = "", stream: TextIO | None = None, indent: str = "") -> None:
-    """Print a paragraph, wrapped if the stream is a terminal."""
+def say(text: str = "", stream: TextIO | None = None, indent: str = "", painted: str = "") -> None:
+    """Print a paragraph, wrapped if the stream is a terminal. ``painted`` is its beginning and the name of a style."""
     target = sys.stdout if stream is None else stream
     width = width_of(target)
     if width:
         text = textwrap.fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False)
-    target.write(text + "\n")
+    start = paint(painted, painted, target) if painted else ""
+    target.write(f"{start}{text.removeprefix(painted)}\n")
 
 
 def warn(text: str) -> None:
@@ -121,7 +113,10 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
 def show_table(table: Table, *, gap: bool = True) -> None:
     """Print a table with its title, after an empty line if ``gap``."""
-    first, *rest = table.text(width_of(sys.stdout)).split("\n")
+    from mapgauge.markup import text_table
+
+    header, *rows = ([printable(cell) for cell in line] for line in (table.header, *table.rows))
+    first, *rest = text_table(header, rows, fixed=table.fixed, width=width_of(sys.stdout)).split("\n")
     if gap:
         say()
     if table.title:
@@ -140,12 +135,7 @@ def say_columns(rows: Sequence[Sequence[str]]) -> None:
 def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
     """Print one line per finding."""
     for finding in findings:
-        text = printable(finding.for_shell()).removeprefix(finding.level)
-        target = sys.stdout if stream is None else stream
-        width = width_of(target)
-        if width:
-            text = textwrap.fill(text, max(width - len(finding.level), 20), subsequent_indent="  ")
-        target.write(paint(finding.level, finding.level, target) + text + "\n")
+        say(printable(finding.for_shell()), stream, "  ", finding.level)
 
 
 def warn_of(findings: Sequence[Finding]) -> None:
@@ -169,11 +159,9 @@ def distrust(findings: Iterable[Finding]) -> None:
 
 def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
     """End the command with exit code 1 if there are findings of the level of --fail-on, or of a more serious one."""
-    levels = [finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ())]
+    levels = Counter(finding.level for finding in findings if finding.level in _SERIOUS.get(level or "", ()))
     if levels:
-        counts = [
-            f"{levels.count(kind)} {kind}{'s' * (levels.count(kind) > 1)}" for kind in dict.fromkeys(sorted(levels))
-        ]
+        counts = [f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(levels.items())]
         warn(f"failed: {' and '.join(counts)} among the findings (--fail-on {level})")
         raise typer.Exit(1)
 
@@ -200,11 +188,10 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
     Yields None, and shows nothing, with --quiet. If work is done in several equal parts, one for each of ``settings``,
     the bar says which of them it is.
     """
-    stream = sys.stderr
     if is_quiet():
         yield None
         return
-    bar = stream.isatty() and os.environ.get("TERM") != "dumb"
+    bar = can_rewrite()
     begun: list[tuple[float, int]] = []  # time and count of the first call; a resumed run does not begin at 0
     said = [time.monotonic()]  # when the last line was printed
 
@@ -215,29 +202,33 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         share = done / max(of, 1)
         part = f", setting {min(int(share * settings) + 1, settings)} of {settings}" if settings > 1 else ""
         counts = f"{done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
-        if not bar:
-            if now - said[0] >= _BEAT:
-                said[0] = now
-                warn(f"{what}{part}: {counts}")
-                stream.flush()
-            return
-        counts = f" [{('=' * round(share * _BAR)).ljust(_BAR)}] {counts}"
-        most = (width_of(stream) or 80) - 1
-        room = max(most - len(part) - len(counts), 12)  # a long name is cut before the numbers are
-        called = what if len(what) <= room else f"{what[: room - 1]}…"
-        stream.write("\r\x1b[K" + f"{called}{part}{counts}"[:most])
-        stream.flush()
+        if bar:
+            counts = f" [{('=' * round(share * _BAR)).ljust(_BAR)}] {counts}"
+            room = max((width_of(sys.stderr) or 80) - 1 - len(part) - len(counts), 12)  # the name is cut first
+            rewrite(f"{what if len(what) <= room else f'{what[: room - 1]}…'}{part}{counts}")
+        elif now - said[0] >= _BEAT:
+            said[0] = now
+            warn(f"{what}{part}: {counts}")
+            sys.stderr.flush()
 
-    if not bar:
-        yield advance
-        return
-    stream.write(f"\r\x1b[K{what} ..."[: (width_of(stream) or 80) + 3])
-    stream.flush()
+    if bar:
+        rewrite(f"{what} ...")
     try:
         yield advance
     finally:
-        stream.write("\r\x1b[K")
-        stream.flush()
+        if bar:
+            rewrite()
+
+
+def can_rewrite() -> bool:
+    """Whether stderr shows lines about progress: it is a terminal, and the command is without --quiet."""
+    return not is_quiet() and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def rewrite(text: str = "") -> None:
+    """Replace the last line of stderr."""
+    sys.stderr.write("\r\x1b[K" + text[: (width_of(sys.stderr) or 80) - 1])
+    sys.stderr.flush()
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from mapgauge.cli import Attempts
 from mapgauge.cli import options as o
 from mapgauge.cli.compare import intervals_in_words, latex_of, rows_of
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods, named_by
 from mapgauge.cli.output import inform, say_columns, warn, write_csv
@@ -28,20 +28,18 @@ if TYPE_CHECKING:
     from mapgauge.views.figures.style import Style
 
 # For each file, what it holds.
-TABLES = {
+ABOUT = {
     "table.tex": "means over classes",
     "classes.tex": "a column per class",
     "intervals.tex": "means with their intervals",
     "table.csv": "all values, intervals and differences, with all digits",
-}
-FIGURES = {
     "parts.pdf": "the parts of PLD",
     "pr.pdf": "precision over recall",
     "ranges.pdf": "PLD over the distance from the ego",
     "cutoffs.pdf": "PLD over the cutoff",
+    "provenance.txt": "how the numbers were made",
 }
-PROVENANCE = "provenance.txt"
-FILES = (*TABLES, *FIGURES, PROVENANCE)
+FILES = tuple(ABOUT)
 MARK = ".mapgauge-paper"  # lists the files of this command in its folder
 
 
@@ -62,7 +60,7 @@ def paper(
     Writes LaTeX and CSV tables, figures as PDF, and a line that says how the numbers were made. The figures over ranges
     and cutoffs need results of `evaluate --ranges` and of several values of `--cutoff`.
     """
-    check_figure(output / next(iter(FIGURES)))
+    check_figure(output / "parts.pdf")
     sides = Methods.of(context, files)
     names, methods = sides.names, sides.load(data=False)
     check_targets([output / file for file in FILES], [*sides.files, *named_by(methods)], new_folder=output)
@@ -74,7 +72,7 @@ def paper(
     comparison = compare(methods, names=names, samples=samples, level=level, seed=seed)
     drawn = _figures(methods, names, style)
     line = provenance(methods, names, comparison, seed)
-    texts = _tables(methods, names, comparison, line) | {PROVENANCE: f"{line}\n"}
+    texts = _tables(methods, names, comparison, line)
     outputs = Attempts()
     for file in FILES:
         with outputs.attempt():
@@ -88,8 +86,7 @@ def paper(
         warn(note)
     outputs.end()
     if not quiet:
-        about = TABLES | FIGURES | {PROVENANCE: "how the numbers were made"}
-        say_columns([[file, text] for file, text in about.items() if file in texts or file in drawn])
+        say_columns([[file, text] for file, text in ABOUT.items() if file in texts or file in drawn])
     inform(f"written to {output}")
 
 
@@ -117,17 +114,18 @@ def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "d
 
 
 def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Comparison", line: str) -> dict[str, str]:
-    """Return the tables, by file. Those in LaTeX begin with the provenance."""
+    """Return the tables and the provenance, by file. Tables in LaTeX begin with the provenance."""
     values, protocol = [dict(values_of(method)) for method in methods], methods[0].protocol
     rows = io.StringIO()
     write_csv(rows_of(comparison), rows)
     return {
-        "table.tex": methods_table(names, values, latex_columns(methods[0], by_class=False), [line], protocol=protocol),
-        "classes.tex": methods_table(
-            names, values, latex_columns(methods[0], by_class=True), [line], protocol=protocol
-        ),
+        **{
+            file: methods_table(names, values, latex_columns(methods[0], by_class), [line], protocol=protocol)
+            for file, by_class in (("table.tex", False), ("classes.tex", True))
+        },
         "intervals.tex": latex_of(comparison, ["mean"], [line]),
         "table.csv": rows.getvalue(),
+        "provenance.txt": f"{line}\n",
     }
 
 
@@ -137,13 +135,13 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
 
     protocol = methods[0].protocol
     settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about")}
-    settings = {
-        key: value for key, value in settings.items() if value is not None and value is not False and value != ()
-    }
+    stated = [
+        f"{key}={_text(value)}" for key, value in settings.items() if value not in (None, ()) and value is not False
+    ]
     truths = dict.fromkeys(_input(method, 1) for method in methods)
     parts = [
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
-        f"protocol {full_name(protocol)}: " + ", ".join(f"{key}={_text(value)}" for key, value in settings.items()),
+        f"protocol {full_name(protocol)}: {', '.join(stated)}",
         f"metrics {', '.join(methods[0].metrics)}",
         *([f"ranges {_text(ranges)}"] if (ranges := methods[0].ranges) else []),
         f"truth {' and '.join(truths)}",

@@ -1,12 +1,12 @@
 """Turns the text of options into values. Invalid values are usage errors (exit code 2)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import typer
 
-from mapgauge.cli.output import one_line
+from mapgauge.cli.output import printable
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -18,12 +18,18 @@ Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
 class GivenPath(type(Path())):  # type: ignore[misc]
-    """A path that keeps the URL it was given as. ``Path`` removes one of the two slashes of ``s3://``."""
+    """A path that keeps the URL it was given as, and its options. ``Path`` removes one of two slashes of ``s3://``."""
 
     url: str | None = None
+    given: str = ""  # as on the command line
+    options: Mapping[str, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the URL and the options in another process."""
+        return (*super().__reduce__(), vars(self))
 
 
-def path_or_url(text: str) -> Path:
+def path_or_url(text: str) -> GivenPath:
     """Return a path from the command line. A URL is kept in its attribute ``url``.
 
     >>> path_or_url("file:///truth").url, path_or_url("truth").name
@@ -65,7 +71,7 @@ def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: 
     try:
         return function(*arguments, **keywords)
     except InvalidInput as error:
-        refuse(option, one_line(error))
+        refuse(option, printable(error.for_shell()))
 
 
 def bounded(option: str, expected: str, holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
@@ -77,11 +83,6 @@ def bounded(option: str, expected: str, holds: Callable[[Any], bool]) -> Callabl
         return value
 
     return check
-
-
-def at_least(option: str, least: int) -> Callable[[Any], Any]:
-    """Return a callback that accepts only numbers from a least one."""
-    return bounded(option, f"at least {least}", lambda value: value >= least)
 
 
 def listed(values: Sequence[str] | None) -> list[str]:
@@ -108,9 +109,8 @@ def parse_region(text: str, option: str = "--region") -> tuple[float, float]:
     >>> parse_region("60x30")
     (60.0, 30.0)
     """
-    sides = text.lower().split("x")
     try:
-        length, width = (float(side) for side in sides)
+        length, width = map(float, text.lower().split("x"))
     except ValueError:
         refuse(option, f"must be LENGTHxWIDTH in metres such as 60x30, got {text!r}")
     return length, width
@@ -157,13 +157,13 @@ def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tup
     """Return the metrics to compute with each protocol: of the given ones, those that it has settings for."""
     from mapgauge.metrics.table import METRICS
 
-    def able(protocol: "Protocol") -> Texts:
-        wanted = listed(metrics)
-        known = all(name in METRICS for name in wanted)
-        names = [name for name in wanted if known and METRICS[name].settings(protocol)]
-        return names if names and len(protocols) > 1 else metrics  # an error names what is missing
-
-    return [metrics_of(protocol, able(protocol)) for protocol in protocols]
+    wanted = listed(metrics)
+    chosen = []
+    for protocol in protocols:
+        able = [name for name in wanted if name in METRICS and METRICS[name].settings(protocol)]
+        several = len(protocols) > 1 and all(name in METRICS for name in wanted)
+        chosen.append(metrics_of(protocol, able if able and several else metrics))  # an error names what is missing
+    return chosen
 
 
 def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:

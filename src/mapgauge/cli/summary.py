@@ -64,7 +64,7 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
     several = len(results) > 1
     rows = [
         [
-            *([name] if several else []),
+            *[name] * several,
             class_name,
             *("" if (count := values.get(key)) is None else f"{count:.0f}" for key in ("predictions", "truth")),
             *(number(values[key]) for key in keys),
@@ -72,14 +72,9 @@ def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> T
         for name, method in zip(names, results, strict=True)
         for class_name, values in method.rows_of(metric)
     ]
-    header = [
-        *(["name"] if several else []),
-        "class",
-        "predictions",
-        "truth",
-        *(column_title(key, protocol) for key in keys),
-    ]
-    return Table(_title(METRICS[metric], protocol), header, rows, 2 if several else 1)
+    titles = [column_title(key, protocol) for key in keys]
+    header = [*["name"] * several, "class", "predictions", "truth", *titles]
+    return Table(_title(METRICS[metric], protocol), header, rows, 1 + several)
 
 
 def _title(metric: "Metric", protocol: "Protocol") -> str:
@@ -155,29 +150,23 @@ def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str
     order = {name: k for k, name in enumerate(dict.fromkeys(full_name(method.protocol) for method in results))}
     pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
     several = len(set(names)) > 1
-    header = ["protocol", *(["name"] if several else []), *(heading(key, _named(key, results)) for key in keys)]
+    heads = [[full_name(method.protocol), *[name] * several] for name, method in pairs]
+    columns = ["protocol", *["name"] * several]
     if form == "latex":
-        rows = [
-            [latex.escaped(text) for text in (full_name(method.protocol), *([name] if several else []))]
-            for name, method in pairs
-        ]
+        rows = [list(map(latex.escaped, head)) for head in heads]
         for key in keys:
             for protocol in order:  # values of different protocols are not compared
                 same = [k for k, (_, method) in enumerate(pairs) if full_name(method.protocol) == protocol]
                 for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
                     rows[k].append(cell)
-        titles = [*header[: -len(keys)], *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
+        titles = [*columns, *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
         sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
         return
     rows = [
-        [
-            full_name(method.protocol),
-            *([name] if several else []),
-            *("-" if (value := method.mean.get(key)) is None else number(value) for key in keys),
-        ]
-        for name, method in pairs
+        [*head, *(number(method.mean.get(key)) for key in keys)] for head, (_, method) in zip(heads, pairs, strict=True)
     ]
-    show_table(Table(_TITLE, header, rows, len(header) - len(keys)), gap=not is_quiet())
+    titles = [heading(key, _named(key, results)) for key in keys]
+    show_table(Table(_TITLE, [*columns, *titles], rows, len(columns)), gap=not is_quiet())
     say()
     tell_each(list(dict.fromkeys(names)), [[frames_in_words(method)] for method in results[:: len(order)]])
 

@@ -70,20 +70,20 @@ def check_target(path: Path) -> None:
     """Refuse a file that cannot be written."""
     _check_name(path)
     target = Path(os.path.realpath(path))  # a link stays, and the file it points to is written
+    reason = remedy = None
     if target.is_dir():
-        raise MapgaugeError(f"{path}: cannot be written: expected the name of a file, found a folder")
-    if not target.parent.is_dir():
-        raise MapgaugeError(
-            f"{path}: cannot be written: the folder {target.parent if path.is_symlink() else path.parent} "
-            "does not exist",
-            remedy="Create it first",
-        )
-    if not os.access(target.parent, os.W_OK):
-        raise MapgaugeError(f"{path}: cannot be written: no permission to write in {path.parent}")
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        raise MapgaugeError(f"{path}: cannot be written: expected the name of a file, found a device or a pipe")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise MapgaugeError(f"{path}: cannot be written: the file is write-protected")
+        reason = "expected the name of a file, found a folder"
+    elif not target.parent.is_dir():
+        folder, remedy = target.parent if path.is_symlink() else path.parent, "Create it first"
+        reason = f"the folder {folder} does not exist"
+    elif not os.access(target.parent, os.W_OK):
+        reason = f"no permission to write in {path.parent}"
+    elif target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        reason = "expected the name of a file, found a device or a pipe"
+    elif target.exists() and not os.access(target, os.W_OK):
+        reason = "the file is write-protected"
+    if reason is not None:
+        raise MapgaugeError(f"{path}: cannot be written: {reason}", remedy=remedy)
 
 
 def check_figure(path: Path | None) -> None:
@@ -144,27 +144,18 @@ def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> No
     save(folder / mark, "\n".join(files).encode())
 
 
-def result_files(output: Path | None, names: Sequence[str]) -> list[Path | None]:
-    """Return the file for the results of each method: the given file, or files in the given folder."""
-    if output is None:
-        return [None] * len(names)
-    if len(names) == 1:
-        return [output]
-    if output.suffix == SUFFIX:
-        refuse("--output", f"must be a folder if there are several predictions or protocols, got the file {output}")
-    return [output / f"{stem}{SUFFIX}" for stem in _stems(names)]
+def files_of_each(path: Path | None, names: Sequence[str], suffix: str = "") -> list[Path | None]:
+    """Return the file or the folder of each method: the given one, or with several methods those in a folder."""
+    if path is None or len(names) == 1:
+        return [path] * len(names)
+    if suffix and path.suffix == suffix:
+        refuse("--output", f"must be a folder if there are several predictions or protocols, got the file {path}")
+    return [path / f"{stem}{suffix}" for stem in _stems(names)]
 
 
 def page_of(page: Path, protocol: str) -> Path:
     """Return the file of the report of one of several protocols: ``report-maptr.html``. "" is for the only one."""
     return page.with_name(f"{page.stem}-{protocol}{page.suffix}") if protocol else page
-
-
-def work_folders(work: Path | None, names: Sequence[str]) -> list[Path | None]:
-    """Return the work folder of each method: the given folder, or folders in it if there are several methods."""
-    if work is None:
-        return [None] * len(names)
-    return [work] if len(names) == 1 else [work / stem for stem in _stems(names)]
 
 
 def _stems(names: Sequence[str]) -> list[str]:
@@ -201,13 +192,6 @@ def _same(one: Path, other: Path) -> bool:
     return real == against
 
 
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # for example a name that is too long: reading it gives a better error
-        return False
-
-
 def _check_input(path: Path, source: Path, *, folder: bool) -> None:
     """Refuse an output that is an input, belongs to a folder that is an input, or is a folder that contains one."""
     if _same(path, source):
@@ -215,7 +199,8 @@ def _check_input(path: Path, source: Path, *, folder: bool) -> None:
     real, against = Path(os.path.realpath(path)), Path(os.path.realpath(source))
     if folder and real in against.parents:
         raise MapgaugeError(f"{path}: this folder contains the input {source}", remedy="Give another folder")
-    if not folder and _is_folder(source) and _is_part(path, real, against):
+    # Not ``Path.is_dir``, which fails if the name is too long: reading it gives a better error.
+    if not folder and os.path.isdir(source) and _is_part(path, real, against):  # noqa: PTH112
         what = "overwrite" if path.exists() else "become"
         raise MapgaugeError(f"{path}: would {what} a part of {source}, which this command uses", remedy=_ANOTHER)
 

@@ -2,14 +2,14 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, is_quiet, progress, say, show_table, tell_findings, warn
-from mapgauge.cli.parsing import Texts, at_least, listed, parse_region, refuse, valid, without_effect
+from mapgauge.cli.parsing import Texts, listed, parse_region, refuse, valid, without_effect
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -27,31 +27,24 @@ truth = typer.Typer(
 )
 
 
-DataArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="DATAROOT", help="Folder of the data set.", show_default=False)
+DataArgument = Annotated[Path, typer.Argument(metavar="DATAROOT", help="Folder of the data set.", show_default=False)]
+OutputOption = Annotated[Path, o.output_option("FILE", "A file; those that end in .gz and .zst are compressed.")]
+RulesOption = Annotated[
+    str, o.option("--rules NAME", o.COMPUTED, "How to make truth from a map; see `mapgauge truth rules`.")
 ]
-OutputOption: TypeAlias = Annotated[
-    Path, o.output_option("FILE", "A file; those that end in .gz and .zst are compressed.")
+SplitOption = Annotated[str | None, o.option("--split NAME", o.READ, "Split to cut; val by default.")]
+ScenesOption = Annotated[Texts, o.option("--scenes NAME,...", o.READ, "Scenes to cut, instead of a split.")]
+TokensOption = Annotated[
+    Path | None, o.option("--tokens FILE", o.READ, "File with one frame token per line, instead of a split.")
 ]
-RulesOption: TypeAlias = Annotated[
-    str, o.option("--rules", "NAME", o.COMPUTED, "How to make truth from a map; see `mapgauge truth rules`.")
+EveryOption = Annotated[int, o.option("--every N", o.READ, "Take every N-th frame of a scene.", least=1)]
+CenterlinesOption = Annotated[
+    bool, o.option("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
 ]
-SplitOption: TypeAlias = Annotated[str | None, o.option("--split", "NAME", o.READ, "Split to cut; val by default.")]
-ScenesOption: TypeAlias = Annotated[
-    Texts, o.option("--scenes", "NAME,...", o.READ, "Scenes to cut, instead of a split.")
+RestartOption = Annotated[
+    bool, o.option("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
-TokensOption: TypeAlias = Annotated[
-    Path | None, o.option("--tokens", "FILE", o.READ, "File with one frame token per line, instead of a split.")
-]
-EveryOption: TypeAlias = Annotated[
-    int, o.option("--every", "N", o.READ, "Take every N-th frame of a scene.", callback=at_least("--every", 1))
-]
-CenterlinesOption: TypeAlias = Annotated[
-    bool, o.flag("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
-]
-RestartOption: TypeAlias = Annotated[
-    bool, o.flag("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
-]
+_TABLES_HELP = "Folder of the tables, with the version."
 
 
 @truth.command("nuscenes")
@@ -60,9 +53,7 @@ def nuscenes(
     dataroot: DataArgument,
     output: OutputOption,
     split: SplitOption = None,
-    tables: Annotated[
-        str, o.option("--tables", "NAME", o.READ, "Folder of the tables, with the version.")
-    ] = "v1.0-trainval",
+    tables: Annotated[str, o.option("--tables NAME", o.READ, _TABLES_HELP)] = "v1.0-trainval",
     region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
@@ -87,6 +78,10 @@ def nuscenes(
     _make(context, cut, _settings(context, "nuscenes") | {"version": tables})
 
 
+_EVERY_THROUGH_ALL_HELP = "Count --every through the frames of all scenes, as the public repositories do."
+_HEIGHT_HELP = "Write points with their height, for the rules of public converters."
+
+
 @truth.command("av2")
 def av2(
     context: typer.Context,
@@ -96,17 +91,8 @@ def av2(
     region: o.RegionOption = "60x30",
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
-    every_through_all: Annotated[
-        bool,
-        o.flag(
-            "--every-through-all",
-            o.READ,
-            "Count --every through the frames of all scenes, as the public repositories do.",
-        ),
-    ] = False,
-    height: Annotated[
-        bool, o.flag("--height", o.COMPUTED, "Write points with their height, for the rules of public converters.")
-    ] = False,
+    every_through_all: Annotated[bool, o.option("--every-through-all", o.READ, _EVERY_THROUGH_ALL_HELP)] = False,
+    height: Annotated[bool, o.option("--height", o.COMPUTED, _HEIGHT_HELP)] = False,
     scenes: ScenesOption = None,
     tokens: TokensOption = None,
     centerlines: CenterlinesOption = False,

@@ -52,10 +52,7 @@ def demo_world(
 
 
 def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapFrames, MapFrames]:
-    """Generate the predictions and the truth of one scene.
-
-    Each scene has its own random numbers, and so has each quality of the detector.
-    """
+    """Generate one scene. Each scene has its own random numbers, and so has each quality of the detector."""
     rng = np.random.default_rng([seed, number, 0])
     streets = draw_streets(rng)
     poses = drive(rng, streets)

@@ -4,7 +4,7 @@ Every prediction is a part of a true line, with noise. It is a detection, one ha
 detected as one, a repeated detection, or a false alarm. A false alarm is a true line of any frame at a wrong place.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +21,10 @@ _WAVES = np.array([[0.8], [0.5], [0.35], [0.25]]) * np.cos(np.outer(np.arange(4)
 _ROUGH = 0.02  # metres, independent noise of each point
 _LONG = 15.0  # metres; shorter lines have weaker waves
 _AGAIN = 3.2  # mean number of repeated detections of an instance, with low confidence; half have another class
+_REPEATED = {"noise": 1.8, "odds": -3.5}  # of repeated detections
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(NamedTuple):
     """The quality of a detector. Shares are shares of the true instances."""
 
     noise: float  # metres, at 10 m from the ego vehicle; it grows with the distance
@@ -49,6 +49,18 @@ class _Targets(NamedTuple):
     label: Indices
     hardness: Floats  # factor of the noise
     pairs: Indices  # (pairs, 2): the two true instances of each pair
+
+    @classmethod
+    def of(cls, truth: MapFrames, element: Indices, after: Indices, hardness: Floats) -> "_Targets":
+        """Return the true instances, and the pairs that follow each other across a junction."""
+        frames = truth.frame.tolist()
+        where = {key: i for i, key in enumerate(zip(frames, element.tolist(), strict=True))}
+        followers = enumerate(zip(frames, after[element].tolist(), strict=True))
+        pairs = np.array([(i, where[key]) for i, key in followers if key in where], np.int64).reshape(-1, 2)
+        joined = [np.concatenate([truth.polylines[i], truth.polylines[j]]) for i, j in pairs.tolist()]
+        rows = np.append(np.arange(len(element)), pairs[:, 0])
+        lines = truth.polylines.and_then(Polylines.of(joined))
+        return cls(lines, truth.frame[rows], truth.label[rows], hardness[element[rows]], pairs)
 
 
 class _Drafts(NamedTuple):
@@ -105,7 +117,7 @@ def predict(
     ``element`` is the element of the map of each true instance. ``after`` and ``hardness`` are of each element: the one
     that continues it behind a junction, or -1, and how hard it is to detect.
     """
-    targets = _targets(truth, element, after, hardness)
+    targets = _Targets.of(truth, element, after, hardness)
     walk = _Walk(targets.polylines)
     drafts = _drafts(rng, quality, targets, walk.length, count)
     points, error = _noisy(rng, quality, targets, walk, drafts)
@@ -121,22 +133,6 @@ def predict(
         polylines=Polylines(points[order].reshape(-1, 2), POINTS * np.arange(len(order) + 1)),
         confidence=confidence[order],
         track=None,
-    )
-
-
-def _targets(truth: MapFrames, element: Indices, after: Indices, hardness: Floats) -> _Targets:
-    frames = truth.frame.tolist()
-    where = {key: i for i, key in enumerate(zip(frames, element.tolist(), strict=True))}
-    followers = enumerate(zip(frames, after[element].tolist(), strict=True))
-    pairs = np.array([(i, where[key]) for i, key in followers if key in where], np.int64).reshape(-1, 2)
-    joined = [np.concatenate([truth.polylines[i], truth.polylines[j]]) for i, j in pairs.tolist()]
-    rows = np.append(np.arange(len(element)), pairs[:, 0])
-    return _Targets(
-        truth.polylines.and_then(Polylines.pack(joined, [""] * len(joined), 2)),
-        truth.frame[rows],
-        truth.label[rows],
-        hardness[element[rows]],
-        pairs,
     )
 
 
@@ -158,15 +154,7 @@ def _drafts(rng: np.random.Generator, quality: Quality, targets: _Targets, lengt
         _Drafts.of(targets, halves, end=cut - 0.02, odds=-1.0),
         _Drafts.of(targets, halves, begin=cut + 0.02, odds=-1.0),
         _Drafts.of(targets, true + merged, noise=1.5, odds=-1.0),
-        _Drafts.of(
-            targets,
-            again,
-            label=_other(rng, label[again], 0.5),
-            begin=lost[0],
-            end=1 - lost[1],
-            noise=1.8,
-            odds=-3.5,
-        ),
+        _Drafts.of(targets, again, label=_other(rng, label[again], 0.5), begin=lost[0], end=1 - lost[1], **_REPEATED),
     ]
     so_far = np.bincount(np.concatenate([draft.frame for draft in drafts]), minlength=SCENE)
     frame = np.repeat(np.arange(SCENE), np.maximum(count - so_far, 0))

@@ -57,18 +57,21 @@ class _Junction(NamedTuple):
     half: float  # metres, half the width of the side road
     radius: float  # metres, of the corners
     depth: float  # metres, of crossings
+    free: float  # metres from the edge of the other road to the start of the dividers
     arms: tuple[bool, bool]  # whether there is a side road on the left, on the right
-
-    @property
-    def free(self) -> float:
-        """Metres from the edge of the other road to the start of the dividers."""
-        return self.radius + self.depth + 1
 
 
 def draw_streets(rng: np.random.Generator) -> Streets:
     """Draw a road with junctions."""
     left, right = np.minimum(rng.integers(1, 4, 2), 2).tolist()  # number of lanes, more often two than one
-    junctions = _junctions(rng)
+    junctions = []
+    at = rng.uniform(20, 55)
+    while at < _LENGTH - 20:
+        arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
+        half = _LANE * (2 if rng.random() < 0.3 else 1)
+        radius, depth = rng.uniform(2.5, 5), rng.uniform(3, 4.5)
+        junctions.append(_Junction(at, half, radius, depth, radius + depth + 1, arms))
+        at += rng.uniform(42, 65)
     lines: list[tuple[int, Line]] = []
     after: list[int] = []
 
@@ -77,7 +80,7 @@ def draw_streets(rng: np.random.Generator) -> Streets:
         after.extend([*range(len(lines) + 1, len(lines) + len(parts)), -1])
         lines.extend((label, part) for part in parts)
 
-    ends = [at for j in junctions for at in (j.at - j.half - j.free, j.at + j.half + j.free)]
+    ends = [end for j in junctions for end in (j.at - j.half - j.free, j.at + j.half + j.free)]
     spans = list(zip([0.0, *ends[1::2]], [*ends[::2], _LENGTH], strict=True))
     for lane in range(1 - right, left):
         draw(DIVIDER, *([(begin, lane * _LANE), (end, lane * _LANE)] for begin, end in spans))
@@ -92,32 +95,16 @@ def draw_streets(rng: np.random.Generator) -> Streets:
     for j in junctions:
         for line in _crossings(rng, j, left * _LANE, right * _LANE):
             draw(CROSSING, line)
-    road = _road(rng)
-    dense = [np.array(line) if label == CROSSING else _dense(line) for label, line in lines]
-    points, _ = road.place(*np.concatenate(dense).T)
-    label = np.array([label for label, _ in lines], np.int64)
-    return Streets(road, right, label, Polylines(points, np.cumsum([0, *map(len, dense)])), np.array(after, np.int64))
-
-
-def _road(rng: np.random.Generator) -> Road:
-    step = 0.5
-    along = np.arange(0, _LENGTH + step, step)
+    along = np.arange(0, _LENGTH + 0.5, 0.5)
     heading = np.full(len(along), rng.uniform(0, 2 * np.pi))
     for period, bend in ((180, 0.4), (90, 0.1)):
         heading += bend * rng.random() * np.sin(2 * np.pi * (along / (period * rng.uniform(1, 2)) + rng.random()))
     direction = np.stack([np.cos(heading), np.sin(heading)], axis=1)
-    return Road(along, rng.uniform(-2000, 2000, 2) + step * direction.cumsum(axis=0), heading)
-
-
-def _junctions(rng: np.random.Generator) -> list[_Junction]:
-    junctions = []
-    at = rng.uniform(20, 55)
-    while at < _LENGTH - 20:
-        arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
-        half = _LANE * (2 if rng.random() < 0.3 else 1)
-        junctions.append(_Junction(at, half, rng.uniform(2.5, 5), rng.uniform(3, 4.5), arms))
-        at += rng.uniform(42, 65)
-    return junctions
+    road = Road(along, rng.uniform(-2000, 2000, 2) + 0.5 * direction.cumsum(axis=0), heading)
+    dense = [np.array(line) if label == CROSSING else _dense(line) for label, line in lines]
+    points, _ = road.place(*np.concatenate(dense).T)
+    label = np.array([label for label, _ in lines], np.int64)
+    return Streets(road, right, label, Polylines(points, np.cumsum([0, *map(len, dense)])), np.array(after, np.int64))
 
 
 def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
@@ -142,10 +129,8 @@ def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float
     across = -right + _MARGIN, left - _MARGIN
     beside = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
     boxes = [((j.at + near, j.at + far), across), ((j.at - far, j.at - near), across)]
-    if j.arms[0]:
-        boxes.append((beside, (left + j.radius, left + j.radius + j.depth)))
-    if j.arms[1]:
-        boxes.append((beside, (-right - j.radius - j.depth, -right - j.radius)))
+    sides = (left + j.radius, left + j.radius + j.depth), (-right - j.radius - j.depth, -right - j.radius)
+    boxes += [(beside, side) for side, arm in zip(sides, j.arms, strict=True) if arm]
     chosen = np.argsort(rng.random(len(boxes)))[: rng.integers(2, len(boxes) + 1)]
     return [[(a, c), (b, c), (b, d), (a, d), (a, c)] for (a, b), (c, d) in (boxes[i] for i in chosen.tolist())]
 

@@ -200,9 +200,10 @@ def sospa_matrix(
     polylines, rows = pack_sets(xs, ys, "xs", "ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
     long = kernels.sospa.is_long(lines, flags)
-    total, share = kernels.sospa.values_of_matrix(lines, flags, rows, directed, cutoff, order, long)
+    pairs = kernels.gains.pairs_of_groups(np.array([[0, rows, len(flags)]]))
+    total, share = kernels.sospa.values_of_pairs(lines, flags, pairs, directed, cutoff, order, long)
     matrix: NDArray[np.float64] = share if normalised else _metres(total, cutoff, order)
-    return matrix
+    return matrix.reshape(rows, len(flags) - rows)
 
 
 def _alignment(

@@ -30,8 +30,8 @@ from mapgauge.io.files.places import opened, streams
 from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import InputsOf
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__

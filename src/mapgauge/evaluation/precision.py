@@ -81,8 +81,10 @@ def _external(
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems cannot delete files that are mapped into memory
-    both = zip(how, curve.eleven_points(), curve.areas(), strict=True)
-    return [eleven if which == "11-point" else area for which, eleven, area in both]
+    if not truth:
+        return [0.0] * len(how)
+    columns = zip(how, curve.reached.T.tolist(), curve.area, strict=True)
+    return [float(np.mean(reached)) if which == "11-point" else rounded(area) for which, reached, area in columns]
 
 
 def _runs(
@@ -92,7 +94,6 @@ def _runs(
     runs: list[Records] = []
     number, hit_count = 0, np.zeros(len(bits), np.int64)
     pieces: list[Records] = []
-    held = 0
 
     def write() -> None:
         confidence = np.concatenate([piece[0] for piece in pieces])
@@ -108,10 +109,8 @@ def _runs(
         number += len(confidence)
         hit_count += flags_of(list(hits.T), bits).sum(axis=0)
         pieces.append((confidence, hits))
-        held += len(confidence)
-        if held >= limit:
+        if sum(len(piece[0]) for piece in pieces) >= limit:
             write()
-            held = 0
     if pieces:
         write()
     return runs, number, hit_count
@@ -184,11 +183,3 @@ class _Curve:
         self.envelope = envelope[-1]
         self.number -= int(sizes.sum())
         self.hit_count = self.hit_count - counts.sum(axis=0)
-
-    def areas(self) -> list[float]:
-        """Return the area under each monotone curve; 0 without truth."""
-        return [rounded(total) if self.truth else 0.0 for total in self.area]
-
-    def eleven_points(self) -> list[float]:
-        """Return the mean of the highest precision at eleven recalls; 0 without truth."""
-        return [float(np.mean(column.tolist())) if self.truth else 0.0 for column in self.reached.T]

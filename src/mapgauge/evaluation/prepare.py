@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal, TypeAlias
 
 from mapgauge.arguments import check_confidence, check_not_mean
@@ -206,16 +206,14 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
 
 def check_linked(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames) -> None:
     """Refuse metrics that need links if the data have none."""
-    for name in metrics:
-        for side, called in ((predictions, "predictions"), (truth, "truth")):
-            if "links" in METRICS[name].needs and side.links is None and len(side.polylines):
-                raise InvalidInput(
-                    f"{side.name or called}: {name} needs links between lanes, and these frames have none",
-                    remedy=Remedy(
-                        "Use files with links (OpenLane-V2), or name other metrics with metrics=",
-                        "Use files with links (OpenLane-V2), or name others: mapgauge evaluate ... --metrics",
-                    ),
-                )
+    linked = [name for name in metrics if "links" in METRICS[name].needs]
+    for name, (side, called) in product(linked, ((predictions, "predictions"), (truth, "truth"))):
+        if side.links is None and len(side.polylines):
+            use = "Use files with links (OpenLane-V2), or name other"
+            raise InvalidInput(
+                f"{side.name or called}: {name} needs links between lanes, and these frames have none",
+                remedy=Remedy(f"{use} metrics with metrics=", f"{use}s: mapgauge evaluate ... --metrics"),
+            )
 
 
 def check_times(metrics: Sequence[str], truth: MapFrames) -> None:

@@ -52,16 +52,16 @@ class Plan:
     @cached_property
     def labels(self) -> list[str]:
         """The names of the runs: of the method, and of the protocol if there are several."""
-        if len(self.protocols) == 1:
-            return list(self.names)
-        return [f"{name}-{protocol.name}" for name, protocol in product(self.names, self.protocols)]
+        return self._names(lambda name, protocol: f"{name}-{protocol.name}")
 
     @cached_property
     def titles(self) -> list[str]:
         """The names of the runs in words."""
-        if len(self.protocols) == 1:
-            return list(self.names)
-        return [f"{name}, {full_name(protocol)}" for name, protocol in product(self.names, self.protocols)]
+        return self._names(lambda name, protocol: f"{name}, {full_name(protocol)}")
+
+    def _names(self, text: Callable[[str, Protocol], str]) -> list[str]:
+        several = len(self.protocols) > 1
+        return [text(name, protocol) if several else name for name, protocol in product(self.names, self.protocols)]
 
     def runs(self) -> list[Run]:
         """Return all runs. Rings are for all protocols, or of several for those whose metrics have values in rings."""
@@ -158,11 +158,6 @@ def evaluate_runs(
     return done
 
 
-def _of(runs: Sequence[Run], k: int) -> str:
-    """Return the label of a run, and which of how many it is."""
-    return runs[k].label + (f" ({k + 1} of {len(runs)})" if len(runs) > 1 else "")
-
-
 def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -> Iterator[Results]:
     truth = sides.truth()
     watch.read("truth", truth)
@@ -170,7 +165,8 @@ def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -
         if k % len(plan.protocols) == 0:
             predictions = sides.predictions[k // len(plan.protocols)](truth)
             watch.read("predictions", predictions)
-        with watch.progress(f"evaluating {_of(runs, k)}") as advance:
+        which = f" ({k + 1} of {len(runs)})" if len(runs) > 1 else ""
+        with watch.progress(f"evaluating {run.label}{which}") as advance:
             results = evaluate_frames(
                 predictions,
                 truth,
@@ -187,7 +183,7 @@ def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -
 def _streamed(plan: Plan, runs: Sequence[Run], sides: Streamed, watch: Watch) -> Iterator[Results]:
     for k, run in enumerate(runs):
         predictions = sides.predictions[k // len(plan.protocols)]
-        label = _of(runs, k) if len(runs) > 1 else str(predictions)
+        label = f"{run.label} ({k + 1} of {len(runs)})" if len(runs) > 1 else str(predictions)
         with watch.progress(f"evaluating {label}", "rows") as advance:
             results = evaluate(
                 predictions,

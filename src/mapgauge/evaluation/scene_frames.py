@@ -6,7 +6,6 @@ them are there, in the order of their time stamps.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ SIDES = ("predictions", "truth")
 _NOTHING = np.empty(0, np.str_)
 _ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # columns of ``MapFrames``
 _TEXTS = ("track", "scenes", "forward", "boxes")
-_LENGTH = 8  # bytes that hold the number of bytes of a part
 
 
 def uses_tracks(metrics: Sequence[str]) -> tuple[bool, bool]:
@@ -93,26 +91,16 @@ class SceneFrames:
         x, y = (replace(side, tokens=tuple(names[i] for i in order)) for side in (x, y))
         return scores.at(np.argsort(order)), tuple(track_findings(x, y))
 
-    def packed(self) -> NDArray[np.uint8]:
-        """Return the frames as bytes. The bytes of several parts can be concatenated."""
-        stream = BytesIO()
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return all columns as arrays without objects, those of the predictions as ``x/NAME``."""
         sides = (("x/", _columns(self.predictions)), ("y/", _columns(self.truth)))
-        named = {prefix + name: column for prefix, columns in sides for name, column in columns.items()}
-        np.savez(stream, allow_pickle=False, **named)
-        content = np.frombuffer(stream.getbuffer(), np.uint8)
-        return np.concatenate([np.array([len(content)], "<i8").view(np.uint8), content])
+        return {prefix + name: column for prefix, columns in sides for name, column in columns.items()}
 
     @classmethod
-    def unpacked(cls, data: NDArray[np.uint8], classes: tuple[str, ...]) -> "SceneFrames | None":
-        """Return the frames of concatenated bytes; None for no bytes."""
-        parts, at = [], 0
-        while at < len(data):
-            begin = at + _LENGTH
-            at = begin + int(np.ascontiguousarray(data[at:begin]).view("<i8")[0])
-            with np.load(BytesIO(data[begin:at].tobytes()), allow_pickle=False) as part:
-                x, y = ({name[2:]: part[name] for name in part if name.startswith(side)} for side in ("x/", "y/"))
-            parts.append(cls(_frames(x, classes), _frames(y, classes)))
-        return cls.concatenate(parts) if parts else None
+    def of_columns(cls, columns: dict[str, NDArray[Any]], classes: tuple[str, ...]) -> "SceneFrames":
+        """Return the frames of the columns of ``columns``."""
+        x, y = ({name[2:]: columns[name] for name in columns if name.startswith(side)} for side in ("x/", "y/"))
+        return cls(_frames(x, classes), _frames(y, classes))
 
 
 def _columns(frames: MapFrames) -> dict[str, NDArray[Any]]:
@@ -121,7 +109,9 @@ def _columns(frames: MapFrames) -> dict[str, NDArray[Any]]:
     columns |= {"coords": frames.polylines.coords, "offsets": frames.polylines.offsets}
     for name in _TEXTS:
         texts = getattr(frames, name)
-        columns[name] = None if texts is None else _bytes_of(texts)
+        if texts is not None:  # in UTF-8, each followed by 0
+            ended = "".join(f"{text}\0" for text in ([texts] if isinstance(texts, str) else texts))
+            columns[name] = np.frombuffer(ended.encode(), np.uint8)
     return {name: column for name, column in columns.items() if column is not None}
 
 
@@ -137,12 +127,6 @@ def _frames(columns: dict[str, NDArray[Any]], classes: tuple[str, ...]) -> MapFr
         forward=texts["forward"][0] if "forward" in texts else None,  # type: ignore[arg-type]
         **{name: columns.get(name) for name in _ARRAYS},  # type: ignore[arg-type]
     )
-
-
-def _bytes_of(texts: Any) -> NDArray[np.uint8]:
-    """Return texts in UTF-8, each followed by 0."""
-    some = [texts] if isinstance(texts, str) else list(texts)
-    return np.frombuffer("".join(f"{text}\0" for text in some).encode(), np.uint8)
 
 
 def _check(name: str, predictions: MapFrames, truth: MapFrames) -> None:

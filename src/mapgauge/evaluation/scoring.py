@@ -94,8 +94,7 @@ def _hits(rows: HitRows, groups: Groups, protocol: Protocol, units: list[Indices
 
 
 def _stacked(blocks: list[Floats], shape: tuple[int, int], rows: SumRows) -> Floats:
-    empty = np.zeros((0, shape[0] * shape[1], len(rows.columns)))
-    return np.concatenate([empty, *(block[None] for block in blocks)]).reshape(len(blocks), *shape, len(rows.columns))
+    return np.array(blocks, np.float64).reshape(len(blocks), *shape, len(rows.columns))
 
 
 def score_frames(
@@ -157,21 +156,17 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
     protocol = data.protocol
     if protocol.ties == "content" or not metrics:
         return ()
-    predictions, truth = data.sides
-    turned = score_frames(Data.of(_turned(predictions), _turned(truth), protocol), metrics, workers=workers)
+    # The instances of each frame in the opposite order.
+    x, y = (side.keep(np.lexsort((-np.arange(len(side.frame)), side.frame))) for side in data.sides)
+    turned = score_frames(Data.of(x, y, protocol), metrics, workers=workers)
     frames = np.flatnonzero(_differ(scores, turned)).tolist()
     if not frames:
         return ()
     text = (
-        f"the numbers of {len(frames)} of {len(truth)} frames depend on the order of the lines in the files, as in the "
+        f"the numbers of {len(frames)} of {len(y)} frames depend on the order of the lines in the files, as in the "
         f"public code that {protocol.name} follows: it decides between equal distances, confidences and scores of links"
     )
-    return (Finding("note", "ties-by-file", text, len(frames), tuple(truth.tokens[f] for f in frames)),)
-
-
-def _turned(frames: MapFrames) -> MapFrames:
-    """Return the frames with the instances of each in the opposite order."""
-    return frames.keep(np.lexsort((-np.arange(len(frames.frame)), frames.frame)))
+    return (Finding("note", "ties-by-file", text, len(frames), tuple(y.tokens[f] for f in frames)),)
 
 
 def _differ(first: Scores, second: Scores) -> Flags:

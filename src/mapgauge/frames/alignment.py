@@ -1,6 +1,5 @@
 """Aligns predictions with truth by token, and joins frames from several sources."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -8,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.findings import check_tokens
 from mapgauge.frames.links import joined_links, kept_links
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import OF_FRAMES, OF_INSTANCES, MapFrames, pick_rows
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Forward
 
@@ -51,9 +51,7 @@ def align(
         if value not in known:
             raise InvalidInput(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}")
     for side, name in ((predictions, "predictions"), (truth, "truth")):
-        if len(side.index) < len(side):
-            twice = [token for token, times in Counter(side.tokens).items() if times > 1]
-            raise InvalidInput(f"{name}: {len(twice)} tokens occur more than once (first: {twice[0]})")
+        check_tokens(side, name)
     extra = tokens_without(predictions, truth)
     if extra and unknown == "error":
         raise InvalidInput(
@@ -98,8 +96,6 @@ def align(
 
 def tokens_without(frames: MapFrames, others: MapFrames) -> list[str]:
     """Return the tokens that other frames lack."""
-    if frames.tokens == others.tokens:
-        return []
     return [token for token in frames.tokens if token not in others.index]
 
 
@@ -130,32 +126,27 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
         )
     classes = tuple(dict.fromkeys(name for part in parts for name in part.classes))
     same = [part.as_classes(classes) for part in parts]
-    before = np.cumsum([0, *(len(part) for part in same)])
-    points = np.cumsum([0, *(len(part.polylines.coords) for part in same)])
-    filled = [part.polylines.coords for part in same if len(part.polylines.coords)] or [same[0].polylines.coords]
-    offsets = [part.polylines.offsets[:-1] + start for part, start in zip(same, points.tolist(), strict=False)]
-
-    def column(name: str) -> Any:
-        values = [getattr(part, name) for part in same]
-        if any(value is None for value in values):
-            return None
-        return sum(values, ()) if isinstance(values[0], tuple) else np.concatenate(values)
-
+    before = np.cumsum([0, *(len(part) for part in same[:-1])]).tolist()
+    links = [part.links for part in same]
     return replace(
         same[0],
-        tokens=column("tokens"),
-        frame=np.concatenate([part.frame + start for part, start in zip(same, before.tolist(), strict=False)]),
-        label=column("label"),
-        polylines=Polylines.unchecked(np.concatenate(filled), np.concatenate([*offsets, points[-1:]])),
-        **{name: column(name) for name in ("confidence", "track", "intersection", "scenes", "timestamps", "poses")},
+        **{name: _joined(same, name) for name in (*OF_INSTANCES, *OF_FRAMES)}
+        | {"frame": np.concatenate([part.frame + start for part, start in zip(same, before, strict=True)])},
+        polylines=Polylines.joined([part.polylines for part in same]),
         boxes=tuple(dict.fromkeys(name for part in same for name in part.boxes)),
-        links=None
-        if any(part.links is None for part in same)
-        else joined_links([part.links for part in same], [len(part.polylines) for part in same]),
+        links=None if None in links else joined_links(links, [len(part.polylines) for part in same]),
         forward=agreed_forward(part.forward for part in parts),
         findings=tuple(dict.fromkeys(finding for part in same for finding in part.findings)),
         history=None,
     )
+
+
+def _joined(parts: Sequence[MapFrames], name: str) -> Any:
+    """Return a column of all parts; None if one of them does not have it."""
+    values = [getattr(part, name) for part in parts]
+    if any(value is None for value in values):
+        return None
+    return sum(values, ()) if isinstance(values[0], tuple) else np.concatenate(values)
 
 
 def agreed_forward(known: Iterable[Forward | None]) -> Forward | None:
@@ -183,16 +174,12 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
         raise InvalidInput("instances can only be added to the same frames, all with confidences or all without")
     classes = tuple(dict.fromkeys(frames.classes + others.classes))
     pair = frames.as_classes(classes), others.as_classes(classes)
-    order = np.argsort(np.concatenate([part.frame for part in pair]), kind="stable")
-    columns: dict[str, Any] = {}
-    for name in ("frame", "label", "confidence", "track", "intersection"):
-        values = [getattr(part, name) for part in pair]
-        columns[name] = None if any(value is None for value in values) else np.concatenate(values)[order]
+    order = np.argsort(_joined(pair, "frame"), kind="stable")
     counts = [len(part.polylines) for part in pair]
     return replace(
         pair[0],
-        **columns,
-        polylines=pair[0].polylines.and_then(pair[1].polylines).pick(order),
+        **{name: pick_rows(_joined(pair, name), order) for name in OF_INSTANCES},
+        polylines=Polylines.joined([part.polylines for part in pair]).pick(order),
         links=kept_links(joined_links([part.links for part in pair], counts), order, sum(counts)),
         boxes=tuple(dict.fromkeys(frames.boxes + others.boxes)),
         history=None,

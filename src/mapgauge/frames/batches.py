@@ -20,10 +20,8 @@ ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossi
 
 def plain(value: Any) -> Any:
     """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-    if hasattr(value, "cpu"):
-        value = value.cpu()
+    for name in ("detach", "cpu"):
+        value = getattr(value, name)() if hasattr(value, name) else value
     floating = getattr(value, "is_floating_point", None)
     return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
 
@@ -36,23 +34,13 @@ def as_array(value: Any, where: str) -> NDArray[Any]:
         raise InvalidInput(f"{where} is not an array: {error}") from error
 
 
-def batch_links(item: Mapping[str, Any], where: str, boxes: Flags, linked: int) -> Links | None:
+def _links(item: Mapping[str, Any], where: str, boxes: Flags) -> Links:
     """Return the links of one frame of a batch.
 
-    Args:
-        item: The frame. ``links`` is an array ``(polylines, polylines)`` of scores in [0, 1]. Entry ``[i, j]`` says
-            that lane i leads into lane j, or that traffic element j applies to lane i. 0 is no link.
-        where: Place in messages.
-        boxes: Which polylines are boxes of traffic elements.
-        linked: Number of frames of the batch that have links.
+    ``links`` of the frame is an array ``(polylines, polylines)`` of scores in [0, 1]. Entry ``[i, j]`` says that lane i
+    leads into lane j, or that traffic element j, which is a box, applies to lane i. 0 is no link.
     """
-    if not linked:
-        return None
-    if "links" not in item:
-        raise InvalidInput(
-            f"{where} has no links, but other frames of the batch have them",
-            remedy="Give all frames the key links, with zeros where there are none",
-        )
+    _check_given("links", item, where, "zeros where there are none")
     count = len(boxes)
     scores = as_array(item["links"], f"{where}['links']")
     if scores.shape != (count, count) and not (count == 0 and scores.size == 0):
@@ -89,33 +77,21 @@ def frames_from_batch(
     scored: bool,
     boxes: Sequence[str] = (),
 ) -> tuple[MapFrames, Indices]:
-    """Convert a batch to frames.
+    """Convert a batch to frames. Tokens are positions in the batch. Also return the dropped instances of each frame.
 
-    Args:
-        batch: One dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``confidence``. All or none have
-            ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``batch_links``).
-        side: Its name in messages: ``predictions`` or ``truth``.
-        classes: All class names that labels may have.
-        numbers: The class names of integer labels 0, 1, ...; None if integer labels are not allowed.
-        degenerate: Whether to refuse or to drop instances that are not valid polylines.
-        scored: Whether instances have confidences.
-        boxes: Names of the classes whose polylines are boxes of traffic elements: two corners in pixels.
-
-    Returns:
-        The frames, with their positions in the batch as tokens, and the number of dropped instances of each frame.
+    A batch has one dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``confidence``. All or none have
+    ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``_links``). ``side`` is the
+    name of the batch in messages. ``numbers`` has the class names of integer labels 0, 1, ...; None if these are not
+    allowed. Polylines of the classes ``boxes`` are boxes of traffic elements: two corners in pixels.
     """
     if isinstance(batch, Mapping | str | bytes) or not isinstance(batch, Sequence):
         raise InvalidInput(
             f"{side} must be a list with a dict per frame, got a {type(batch).__name__}",
             remedy="Put the dict of a single frame in a list",
         )
-    blocks: list[Points] = []
-    sizes: list[Indices] = []
-    labels: list[Indices] = []
-    confidences: list[Confidences] = []
-    tracks: list[Names] = []
+    rows: list[tuple[Points, Indices, Indices, Confidences, Names]] = []
     links: list[Links | None] = []
-    tracked, linked = (sum(isinstance(item, Mapping) and key in item for item in batch) for key in ("tracks", "links"))
+    tracked, linked = (any(isinstance(item, Mapping) and key in item for item in batch) for key in ("tracks", "links"))
     is_box = np.array([name in boxes for name in classes])
     dropped = np.zeros(len(batch), np.int64)
     dimension: int | None = None
@@ -126,8 +102,8 @@ def frames_from_batch(
         dimension = coords.shape[1] if len(coords) else dimension
         label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
         scores = _numbers(item["confidence"], f"{where}['confidence']", len(size)) if scored else np.ones(len(size))
-        track = _tracks(item, where, len(size), tracked)
-        ends = batch_links(item, where, is_box[label], linked)
+        track = _tracks(item, where, len(size)) if tracked else np.full(len(size), "")
+        ends = _links(item, where, is_box[label]) if linked else None
         sound = _sound(coords, size, scores, where, degenerate)
         confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), "polyline")
         if not sound.all():
@@ -135,25 +111,22 @@ def frames_from_batch(
             coords = coords[np.repeat(sound, size)]
             size, label, confidence, track = size[sound], label[sound], confidence[sound], track[sound]
             ends = kept_links(ends, np.flatnonzero(sound), len(sound))
-        blocks += [coords] if len(coords) else []
-        sizes.append(size)
-        labels.append(label)
-        confidences.append(confidence)
-        tracks.append(track)
+        rows.append((coords, size, label, confidence, track))
         links.append(ends)
     none = np.empty(0, np.int64)
+    filled = [row for row in rows if len(row[1])] or [(np.empty((0, 2)), none, none, np.empty(0), np.empty(0, np.str_))]
+    points, sizes, labels, confidence, tracks = (np.concatenate(column) for column in zip(*filled, strict=True))
+    counts = [len(size) for _, size, *_ in rows]
     frames = MapFrames(
         tuple(str(b) for b in range(len(batch))),
         classes,
-        np.repeat(np.arange(len(batch)), [len(label) for label in labels]),
-        np.concatenate([none, *labels]),
-        Polylines(
-            np.concatenate(blocks) if blocks else np.empty((0, 2)), np.concatenate([[0], *sizes]).cumsum(dtype=np.int64)
-        ),
-        np.concatenate([np.empty(0), *confidences]) if scored else None,
-        np.concatenate(tracks) if tracked else None,
+        np.repeat(np.arange(len(batch)), counts),
+        labels,
+        Polylines(points, np.append(0, sizes.cumsum(dtype=np.int64))),
+        confidence if scored else None,
+        tracks if tracked else None,
         name=side,
-        links=joined_links(links, [len(label) for label in labels]) if links else None,
+        links=joined_links(links, counts) if links else None,
         boxes=tuple(boxes),
     )
     return frames, dropped
@@ -188,11 +161,8 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
                 f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3)",
                 remedy="Put a single polyline in a list",
             )
-        if (
-            array.size
-            and array.dtype.kind in "iuf"
-            and array.shape[2] in ((2, 3) if dimension is None else (dimension,))
-        ):
+        known = (2, 3) if dimension is None else (dimension,)
+        if array.size and array.dtype.kind in "iuf" and array.shape[2] in known:
             coords = np.ascontiguousarray(array, np.float64).reshape(-1, array.shape[2])
             return coords, np.full(len(array), array.shape[1])
         lines = list(array)  # raises the same errors as a list
@@ -213,9 +183,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
 
 def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], numbers: tuple[str, ...] | None) -> Indices:
     """Return the class of each polyline from names or numbers."""
-    array = as_array(value, where)
-    if array.shape != (count,):
-        raise InvalidInput(f"{where} must be {count} labels, one per polyline, got shape {array.shape}")
+    array = _column(value, where, count, "labels")
     if not count:
         return np.empty(0, np.int64)
     if array.dtype.kind == "U":
@@ -243,18 +211,27 @@ def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], number
     return codes
 
 
-def _tracks(item: Mapping[str, Any], where: str, count: int, tracked: int) -> Names:
-    """Return the track of each polyline as text. Without tracks in the batch, the texts are empty."""
-    if not tracked:
-        return np.full(count, "")
-    if "tracks" not in item:
+def _check_given(key: str, item: Mapping[str, Any], where: str, otherwise: str) -> None:
+    """Refuse a frame without a key that other frames have."""
+    if key not in item:
         raise InvalidInput(
-            f"{where} has no tracks, but other frames of the batch have them",
-            remedy="Give all frames the key tracks, with an empty list where there are no polylines",
+            f"{where} has no {key}, but other frames of the batch have them",
+            remedy=f"Give all frames the key {key}, with {otherwise}",
         )
-    array = as_array(item["tracks"], f"{where}['tracks']")
+
+
+def _column(value: Any, where: str, count: int, what: str) -> NDArray[Any]:
+    """Return an array with one value per polyline."""
+    array = as_array(value, where)
     if array.shape != (count,):
-        raise InvalidInput(f"{where}['tracks'] must be {count} ids, one per polyline, got shape {array.shape}")
+        raise InvalidInput(f"{where} must be {count} {what}, one per polyline, got shape {array.shape}")
+    return array
+
+
+def _tracks(item: Mapping[str, Any], where: str, count: int) -> Names:
+    """Return the track of each polyline as text."""
+    _check_given("tracks", item, where, "an empty list where there are no polylines")
+    array = _column(item["tracks"], f"{where}['tracks']", count, "ids")
     if count and array.dtype.kind not in "iuU":
         raise InvalidInput(f"{where}['tracks'] must be whole numbers or texts, got values of type {array.dtype}")
     names = np.array([str(name) for name in array.tolist()], np.str_)
@@ -264,23 +241,18 @@ def _tracks(item: Mapping[str, Any], where: str, count: int, tracked: int) -> Na
 
 
 def _numbers(value: Any, where: str, count: int) -> Confidences:
-    array = as_array(value, where)
-    if array.shape != (count,):
-        raise InvalidInput(f"{where} must be {count} numbers, one per polyline, got shape {array.shape}")
+    array = _column(value, where, count, "numbers")
     if count and array.dtype.kind not in "iuf":
         raise InvalidInput(f"{where} must be numbers in [0, 1], got values of type {array.dtype}")
     return array.astype(np.float64)
 
 
-def _sound(
-    coords: Points, sizes: Indices, scores: Confidences, where: str, degenerate: Degenerate
-) -> NDArray[np.bool_]:
+def _sound(coords: Points, sizes: Indices, scores: Confidences, where: str, degenerate: Degenerate) -> Flags:
     """Return which instances are valid polylines. With ``degenerate="strict"``, others raise an error."""
-    finite = np.isfinite(coords).all(axis=1)
-    sound: NDArray[np.bool_] = (sizes > 1) & np.isfinite(scores)
-    sound[np.repeat(np.arange(len(sizes)), sizes)[~finite]] = False
+    sound: Flags = (sizes > 1) & np.isfinite(scores)
+    sound[np.repeat(np.arange(len(sizes)), sizes)[~np.isfinite(coords).all(axis=1)]] = False
     if degenerate == "strict" and not sound.all():
-        i = int(np.flatnonzero(~sound)[0])
+        i = int(np.argmin(sound))
         points = coords[sizes[:i].sum() : sizes[: i + 1].sum()]
         if sizes[i] < 2:
             what = f"{where}['polylines'][{i}] has {sizes[i]} points, expected at least 2"

@@ -1,9 +1,7 @@
 """The content of frames: hashes, and an order of instances that does not depend on the file."""
 
 import hashlib
-import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -13,50 +11,31 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Floats, Indices
 
 HASH_BYTES = 16
-_FRAMES = 500  # that a thread hashes at once
+_ROUNDS = 3  # how far links are followed to tell equal instances apart
 
 
 def content_hash(frames: MapFrames, *, tracks: bool = False) -> int:
     """Return the hash of tokens, classes, points, confidences, intersections and links.
 
-    Scenes, times and poses are not included. Frames without links have the same hash whether ``links`` is None or
-    empty.
-
-    Args:
-        frames: The frames.
-        tracks: Whether tracks are included, as they are if a metric uses them. Without tracks, the hash is the same.
+    Scenes, times and poses are not included, and ``tracks`` only if a metric uses them. Frames without links have the
+    same hash whether ``links`` is None or empty.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
     >>> content_hash(a) == content_hash(a.at([1, 0])) == content_hash(a.at([0])) + content_hash(a.at([1]))
     True
     """
-    if len(frames) < 2 * _FRAMES:
-        return _hash_of(frames, tracks)
-    blocks = (slice(start, start + _FRAMES) for start in range(0, len(frames), _FRAMES))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashing releases the interpreter lock
-        return added_hashes([*pool.map(lambda block: _hash_of(frames.between(block), tracks), blocks)])
-
-
-def _hash_of(frames: MapFrames, tracks: bool) -> int:
-    hashes = frame_hashes(frames, tracks=tracks)
-    return added_hashes([int.from_bytes(digest, "little") for digest in hashes])
+    return added_hashes([int.from_bytes(digest, "little") for digest in frame_hashes(frames, tracks=tracks)])
 
 
 def has_content(frames: MapFrames, text: str) -> bool:
-    """Whether frames have a recorded hash, with or without their tracks.
-
-    Results of metrics that use tracks have a hash with tracks, others one without.
-    """
+    """Whether frames have a recorded hash, with tracks (as results of metrics that use tracks) or without."""
     return any(hash_text(content_hash(frames, tracks=tracks)) == text for tracks in (False, True))
 
 
 def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None, *, tracks: bool = False) -> list[bytes]:
     """Return the hash of each frame, 16 bytes. ``content_hash`` is their sum as little-endian numbers.
 
-    Args:
-        frames: The frames.
-        tokens: Replace the tokens of the frames.
-        tracks: Whether tracks are included.
+    ``tokens`` replace the tokens of the frames.
     """
     heads = [_encoded(token) for token in tokens or frames.tokens]
     names = [_encoded(name) for name in frames.classes]
@@ -94,16 +73,12 @@ def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
         if named is not None and any(named[begin:end]):
             tail += b"tracks\0" + _encoded("\0".join(named[begin:end]))
         if links is not None and first_link[k] < first_link[k + 1]:
-            tail += _bytes_of_links(links, slice(first_link[k], first_link[k + 1]), begin)
+            some = slice(first_link[k], first_link[k + 1])
+            ends = np.stack([links.source[some], links.target[some]]) - begin
+            kinds = b"\0".join([_encoded(kind) for kind in links.kind_of(some).tolist()])
+            tail += b"links\0" + ends.tobytes() + links.weight[some].tobytes() + kinds
         tails.append(tail)
     return tails
-
-
-def _bytes_of_links(links: Links, some: slice, first: int) -> bytes:
-    """Return the links of a frame whose first instance is ``first``, as bytes."""
-    ends = np.stack([links.source[some], links.target[some]]) - first
-    kinds = b"\0".join([_encoded(kind) for kind in links.kind_of(some).tolist()])
-    return b"links\0" + ends.tobytes() + links.weight[some].tobytes() + kinds
 
 
 def added_hashes(hashes: Sequence[int]) -> int:
@@ -116,18 +91,10 @@ def hash_text(total: int) -> str:
     return f"{total:0{2 * HASH_BYTES}x}"
 
 
-_WEIGHTS = (1.0, 0.618, 0.271)  # of the coordinates of the first point
-_SURE = -1e6  # of the confidence: kernels that sort by confidence find most instances in their order
-_ROUNDS = 3  # how far links are followed to tell equal instances apart
-
-
 def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) -> Indices:
     """Return the order of the instances of both sides by a key and then by content.
 
-    Args:
-        key: Of all instances, first of one side, then of the other.
-        sides: Both sides.
-        links: Between all instances.
+    ``key`` and ``links`` are those of all instances, first of one side, then of the other.
     """
     number = np.concatenate([_number(side) for side in sides])
     order = np.argsort(number, kind="stable")
@@ -151,11 +118,14 @@ def by_row(frames: MapFrames) -> Indices:
 
 
 def _number(side: MapFrames) -> Floats:
-    """Return a number from the confidence and the first point of each line, if it has points."""
-    number = np.zeros(len(side.polylines)) if side.confidence is None else _SURE * side.confidence
+    """Return a number from the confidence and the first point of each line, if it has points.
+
+    The confidence has the largest weight: kernels that sort by confidence find most instances in their order.
+    """
+    number = np.zeros(len(side.polylines)) if side.confidence is None else -1e6 * side.confidence
     offsets, coords = side.polylines.offsets, side.polylines.coords
     filled = np.flatnonzero(offsets[1:] > offsets[:-1])
-    for axis, weight in zip(range(side.dimension), _WEIGHTS, strict=False):
+    for axis, weight in zip(range(side.dimension), (1.0, 0.618, 0.271), strict=False):
         number[filled] += weight * coords[offsets[filled], axis]
     return number
 
@@ -170,7 +140,7 @@ def _contents(sides: Sequence[MapFrames], instances: Indices) -> list[bytes]:
             b"" if side.confidence is None else side.confidence[k].tobytes(),
             (stop - start).tobytes() + np.ascontiguousarray(side.polylines.coords[start:stop]).tobytes(),
             b"" if side.intersection is None else side.intersection[k].tobytes(),
-            b"" if side.track is None else str(side.track[k]).encode("utf-8", "surrogatepass"),
+            b"" if side.track is None else _encoded(str(side.track[k])),
         ]
         contents.append(b"".join(content))
     return contents
@@ -183,10 +153,8 @@ def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) ->
     place = np.full(len(frame), -1)
     place[near] = np.arange(len(near))
     some = np.flatnonzero(place[links.source] >= 0)
-    labels = [
-        links.kinds[code].encode("utf-8", "surrogatepass") + weight.tobytes()
-        for code, weight in zip(links.code[some].tolist(), links.weight[some], strict=True)
-    ]
+    codes = links.code[some].tolist()
+    labels = [_encoded(links.kinds[c]) + weight.tobytes() for c, weight in zip(codes, links.weight[some], strict=True)]
     ends = place[links.source[some]].tolist(), place[links.target[some]].tolist()
     contents = told_apart(_contents(sides, near), *ends, labels)
     return [contents[i] for i in place[instances].tolist()]
@@ -197,11 +165,7 @@ def told_apart(
 ) -> list[bytes]:
     """Return the contents of instances, each with the contents of the instances that links join it to.
 
-    Args:
-        contents: Of all instances.
-        source: The first instance of each link.
-        target: The second instance of each link.
-        labels: The content of each link.
+    A link has a source, a target and a label, which is its content.
     """
     links, known = list(zip(source, target, labels, strict=True)), list(contents)
     for _ in range(_ROUNDS):

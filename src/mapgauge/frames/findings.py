@@ -1,10 +1,14 @@
 """Findings: what a reader or a check noticed about the data."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
+
 from mapgauge.errors import InvalidInput, Remedy, with_remedy
+from mapgauge.typing import Indices
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
@@ -58,7 +62,13 @@ def findings_about(
     names: Sequence[str], level: Level, code: str, text: str, remedy: Remedy | None = None
 ) -> list[Finding]:
     """Return the finding about some elements, scenes or records, given their names. There is none without names."""
-    return [Finding(level, code, text, len(names), tuple(names[:_SHOWN]), remedy)] if names else []
+    examples = tuple(name for name in names[:_SHOWN] if name)  # frames without scenes have no name
+    return [Finding(level, code, text, len(names), examples, remedy)] if names else []
+
+
+def examples(frames: "MapFrames", instances: Indices) -> tuple[str, ...]:
+    """Return the tokens of the first frames that contain some of the instances."""
+    return tuple(frames.tokens[i] for i in np.unique(frames.frame[instances])[:_SHOWN].tolist())
 
 
 def shortened(text: str) -> str:
@@ -96,6 +106,13 @@ def place_of(frames: "MapFrames", instance: int) -> str:
     frame, class_name = frames.frame[instance], frames.classes[frames.label[instance]]
     place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
     return f"{frames.name}: {place}" if frames.name else place
+
+
+def check_tokens(frames: "MapFrames", name: str) -> None:
+    """Refuse tokens that occur more than once."""
+    if len(frames.index) < len(frames):
+        twice = [token for token, times in Counter(frames.tokens).items() if times > 1]
+        raise InvalidInput(f"{name}: {len(twice)} tokens occur more than once (first: {twice[0]})")
 
 
 def check_known(frames: "MapFrames", classes: Iterable[str]) -> None:

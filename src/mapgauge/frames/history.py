@@ -8,15 +8,16 @@ import os
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
-from typing import Annotated, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Annotated, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
 from mapgauge.decoding import decode_json, decoder_of
 from mapgauge.errors import InvalidInput
-from mapgauge.typing import Sampling
+from mapgauge.typing import Degenerate, Forward, Sampling
 
+_Names: TypeAlias = dict[str, str]
 F = TypeVar("F")  # MapFrames, which this module cannot import
 P = ParamSpec("P")
 
@@ -45,22 +46,15 @@ def _row(name: str, **arguments: Any) -> type[msgspec.Struct]:
 STEPS: Mapping[str, type[msgspec.Struct]] = {
     row.__name__: row
     for row in (
-        _row(
-            READ,
-            path=str,
-            format=str | None,
-            classes=dict[str, str] | None,
-            degenerate=Literal["strict", "drop"],
-            options=dict[str, Any],
-        ),
-        _row("rename", names=dict[str, str]),
+        _row(READ, path=str, format=str | None, classes=_Names | None, degenerate=Degenerate, options=dict[str, Any]),
+        _row("rename", names=_Names),
         _row("select", classes=tuple[str, ...]),
         _row("as_classes", classes=tuple[str, ...]),
         _row("rotate", degrees=float),
         _row("planar"),
-        _row("with_forward", forward=Literal["x", "y"] | None),
+        _row("with_forward", forward=Forward | None),
         _row("with_confidence", confidence=float | None),
-        _row("filter", confidence=float),
+        _row("filter", confidence=float | dict[str, float]),
         _row("crop", region=tuple[float, ...]),
         _row(
             "resample",
@@ -80,13 +74,8 @@ def read_history(
     options: Mapping[str, Any],
 ) -> History:
     """Return the history of frames that were just read from a file. The path is recorded as it was given."""
-    arguments = {
-        "path": os.fspath(path),
-        "format": format,
-        "classes": None if classes is None else {str(number): name for number, name in classes.items()},
-        "degenerate": degenerate,
-        "options": dict(options),
-    }
+    names = None if classes is None else {str(number): name for number, name in classes.items()}
+    arguments = {"path": path, "format": format, "classes": names, "degenerate": degenerate, "options": dict(options)}
     return _after((), READ, arguments)
 
 
@@ -135,10 +124,8 @@ def _plain(value: Any) -> Any:
 def arguments_of(step: Step) -> dict[str, Any]:
     """Return the arguments of a step. The step must be known, and the arguments must have the types of its row."""
     if step.name not in STEPS:
-        raise InvalidInput(
-            f"the step {step.name[:40]!r} is unknown. Known: {', '.join(STEPS)}",
-            remedy="Update mapgauge",
-        )
+        unknown = f"the step {step.name[:40]!r} is unknown. Known: {', '.join(STEPS)}"
+        raise InvalidInput(unknown, remedy="Update mapgauge")
     try:
         decoder_of(STEPS[step.name])  # msgspec knows the class then
         values = msgspec.convert(step.arguments, STEPS[step.name])

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.typing import Indices
+from mapgauge.typing import Flags, Indices
 
 Names: TypeAlias = NDArray[np.str_]
-Flags: TypeAlias = NDArray[np.bool_]
 
 SUCCESSOR = "successor"  # the end of the source leads into the start of the target
 LEFT = "left"  # the target is the lane on the left of the source
@@ -86,21 +85,18 @@ class Links:
             raise InvalidInput(f"{self._at(twice[0])} of kind {self.kinds[self.code[twice[0]]]} occurs twice")
 
     def _sort(self) -> Flags:
-        """Sort the links, and return which of them come before the next one."""
-        rising = self._rising()
-        if not rising.all():
-            order = self._order()
+        """Sort the links by source, target and kind, and return which of them come before the next one."""
+        if not (rising := self._rising()).all():
+            width = max(int(self.source.max()), int(self.target.max()), 0) + 1
+            if width**2 * len(self.kinds) < 2**62 and min(self.source.min(), self.target.min()) >= 0:
+                # One sort of whole numbers is faster than three.
+                order = np.argsort((self.source * width + self.target) * len(self.kinds) + self.code, kind="stable")
+            else:
+                order = np.lexsort((self.code, self.target, self.source))
             for name in ("source", "target", "weight", "code"):
                 object.__setattr__(self, name, getattr(self, name)[order])
             rising = self._rising()
         return rising
-
-    def _order(self) -> Indices:
-        """Return the order of the links by source, target and kind. One sort of whole numbers is faster than three."""
-        width = max(int(self.source.max()), int(self.target.max()), 0) + 1
-        if width**2 * len(self.kinds) < 2**62 and min(self.source.min(), self.target.min()) >= 0:
-            return np.argsort((self.source * width + self.target) * len(self.kinds) + self.code, kind="stable")
-        return np.lexsort((self.code, self.target, self.source))
 
     def _rising(self) -> Flags:
         """Return which links come before the next one in the order of source, target and kind."""
@@ -113,8 +109,7 @@ class Links:
     def unchecked(cls, *columns: Indices | NDArray[np.float64] | NDArray[np.uint8] | tuple[str, ...]) -> "Links":
         """Make links of source, target, weight, code and kinds that are sound and in order, without a look at them."""
         made = object.__new__(cls)
-        names = ("source", "target", "weight", "code", "kinds", "checked")
-        for name, column in zip(names, (*columns, None), strict=True):
+        for name, column in zip(cls.__slots__, (*columns, None), strict=True):
             object.__setattr__(made, name, column)
         return made
 
@@ -176,35 +171,34 @@ class Links:
         self, rows: Flags | Indices | slice, source: Indices | None = None, target: Indices | None = None
     ) -> "Links":
         """Return some of the links, at other instances if these are given."""
-        made = Links.unchecked(  # the columns were checked, and only their order may be wrong
-            self.source[rows] if source is None else source,
-            self.target[rows] if target is None else target,
-            self.weight[rows],
-            self.code[rows],
-            self.kinds,
-        )
-        made._sort()
+        ends = self.source[rows] if source is None else source, self.target[rows] if target is None else target
+        made = Links.unchecked(*ends, self.weight[rows], self.code[rows], self.kinds)
+        made._sort()  # the columns were checked, and only their order may be wrong
         return made
 
     def moved(self, source_at: Indices, target_at: Indices | None = None) -> "Links":
-        """Return the links of instances that have other indices now.
+        """Return the links of instances that have other indices now, or -1 if they are gone.
 
-        Args:
-            source_at: The new index of each instance, or -1 for an instance that is gone.
-            target_at: The same for targets, if it differs.
+        ``target_at`` has the indices of targets, if they differ.
         """
         source, target = source_at[self.source], (source_at if target_at is None else target_at)[self.target]
         kept = (source >= 0) & (target >= 0)
-        return self._some(slice(None), source, target) if kept.all() else self._some(kept, source[kept], target[kept])
+        return self._some(kept, source[kept], target[kept])
 
 
 def check_links(links: Links | None, frame: Indices) -> None:
     """Refuse links to instances that do not exist, and links between different frames."""
     if links is None or not len(links) or links.checked is frame:
         return
-    if _stay_within(links, frame):
-        object.__setattr__(links, "checked", frame)
-        return
+    if links.source[0] >= 0 and links.source[-1] < len(frame):
+        # Links are sorted by source, and so by frame. Do all targets of a frame lie within it?
+        offsets = np.searchsorted(frame, np.arange(frame[-1] + 2))
+        bounds = np.searchsorted(links.source, offsets)
+        some = np.flatnonzero(np.diff(bounds))
+        least, most = (extreme.reduceat(links.target, bounds[some]) for extreme in (np.minimum, np.maximum))
+        if ((least >= offsets[some]) & (most < offsets[some + 1])).all():
+            object.__setattr__(links, "checked", frame)
+            return
     for name, column in (("source", links.source), ("target", links.target)):
         wrong = np.flatnonzero((column < 0) | (column >= len(frame)))
         if len(wrong):
@@ -213,18 +207,6 @@ def check_links(links: Links | None, frame: Indices) -> None:
             )
     apart = np.flatnonzero(frame[links.source] != frame[links.target])
     raise InvalidInput(f"{links._at(apart[0])} joins two frames, expected instances of the same frame")
-
-
-def _stay_within(links: Links, frame: Indices) -> bool:
-    """Whether all targets are instances of the frame of their source. Links are sorted by source, and so by frame."""
-    if links.source[0] < 0 or links.source[-1] >= len(frame):
-        return False
-    offsets = np.searchsorted(frame, np.arange(frame[-1] + 2))
-    bounds = np.searchsorted(links.source, offsets)
-    some = np.flatnonzero(np.diff(bounds))
-    starts = bounds[some]
-    least, most = np.minimum.reduceat(links.target, starts), np.maximum.reduceat(links.target, starts)
-    return bool(((least >= offsets[some]) & (most < offsets[some + 1])).all())
 
 
 def kept_links(links: Links | None, rows: Indices, count: int) -> Links | None:
@@ -247,10 +229,7 @@ def links_between(links: Links | None, first: int, last: int) -> Links | None:
 def links_of_frames(links: Links | None, offsets: Indices, order: Indices) -> Links | None:
     """Return the links of some frames, in the order given. A frame that occurs twice has its links twice.
 
-    Args:
-        links: The links of all frames.
-        offsets: Frame ``i`` has the instances ``offsets[i]:offsets[i + 1]``.
-        order: The frames.
+    Frame ``i`` has the instances ``offsets[i]:offsets[i + 1]``.
     """
     if links is None:
         return None
@@ -267,19 +246,16 @@ def joined_links(parts: Sequence[Links | None], counts: Sequence[int]) -> Links 
 
     ``counts`` has the number of instances of each part.
     """
-    given = [(links, start) for links, start in zip(parts, np.cumsum([0, *counts]).tolist(), strict=False) if links]
     if all(links is None for links in parts):
         return None
-    none = np.empty(0, np.int64)
-    kinds = tuple(sorted({kind for links, _ in given for kind in links.kinds}))
-    codes = [np.array([kinds.index(kind) for kind in links.kinds], np.uint8)[links.code] for links, _ in given]
-    return Links(
-        np.concatenate([none, *(links.source + start for links, start in given)]),
-        np.concatenate([none, *(links.target + start for links, start in given)]),
-        np.concatenate([np.empty(0), *(links.weight for links, _ in given)]),
-        np.concatenate([np.empty(0, np.uint8), *codes]),
-        kinds,
-    )
+    kinds = tuple(sorted({kind for links in parts if links for kind in links.kinds}))
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.uint8))]
+    for links, start in zip(parts, np.cumsum([0, *counts]).tolist(), strict=False):
+        if links:
+            code = np.array([kinds.index(kind) for kind in links.kinds], np.uint8)[links.code]
+            columns.append((links.source + start, links.target + start, links.weight, code))
+    source, target, weight, codes = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Links(source, target, weight, codes, kinds)
 
 
 def cut_links(links: Links | None, before: Polylines, after: Polylines, sources: Indices) -> Links | None:
@@ -287,13 +263,7 @@ def cut_links(links: Links | None, before: Polylines, after: Polylines, sources:
 
     A successor link belongs to the piece that holds the end of its source and the piece that holds the start of its
     target. It is removed if either was cut off. A link of another kind joins all pieces of its source with all pieces
-    of its target.
-
-    Args:
-        links: The links of the polylines.
-        before: The polylines.
-        after: The pieces that ``crop_polylines`` returned.
-        sources: The index of the polyline of each piece, ascending.
+    of its target. ``sources`` has the polyline of each piece, ascending, as ``crop_polylines`` returned it.
     """
     if links is None:
         return None
@@ -317,9 +287,11 @@ def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> In
     piece = first[:-1][cut] if which == 0 else first[1:][cut] - 1
     filled = np.diff(after.offsets)[piece] > 0  # a polyline without points stays as it is
     holds = ~filled
-    old = before.offsets[:-1][cut[filled]] if which == 0 else before.offsets[1:][cut[filled]] - 1
-    new = after.offsets[:-1][piece[filled]] if which == 0 else after.offsets[1:][piece[filled]] - 1
-    holds[filled] = (before.coords[old] == after.coords[new]).all(axis=1)
+    old, new = (
+        lines.coords[lines.offsets[rows[filled]] if which == 0 else lines.offsets[rows[filled] + 1] - 1]
+        for lines, rows in ((before, cut), (after, piece))
+    )
+    holds[filled] = (old == new).all(axis=1)
     holder = np.full(len(before), -1)
     holder[cut[holds]] = piece[holds]
     # The pieces of a polygon before and after its first point are joined, so that point is inside the first piece.

@@ -5,7 +5,7 @@ form; truth has no confidence. All readers return ``MapFrames``, and the rest of
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,18 +16,7 @@ from mapgauge.arguments import check_class_names, check_confidence, check_forwar
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding, check_known
 from mapgauge.frames.history import History, recorded
-from mapgauge.frames.instances import (
-    Instance,
-    changed,
-    check_boxes,
-    check_indices,
-    check_sizes,
-    columns_from_nested,
-    is_box,
-    pick_rows,
-    resampled,
-    with_old_boxes,
-)
+from mapgauge.frames.instances import Instance, check_boxes, is_box, resampled
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
@@ -40,8 +29,8 @@ Names: TypeAlias = NDArray[np.str_]
 FAINTEST = 0.1  # the smallest opacity of a prediction
 
 # Columns with a row per instance, besides polylines.
-_OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection")
-_OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
+OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection")
+OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +71,19 @@ class MapFrames:
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
         count, frames = len(self.polylines), len(self.tokens)
-        check_sizes({name: getattr(self, name) for name in _OF_INSTANCES}, count, "instance")
-        check_sizes({name: getattr(self, name) for name in _OF_FRAMES}, frames, "frame")
+        for names, rows, of in ((OF_INSTANCES, count, "instance"), (OF_FRAMES, frames, "frame")):
+            for name in names:
+                column = getattr(self, name)
+                if column is not None and len(column) != rows:
+                    raise InvalidInput(f"{name} has {len(column)} rows, expected {rows}, one per {of}")
         if self.dimension not in (2, 3):
             raise InvalidInput(f"points have {self.dimension} coordinates, expected 2 or 3")
-        check_indices(self.frame, self.label, frames, self.classes)
+        if len(set(self.classes)) < len(self.classes):
+            raise InvalidInput(f"classes must have different names, got {', '.join(self.classes)}")
+        if count and (self.frame[0] < 0 or self.frame[-1] >= frames or np.any(np.diff(self.frame) < 0)):
+            raise InvalidInput(f"frame must be in ascending order, from 0 to at most {frames - 1}")
+        if count and not (self.label.min() >= 0 and self.label.max() < len(self.classes)):
+            raise InvalidInput(f"label must be from 0 to {len(self.classes) - 1}, an index into classes")
         check_links(self.links, self.frame)
         check_forward(self.forward)
         check_boxes(self)
@@ -106,8 +103,26 @@ class MapFrames:
             confidence: The same structure with one number per polyline. None means truth.
             classes: The names and order of the classes; in order of appearance if None.
         """
-        columns = columns_from_nested(frames, confidence, None if classes is None else check_class_names(classes))
-        return cls(**columns._asdict())
+        given = dict.fromkeys(name for groups in frames.values() for name in groups)
+        names = tuple(given) if classes is None else check_class_names(classes)
+        parts: list[Polylines] = []
+        owner: list[tuple[int, int]] = []  # the frame and the class of each instance
+        values: list[Confidences] = []
+        dimension: int | None = None
+        for index, (token, groups) in enumerate(frames.items()):
+            for name, group in groups.items():
+                if name not in names:
+                    raise InvalidInput(f"frame {token}: unknown class {name!r}; available: {', '.join(names)}")
+                lines = Polylines.of(group, f"{token}, {name}", dimension)
+                dimension = lines.dimension if len(lines.coords) else dimension
+                parts.append(lines)
+                owner += [(index, names.index(name))] * len(lines)
+                if confidence is not None:
+                    scores = confidence.get(token, {}).get(name, ())
+                    values.append(check_confidence(f"confidence of {token}, {name}", scores, len(lines), "polyline"))
+        frame, label = np.array(owner, np.int64).reshape(-1, 2).T.copy()
+        certainty = None if confidence is None else np.concatenate([np.empty(0), *values])
+        return cls(tuple(frames), names, frame, label, Polylines.joined([Polylines.of([]), *parts]), certainty)
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -120,7 +135,30 @@ class MapFrames:
         return f"<MapFrames {self.name or kind}: {len(self)} frames, {self.dimension}-D, {counts or 'no classes'}>"
 
     def _repr_html_(self) -> str:
-        return frames_html(self)
+        """Return a table of the classes, and a drawing of the first frame that has instances."""
+        rows = [[name, f"{count:,}", f"{count / max(len(self), 1):.1f}"] for name, count in self.counts.items()]
+        scenes = "" if self.scenes is None else f" of {len(set(self.scenes)):,} scenes"
+        kind = "truth" if self.confidence is None else "predictions"
+        name = shortened(self.name or kind)
+        pieces: list[str] = [
+            line(f"MapFrames {name}: {kind}, {len(self):,} frames{scenes}, {self.dimension}-D"),
+            table(["class", "instances", "per frame"], rows),
+        ]
+        if len(self.polylines):
+            token = self.tokens[self.frame[0]]
+            instances = [(1.0 if each.confidence is None else each.confidence, each) for each in self[token]]
+            colours = colours_of(self.classes)
+            strokes = [
+                Stroke(each.points, colours[each.class_name], opacity=max(sure, FAINTEST))
+                for sure, each in sorted(instances, key=lambda pair: pair[0])  # the surest on top
+            ]
+            in_frame = {each.class_name for _, each in instances}
+            pieces += [
+                line(f"Frame {token}, x to the right, y upwards"),
+                drawing(strokes, "the polylines of one frame"),
+                legend({name: colour for name, colour in colours.items() if name in in_frame}),
+            ]
+        return block(*pieces)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the tokens."""
@@ -183,7 +221,7 @@ class MapFrames:
             self.polylines.pick(rows),
             frame=np.repeat(np.arange(len(order)), counts),
             links=links_of_frames(self.links, self.offsets, order),
-            **{name: pick_rows(getattr(self, name), order) for name in _OF_FRAMES},
+            **{name: pick_rows(getattr(self, name), order) for name in OF_FRAMES},
         )
 
     def between(self, frames: slice) -> "MapFrames":
@@ -191,16 +229,21 @@ class MapFrames:
         start, stop, _ = frames.indices(len(self))
         first, last = self.offsets[start], self.offsets[stop]
         offsets = self.polylines.offsets[first : last + 1]
-        columns = {name: pick_rows(getattr(self, name), slice(start, stop)) for name in _OF_FRAMES}
-        columns |= {name: pick_rows(getattr(self, name), slice(first, last)) for name in _OF_INSTANCES}
+        columns = {field.name: getattr(self, field.name) for field in fields(self)} | {"history": None}
+        columns |= {name: pick_rows(getattr(self, name), slice(start, stop)) for name in OF_FRAMES}
+        columns |= {name: pick_rows(getattr(self, name), slice(first, last)) for name in OF_INSTANCES}
         columns["frame"] = columns["frame"] - start
         columns["links"] = links_between(self.links, int(first), int(last))
-        lines = Polylines.unchecked(self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0])
-        return changed(self, polylines=lines, history=None, **columns)
+        columns["polylines"] = Polylines.unchecked(
+            self.polylines.coords[offsets[0] : offsets[-1]], offsets - offsets[0]
+        )
+        made = object.__new__(MapFrames)  # without checks: the columns are sound
+        made.__dict__.update(columns)
+        return made
 
     def _take(self, rows: Indices | slice, polylines: Polylines, **columns: Any) -> "MapFrames":
         """Return the instance columns at ``rows`` with the polylines given; ``columns`` override others."""
-        picked = {name: pick_rows(getattr(self, name), rows) for name in _OF_INSTANCES}
+        picked = {name: pick_rows(getattr(self, name), rows) for name in OF_INSTANCES}
         return replace(self, polylines=polylines, history=None, **(picked | columns))
 
     @recorded
@@ -240,12 +283,21 @@ class MapFrames:
         return replace(self, classes=classes, label=code[self.label], boxes=boxes)
 
     @recorded
-    def filter(self, confidence: float) -> "MapFrames":
-        """Keep instances with at least this confidence. The package never filters unasked: it changes results."""
+    def filter(self, confidence: float | Mapping[str, float]) -> "MapFrames":
+        """Keep instances with at least this confidence. The package never filters unasked: it changes results.
+
+        Args:
+            confidence: A confidence, or one for each of some classes. Instances of other classes are kept.
+        """
         if self.confidence is None:
             raise InvalidInput(f"{self.name or 'frames'}: truth has no confidence to filter by")
-        least = check_confidence("confidence", [confidence], 1, "filter")[0]
-        return self.keep(self.confidence >= least)
+        by_class = confidence if isinstance(confidence, Mapping) else dict.fromkeys(self.classes, confidence)
+        if unknown := [name for name in by_class if name not in self.classes]:
+            raise InvalidInput(f"filter: no class {unknown[0]!r}. Available: {', '.join(self.classes)}")
+        given = check_confidence("confidence", list(by_class.values()) or [0.0], max(len(by_class), 1), "filter")
+        least = np.zeros(len(self.classes))
+        least[[self.classes.index(name) for name in by_class]] = given[: len(by_class)]
+        return self.keep(self.confidence >= least[self.label])
 
     @recorded
     def crop(self, region: Region) -> "MapFrames":
@@ -299,7 +351,10 @@ class MapFrames:
                 file has poses, moves points from frame to world coordinates.
         """
         motion = check_poses(poses, len(self))
-        moved = with_old_boxes(self, move_polylines(self.polylines, motion, self.frame))
+        moved = move_polylines(self.polylines, motion, self.frame)
+        if self.boxes:  # they stay in their image
+            stays = np.repeat(is_box(self), np.diff(moved.offsets))[:, None]
+            moved = Polylines(np.where(stays, self.polylines.coords, moved.coords), moved.offsets)
         poses_after = None if self.poses is None else self.poses @ np.linalg.inv(motion)
         forward = turned_forward(self.forward, quarter_turns(motion))
         return replace(self, polylines=moved, poses=poses_after, forward=forward, history=None)
@@ -329,36 +384,8 @@ class MapFrames:
         return replace(self, forward=forward)
 
 
-def frames_html(frames: MapFrames) -> str:
-    """Return a table of the classes, and a drawing of the first frame that has instances."""
-    counts = frames.counts
-    rows = [[name, f"{count:,}", f"{count / max(len(frames), 1):.1f}"] for name, count in counts.items()]
-    scenes = "" if frames.scenes is None else f" of {len(set(frames.scenes)):,} scenes"
-    kind = "truth" if frames.confidence is None else "predictions"
-    name = shortened(frames.name or kind)
-    pieces: list[str] = [
-        line(f"MapFrames {name}: {kind}, {len(frames):,} frames{scenes}, {frames.dimension}-D"),
-        table(["class", "instances", "per frame"], rows),
-    ]
-    if len(frames.polylines):
-        first = int(frames.frame[0])
-        start, stop = frames.offsets[first : first + 2].tolist()
-        colours = colours_of(frames.classes)
-        shown = np.arange(start, stop)
-        if frames.confidence is not None:
-            shown = shown[np.argsort(frames.confidence[shown], kind="stable")]  # the surest on top
-        strokes = [
-            Stroke(
-                frames.polylines[i],
-                colours[frames.classes[frames.label[i]]],
-                opacity=1.0 if frames.confidence is None else max(float(frames.confidence[i]), FAINTEST),
-            )
-            for i in shown.tolist()
-        ]
-        in_frame = {frames.classes[label] for label in frames.label[start:stop].tolist()}
-        pieces += [
-            line(f"Frame {frames.tokens[first]}, x to the right, y upwards"),
-            drawing(strokes, "the polylines of one frame"),
-            legend({name: colour for name, colour in colours.items() if name in in_frame}),
-        ]
-    return block(*pieces)
+def pick_rows(column: Any, rows: Indices | slice) -> Any:
+    """Return some rows of a column: an array, a tuple, or None."""
+    if isinstance(column, tuple) and not isinstance(rows, slice):
+        return tuple(column[i] for i in rows.tolist())
+    return None if column is None else column[rows]

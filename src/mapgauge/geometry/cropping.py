@@ -3,10 +3,9 @@
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.polylines import Polylines, survey
 from mapgauge.typing import Bounds, Flags, Forward, Indices, Points
 
 Region: TypeAlias = tuple[float, float] | Bounds
@@ -60,7 +59,7 @@ def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = N
 
 
 def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:
-    """Clip all segments (Liang and Barsky). Returns the pieces, and for each piece the index of its polyline."""
+    """Return the pieces of polylines, and the polyline of each. All segments are clipped (Liang and Barsky)."""
     coords, offsets = polylines.coords, polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
@@ -88,48 +87,25 @@ def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, In
     points = np.empty((len(kept) + np.count_nonzero(new), coords.shape[1]))
     points[at] = b
     points[at[new] - 1] = a[new]
-    pieces = np.sort(np.concatenate([number, number[new]]))
-    last = np.append(new[1:], True)[: len(new)]  # segments that end a piece
-    whole_start = (first[new] == offsets[line[new]]) & (enter[new, 0] == 0)
-    whole_end = (first[last] + 2 == offsets[line[new] + 1]) & (leave[last, 0] == 1)
-    joined, owners = _join_at_start(polylines, points, pieces, line[new], whole_start, whole_end)
-    long = _has_length(joined)
-    return (joined, owners) if long.all() else (joined.pick(np.flatnonzero(long)), owners[long])
-
-
-def _join_at_start(
-    polylines: Polylines,
-    points: Points,
-    number: Indices,
-    line: Indices,
-    whole_start: NDArray[np.bool_],
-    whole_end: NDArray[np.bool_],
-) -> tuple[Polylines, Indices]:
-    """Join the first and the last piece of a polygon if they meet at its first point.
-
-    ``number`` is the piece of each point, and ``line`` the polyline of each piece. The flags say whether a piece begins
-    and ends where its polyline does.
-    """
-    begins = np.searchsorted(number, np.arange(len(line) + 1))
-    lead = np.flatnonzero(np.diff(line, prepend=-1))  # the first piece of each line
-    last = np.append(lead[1:], len(line))[: len(lead)] - 1
-    ends = polylines.coords[polylines.offsets[line[lead]]], polylines.coords[polylines.offsets[line[lead] + 1] - 1]
-    meets = (lead < last) & (ends[0] == ends[1]).all(axis=1) & whole_start[lead] & whole_end[last]
+    piece = np.sort(np.concatenate([number, number[new]]))  # of each point
+    ends = np.append(new[1:], True)[: len(new)]  # segments that end a piece
+    owners = line[new]  # the polyline of each piece
+    whole_start = (first[new] == offsets[owners]) & (enter[new, 0] == 0)
+    whole_end = (first[ends] + 2 == offsets[owners + 1]) & (leave[ends, 0] == 1)
+    # Join the first and the last piece of a polygon if they meet at its first point.
+    lead = np.flatnonzero(np.diff(owners, prepend=-1))  # the first piece of each line
+    last = np.append(lead[1:], len(owners))[: len(lead)] - 1
+    closed = (coords[offsets[owners[lead]]] == coords[offsets[owners[lead] + 1] - 1]).all(axis=1)
+    meets = (lead < last) & closed & whole_start[lead] & whole_end[last]
     lead, last = lead[meets], last[meets]
-    target = np.arange(len(line))
+    target = np.arange(len(owners))
     target[last] = lead
-    moved = np.isin(number, last)
     keep = np.ones(len(points), np.bool_)
-    keep[begins[lead]] = False
-    order = np.lexsort((~moved, target[number]))
+    keep[np.searchsorted(piece, lead)] = False
+    order = np.lexsort((~np.isin(piece, last), target[piece]))
     order = order[keep[order]]
-    sizes = np.bincount(target[number[order]], minlength=len(line))
-    filled = sizes > 0
-    return Polylines(points[order], np.concatenate([[0], sizes[filled]]).cumsum()), line[filled]
-
-
-def _has_length(polylines: Polylines) -> NDArray[np.bool_]:
-    """Return which polylines have two different points; a repeated point on the edge of the region is not a piece."""
-    owner = np.repeat(np.arange(len(polylines)), np.diff(polylines.offsets))
-    moves = (polylines.coords[1:] != polylines.coords[:-1]).any(axis=1) & (owner[1:] == owner[:-1])
-    return np.bincount(owner[1:][moves], minlength=len(polylines)) > 0
+    sizes = np.bincount(target[piece[order]], minlength=len(owners))
+    joined = Polylines(points[order], np.concatenate([[0], sizes[sizes > 0]]).cumsum())
+    # A repeated point on the edge of the region is not a piece.
+    long = np.flatnonzero(survey(joined).repeats < np.diff(joined.offsets) - 1)
+    return joined.pick(long), owners[sizes > 0][long]

@@ -6,7 +6,7 @@ Lists of small arrays exist only at the public border.
 """
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.typing import Closed, Flags, Floats, Indices, Offsets, Pairs, Points, PolylineLike, PolylinesLike
+from mapgauge.typing import Closed, Flags, Floats, Indices, Offsets, Pairs, Points, PolylinesLike
 
 CLOSED_TOLERANCE = 0.1  # metres; the published numbers were computed with this rule
 
@@ -74,13 +74,12 @@ class Polylines:
             items = list(polylines)
         except TypeError as error:
             raise InvalidInput(f"{name} must be a sequence of polylines, got {polylines!r}") from error
-        arrays = []
-        for i, item in enumerate(items):
-            points = as_points(item, f"{name}[{i}]", dimension)
-            if dimension is None and len(points):
-                dimension = points.shape[1]
-            arrays.append(points)
-        return cls.pack(arrays, [f"{name}[{i}]" for i in range(len(arrays))], 2 if dimension is None else dimension)
+        arrays, names = [], [f"{name}[{i}]" for i in range(len(items))]
+        for item, called in zip(items, names, strict=True):
+            arrays.append(as_points(item, called, dimension))
+            if dimension is None and len(arrays[-1]):
+                dimension = arrays[-1].shape[1]
+        return cls.pack(arrays, names, 2 if dimension is None else dimension)
 
     @classmethod
     def pack(cls, arrays: list[Points], names: list[str], dimension: int) -> "Polylines":
@@ -100,9 +99,8 @@ class Polylines:
     def unchecked(cls, coords: Points, offsets: Offsets) -> "Polylines":
         """Make ``Polylines`` from arrays that were taken from other ``Polylines`` and are therefore valid."""
         made = object.__new__(cls)
-        object.__setattr__(made, "coords", coords)
-        object.__setattr__(made, "offsets", offsets)
-        object.__setattr__(made, "measured", None)
+        for name, value in (("coords", coords), ("offsets", offsets), ("measured", None)):
+            object.__setattr__(made, name, value)
         return made
 
     @property
@@ -126,11 +124,16 @@ class Polylines:
         """Iterate over the points of each polyline, as views."""
         return (self[i] for i in range(len(self)))
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Polylines]") -> "Polylines":
+        """Join parts, one after the other. All must have the same dimension, except those without points."""
+        blocks = [part.coords for part in parts if len(part.coords)] or [parts[0].coords]
+        sizes = [np.diff(part.offsets) for part in parts]
+        return cls.unchecked(np.concatenate(blocks), np.concatenate([[0], *sizes]).cumsum())
+
     def and_then(self, other: "Polylines") -> "Polylines":
-        """Append other polylines. Both must have the same dimension unless one has no points."""
-        blocks = [side.coords for side in (self, other) if len(side.coords)] or [self.coords]
-        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
-        return Polylines.unchecked(np.concatenate(blocks), offsets)
+        """Append other polylines."""
+        return Polylines.joined([self, other])
 
     def pick(self, rows: Offsets) -> "Polylines":
         """Pick some of the polylines, in the order given."""
@@ -168,7 +171,7 @@ def ranges(starts: Offsets, sizes: Offsets) -> Offsets:
     return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
-def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -> Points:
+def as_points(polyline: Any, name: str, dimension: int | None = None) -> Points:
     """Return the points of one polyline as a float64 array ``(n, dimension)``; refuse anything else.
 
     ``name`` names the polyline in an error message. An empty polyline has shape ``(0, dimension)``, or ``(0, 2)`` if
@@ -176,8 +179,17 @@ def as_points(polyline: PolylineLike, name: str, dimension: int | None = None) -
     for many polylines at once.
     """
     kind = getattr(polyline, "geom_type", None)
+    if kind == "Polygon":
+        if len(polyline.interiors):
+            raise InvalidInput(
+                f"{name} is a Polygon with a hole, expected one ring",
+                remedy="Pass its exterior, and each of its interiors as a polyline of its own if it should count",
+            )
+        polyline = polyline.exterior
+    elif kind not in (None, "LineString", "LinearRing"):
+        raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")
     if kind is not None:
-        polyline = _shapely_coordinates(polyline, kind, name)
+        polyline = polyline.coords if len(polyline.coords) else np.empty((0, 2))
     if isinstance(polyline, np.ma.MaskedArray) and np.ma.is_masked(polyline):
         masked = np.count_nonzero(polyline.mask)
         raise InvalidInput(f"{name} has {masked} masked values", remedy="Fill or remove them first")
@@ -217,20 +229,6 @@ def check_finite(points: Points, name: str) -> None:
         )
 
 
-def _shapely_coordinates(geometry: Any, kind: str, name: str) -> Points:
-    if kind == "Polygon":
-        if len(geometry.interiors):
-            raise InvalidInput(
-                f"{name} is a Polygon with a hole, expected one ring",
-                remedy="Pass its exterior, and each of its interiors as a polyline of its own if it should count",
-            )
-        geometry = geometry.exterior
-    elif kind not in ("LineString", "LinearRing"):
-        raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")
-    coordinates: Points = np.asarray(geometry.coords)
-    return coordinates if len(coordinates) else np.empty((0, 2))
-
-
 _MANY = 200_000  # points; for fewer, numpy is fast enough and no kernel is compiled
 
 
@@ -253,26 +251,22 @@ def survey(polylines: Polylines) -> Survey:
     >>> survey(Polylines.of([[[0, 5], [2, 1], [2, 1]], [[7, 7]]])).repeats
     array([1, 0])
     """
-    if polylines.measured is None:
-        object.__setattr__(polylines, "measured", _surveyed(polylines))
-    measured: Survey = polylines.measured
-    return measured
-
-
-def _surveyed(polylines: Polylines) -> Survey:
     coords, offsets = polylines.coords, polylines.offsets
-    if len(coords) > _MANY:
+    measured: Survey | None = polylines.measured
+    if measured is None and len(coords) > _MANY:
         # The kernel would be compiled again for other arrays.
-        return Survey(*kernels.lines.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
-    shape = len(polylines), polylines.dimension
-    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
-    rows = np.flatnonzero(np.diff(offsets))
-    if len(rows):
-        low[rows], high[rows] = boxes_of(coords, offsets[rows])
-    same = np.flatnonzero((coords[1:] == coords[:-1]).all(axis=1))
-    owner = np.searchsorted(offsets, same, side="right") - 1
-    inside = same + 1 < offsets[owner + 1]
-    return Survey(low, high, np.bincount(owner[inside], minlength=len(polylines)))
+        measured = Survey(*kernels.lines.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
+    elif measured is None:
+        low, high = (np.full((len(polylines), polylines.dimension), value) for value in (np.inf, -np.inf))
+        rows = np.flatnonzero(np.diff(offsets))
+        if len(rows):
+            low[rows], high[rows] = boxes_of(coords, offsets[rows])
+        same = np.flatnonzero((coords[1:] == coords[:-1]).all(axis=1))
+        owner = np.searchsorted(offsets, same, side="right") - 1
+        inside = same + 1 < offsets[owner + 1]
+        measured = Survey(low, high, np.bincount(owner[inside], minlength=len(polylines)))
+    object.__setattr__(polylines, "measured", measured)
+    return measured
 
 
 def boxes_of(points: Floats, starts: Indices, axis: int = 0) -> tuple[Floats, Floats]:
@@ -281,11 +275,10 @@ def boxes_of(points: Floats, starts: Indices, axis: int = 0) -> tuple[Floats, Fl
 
 
 def buffers_meet(polylines: Polylines, pairs: Pairs, width: float) -> Flags:
-    """Return for each pair whether the buffers of its two lines, ``width`` metres to each side, intersect.
+    """Return for each pair whether the buffers of its two lines, ``width`` metres to each side, intersect in the plane.
 
     Caps are flat and joins are mitred, so a buffer does not extend beyond the ends of its line. Short lines one behind
     the other therefore do not meet although they are near. A line of length 0 has an empty buffer and meets nothing.
-    Height is ignored.
     """
     shapely = require("shapely", "the pre-filter by buffers", "shapely")
     used, index = np.unique(pairs, return_inverse=True)

@@ -1,5 +1,7 @@
 """Poses: rigid motions as (4, 4) matrices, such as those from frame to world coordinates."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,8 +16,13 @@ _TURNS: dict[Forward, int] = {"x": 0, "y": 1}  # quarter turns from x to the for
 _BY_TURNS = {turns: forward for forward, turns in _TURNS.items()}
 
 
-def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
-    """Return rigid motions as an array ``(1 or frames, 4, 4)``; refuse anything else."""
+def check_poses(
+    poses: ArrayLike, frames: int, locate: Callable[[int], str] = "pose {}".format, remedy: str | None = None
+) -> NDArray[np.float64]:
+    """Return rigid motions as an array ``(1 or frames, 4, 4)``; refuse anything else.
+
+    ``locate`` names a pose in error messages, from its index.
+    """
     expected = f"poses must be one (4, 4) matrix or {frames} of them, one per frame"
     try:
         motion = np.asarray(poses, np.float64)
@@ -31,7 +38,8 @@ def check_poses(poses: ArrayLike, frames: int) -> NDArray[np.float64]:
         off += np.abs(motion[:, 3] - (0, 0, 0, 1)).max(axis=1) + (np.linalg.det(turn) < 0)
     bad = np.flatnonzero(~((off < 1e-6) & np.isfinite(motion).all(axis=(1, 2))))
     if len(bad):
-        raise InvalidInput(f"pose {bad[0]} is not a rigid motion (a rotation and a translation, last row 0 0 0 1)")
+        rigid = "a rigid motion (a rotation and a translation, last row 0 0 0 1)"
+        raise InvalidInput(f"{locate(int(bad[0]))} is not {rigid}", remedy=remedy)
     return motion
 
 

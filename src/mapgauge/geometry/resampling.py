@@ -118,11 +118,17 @@ class Side(NamedTuple):
         stays = np.zeros(len(polylines), np.bool_) if kept is None else kept
         lengths[stays] = 0.0
         step, number = _step_and_count(spacing, count)
-        sizes = _sizes(lengths, step, number)
-        _refuse_padding(polylines, sizes, locate)
-        _check_size(lengths, sizes, f"to {number} points" if number else f"at a spacing of {step:g} m", number, locate)
-        if frames is not None:
-            _check_frames(frames, sizes, locate)
+        with np.errstate(over="ignore"):  # infinity if there are too many points for a number
+            sizes = np.full(len(lengths), float(number)) if number else lengths / step + 1
+        how = f"to {number} points" if number else f"at a spacing of {step:g} m"
+        _refuse_large(polylines, lengths, sizes, how, max(_MOST_POINTS, number), locate)
+        of_frame = np.diff(np.append(0.0, sizes.cumsum())[frames]) if frames is not None else np.empty(0)
+        if of_frame.max(initial=0.0) > _MOST_POINTS_OF_FRAME and frames is not None:
+            raise InvalidInput(
+                f"resampling gives {of_frame.max():.0f} points in one frame, expected at most {_MOST_POINTS_OF_FRAME}. "
+                f"Its first polyline is {locate(int(frames[np.argmax(of_frame)]))}",
+                remedy=_METRES,
+            )
         return cls(coords, polylines.offsets, lengths, stays)
 
     @property
@@ -169,14 +175,10 @@ def _step_and_count(spacing: float | None, count: int | None) -> tuple[float, in
     return 0.0 if spacing is None else check_length("spacing", spacing), 0
 
 
-def _sizes(lengths: NDArray[np.float64], step: float, number: int) -> NDArray[np.float64]:
-    """Return the number of points that each polyline will have; infinity if it is too large for a number."""
-    with np.errstate(over="ignore"):
-        return np.full(len(lengths), float(number)) if number else lengths / step + 1
-
-
-def _refuse_padding(polylines: Polylines, sizes: NDArray[np.float64], locate: Callable[[int], str]) -> None:
-    """Refuse long lines that jump between the origin and world coordinates: they were padded with zeros."""
+def _refuse_large(
+    polylines: Polylines, lengths: Floats, sizes: Floats, how: str, most: int, locate: Callable[[int], str]
+) -> None:
+    """Refuse lines that were padded with zeros, and more points than a map can have, before memory is allocated."""
     for i in np.flatnonzero(sizes > _PADDED).tolist():
         line = polylines[i]
         zero = ~line.any(axis=1)
@@ -187,26 +189,7 @@ def _refuse_padding(polylines: Polylines, sizes: NDArray[np.float64], locate: Ca
                 f"{away.min():.0f} m away from the origin. The line seems to be padded with zeros",
                 remedy="Remove the padding",
             )
-
-
-def _check_frames(frames: NDArray[np.int64], sizes: NDArray[np.float64], locate: Callable[[int], str]) -> None:
-    """Refuse to make more points than a frame can have."""
-    ends = np.concatenate([[0.0], sizes.cumsum()])
-    of_frame = np.diff(ends[frames])
-    if len(of_frame) and of_frame.max() > _MOST_POINTS_OF_FRAME:
-        first = int(frames[np.argmax(of_frame)])
-        raise InvalidInput(
-            f"resampling gives {of_frame.max():.0f} points in one frame, expected at most {_MOST_POINTS_OF_FRAME}. Its "
-            f"first polyline is {locate(first)}",
-            remedy=_METRES,
-        )
-
-
-def _check_size(
-    lengths: NDArray[np.float64], sizes: NDArray[np.float64], how: str, number: int, locate: Callable[[int], str]
-) -> None:
-    """Refuse to make more points than a map can have, before memory for them is allocated."""
-    too_long = ~np.isfinite(lengths) | (sizes > max(_MOST_POINTS, number))
+    too_long = ~np.isfinite(lengths) | (sizes > most)
     if too_long.any():
         i = int(np.argmax(too_long))
         raise InvalidInput(f"{locate(i)} is {lengths[i]:g} m long, too long to resample {how}", remedy=_METRES)

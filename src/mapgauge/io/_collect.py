@@ -192,11 +192,11 @@ class Collector:
         if self.boxes:
             flat = np.zeros((2, width - 2))  # the height of a box
             with_points = [p if p.shape[1] == width else np.hstack([p, flat[: len(p)]]) for p in with_points]
-        tracks = [track for *_, track in rows]
+        frame, label, confidence, tracks = zip(*rows, strict=True) if rows else ((),) * 4
         return InstanceColumns(
-            np.array([frame for frame, *_ in rows], np.int64),
-            np.array([label for _, label, *_ in rows], np.int64),
-            np.array([confidence for _, _, confidence, _ in rows], np.float64) if self.has_confidence else None,
+            np.array(frame, np.int64),
+            np.array(label, np.int64),
+            np.array(confidence, np.float64) if self.has_confidence else None,
             np.array([len(points) for points in self._points], np.int64),
             np.concatenate(with_points) if with_points else np.empty((0, 2)),
             np.array(tracks, np.str_) if any(tracks) else None,

@@ -49,9 +49,12 @@ class InstanceColumns(NamedTuple):
             findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
         if keep.all():
             return self, findings
-        kept = self._kept(keep)
-        if self.links is not None and kept.links is not None and len(kept.links) < len(self.links):
-            lost = len(self.links) - len(kept.links)
+        others = {name: column for name, column in self._asdict().items() if name not in ("coords", "links")}
+        chosen: dict[str, Any] = {name: None if column is None else column[keep] for name, column in others.items()}
+        links = kept_links(self.links, np.flatnonzero(keep), count)
+        kept = InstanceColumns(**chosen, coords=self.coords[np.repeat(keep, self.sizes)], links=links)
+        if self.links is not None and links is not None and len(links) < len(self.links):
+            lost = len(self.links) - len(links)
             text = f"{name}: {lost} of {len(self.links)} links were dropped together with one of their instances"
             findings.append(Finding("warning", "dropped-links", text, lost))
         return kept, findings
@@ -72,12 +75,6 @@ class InstanceColumns(NamedTuple):
             unsure = ~np.isfinite(self.confidence)
             faults.append(("confidence-not-finite", unsure, "a confidence that is not a finite number"))
         return faults
-
-    def _kept(self, keep: NDArray[np.bool_]) -> "InstanceColumns":
-        links = kept_links(self.links, np.flatnonzero(keep), len(keep))
-        others = {name: column for name, column in self._asdict().items() if name not in ("coords", "links")}
-        kept: dict[str, Any] = {name: None if column is None else column[keep] for name, column in others.items()}
-        return InstanceColumns(**kept, coords=self.coords[np.repeat(keep, self.sizes)], links=links)
 
     def members(self) -> dict[str, Any]:
         """Return the columns as arguments of ``MapFrames``. They must have no degenerate instances."""

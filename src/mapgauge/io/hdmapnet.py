@@ -92,25 +92,23 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
         raise content.error('no object "results" at the top, expected {"results": {token: [instance, ...]}}')
     with gc_paused():
         for token, instances in results.items():
-            _add_frame(collector, token, instances)
+            where = f'$.results["{token}"]'
+            collector.add_frame(collector.check.text(token, f"{where}: the token"))
+            if isinstance(instances, dict) and "map" in instances:
+                raise content.error(
+                    f"{where} is a raster, expected a list of instances", remedy="Export vectors instead"
+                )
+            if not isinstance(instances, list):
+                raise content.error(f"{where} is not a list of instances")
+            for i, instance in enumerate(instances):
+                place = f"{where}[{i}]"
+                if not isinstance(instance, dict):
+                    raise content.error(f"{place} is not an object with {', '.join(_REQUIRED)}")
+                missing = [key for key in _REQUIRED if key not in instance]
+                if missing:
+                    raise content.error(f"{place} has no {', '.join(missing)}")
+                collector.add_vector(instance, collector.class_of(instance["type"], f"{place}.type"), place)
     return collector.finish()
-
-
-def _add_frame(collector: Collector, token: str, instances: object) -> None:
-    where = f'$.results["{token}"]'
-    collector.add_frame(collector.check.text(token, f"{where}: the token"))
-    if isinstance(instances, dict) and "map" in instances:
-        raise collector.error(f"{where} is a raster, expected a list of instances", remedy="Export vectors instead")
-    if not isinstance(instances, list):
-        raise collector.error(f"{where} is not a list of instances")
-    for i, instance in enumerate(instances):
-        place = f"{where}[{i}]"
-        if not isinstance(instance, dict):
-            raise collector.error(f"{place} is not an object with {', '.join(_REQUIRED)}")
-        missing = [key for key in _REQUIRED if key not in instance]
-        if missing:
-            raise collector.error(f"{place} has no {', '.join(missing)}")
-        collector.add_vector(instance, collector.class_of(instance["type"], f"{place}.type"), place)
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:

@@ -14,7 +14,6 @@ network's input is scaled by a region that is 2 m longer and wider than the one 
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -98,9 +97,17 @@ def _read_objects(content: Content, collector: Collector, key: str) -> tuple[lis
     if not isinstance(results, dict) or not isinstance(truth, dict):
         raise content.error("results and groundTruth must be dictionaries by token")
     chosen = {token: {"vectors": ()} for token in truth} | results if collector.has_confidence else truth
+    check, required = collector.check, ["pts", "type", *(["confidence_level"] if collector.has_confidence else [])]
     with gc_paused():
         for token, frame in chosen.items():
-            _add_frame(collector, token, frame, f'{key}["{token}"]')
+            where = f'{key}["{token}"]'
+            collector.add_frame(check.text(token, f"{where}: token"))
+            for i, vector in enumerate(check.sequence(check.member(frame, "vectors", where), f"{where}.vectors")):
+                place = f"{where}.vectors[{i}]"
+                for name in required:
+                    check.member(vector, name, place)
+                check.number(vector.get("pts_num"), f"{place}.pts_num")
+                collector.add_vector(vector, collector.class_of(vector["type"], place), place)
     return list(results), list(truth)
 
 
@@ -120,17 +127,6 @@ def _add_notes(collector: Collector, results: list[str], truth: list[str], predi
             "Before you compare them with other methods, write FILE,unshrink",
         )
         collector.findings.append(Finding("note", "shrunk", text, len(collector.tokens), remedy=remedy))
-
-
-def _add_frame(collector: Collector, token: Any, frame: Any, where: str) -> None:
-    check = collector.check
-    collector.add_frame(check.text(token, f"{where}: token"))
-    for i, vector in enumerate(check.sequence(check.member(frame, "vectors", where), f"{where}.vectors")):
-        place = f"{where}.vectors[{i}]"
-        for key in ("pts", "type", *(("confidence_level",) if collector.has_confidence else ())):
-            check.member(vector, key, place)
-        check.number(vector.get("pts_num"), f"{place}.pts_num")
-        collector.add_vector(vector, collector.class_of(vector["type"], place), place)
 
 
 RESULTS = Format(

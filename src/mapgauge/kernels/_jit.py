@@ -87,7 +87,7 @@ class _Listener(event.Listener):
         self.depth = 0  # of kernels inside kernels; numba compiles in one thread at a time
 
     def on_start(self, event: Any) -> None:
-        if self.depth or _is_kernel(event):
+        if self.depth or event.data["dispatcher"].py_func.__module__.startswith("mapgauge."):
             self.depth += 1
             WATCH.report_unstored()
             WATCH.started()
@@ -96,10 +96,6 @@ class _Listener(event.Listener):
         if self.depth == 1:
             WATCH.clear()
         self.depth = max(self.depth - 1, 0)
-
-
-def _is_kernel(event: Any) -> bool:
-    return str(event.data["dispatcher"].py_func.__module__).startswith("mapgauge.")
 
 
 event.register("numba:compile", _Listener())

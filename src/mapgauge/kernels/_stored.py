@@ -53,7 +53,7 @@ def type_from(text: str) -> Any:
     """Return the type of numba that a text describes."""
     if text.endswith(")"):
         owner, _, inside = text[:-1].partition("(")
-        inner = [type_from(one) for one in inside.split("; ") if one]
+        inner = [type_from(word) for word in inside.split("; ") if word]
         if not owner:
             return types.Tuple.from_types(inner)
         module, _, name = owner.partition(":")
@@ -101,16 +101,12 @@ def index() -> dict[str, Stored]:
     return {}
 
 
-def _is_wanted() -> bool:
-    """Whether it is not switched off, and nobody wants code with other checks."""
-    return os.environ.get(SWITCH) != "0" and not vars(config).get("BOUNDSCHECK")
-
-
 def find(function: Callable[..., Any], types: tuple[Any, ...]) -> tuple[Stored, Any] | None:
     """Return the stored code of a kernel for arguments of these types, if it is current, and its LLVM module."""
-    path = Path(function.__code__.co_filename)
+    if os.environ.get(SWITCH) == "0" or vars(config).get("BOUNDSCHECK"):  # somebody wants code with other checks
+        return None
     stored = index().get(key_of(name_of(function), types))
-    if stored is None or stored.stamp != stamp(path) or not _is_wanted():
+    if stored is None or stored.stamp != stamp(Path(function.__code__.co_filename)):
         return None
     try:
         with zipfile.ZipFile(FILE) as file:

@@ -10,8 +10,12 @@ from mapgauge.kernels.lines import longest_of
 
 
 @jit
-def _nearest_truth(bounds, distance, nearest, least):
-    """Write the nearest true line of each prediction and its distance; -1 if all distances are infinite."""
+def hits_of_groups(bounds, order, distance, thresholds, strict, nearest, least, taken, hits):
+    """Set bit t of ``hits[x]`` if prediction x is a true positive at the t-th threshold.
+
+    ``bounds`` and ``distance`` are as in ``chamfer_pairs``. ``order`` lists all instances group by group, each group
+    from high confidence to low. ``nearest``, ``least`` and ``taken`` are working memory, one entry per instance.
+    """
     at = 0
     for g in range(len(bounds)):
         for x in range(bounds[g, 0], bounds[g, 1]):
@@ -20,16 +24,6 @@ def _nearest_truth(bounds, distance, nearest, least):
                 if distance[at] < least[x]:
                     nearest[x], least[x] = y, distance[at]
                 at += 1
-
-
-@jit
-def hits_of_groups(bounds, order, distance, thresholds, strict, nearest, least, taken, hits):
-    """Set bit t of ``hits[x]`` if prediction x is a true positive at the t-th threshold.
-
-    ``bounds`` and ``distance`` are as in ``chamfer_pairs``. ``order`` lists all instances group by group, each group
-    from high confidence to low. ``nearest``, ``least`` and ``taken`` are working memory, one entry per instance.
-    """
-    _nearest_truth(bounds, distance, nearest, least)
     for t in range(len(thresholds)):
         for y in range(len(taken)):
             taken[y] = False

@@ -13,10 +13,8 @@ Among matchings of equal cost, the one with the most matched points must win. Ea
 bonus of ``2^-42``. A matching chosen with the bonus costs at most ``1 + 2^-42`` times the optimum: each extra match
 replaces at least ``c^p`` of gaps in the optimum, and these gaps are part of the optimum's cost.
 
-The band: where the gains of matching two points are stored, and the working memory of a pair of lines.
-
-Matching ``x_i`` with ``y_j`` instead of leaving both unmatched has a *gain* (see above). It is positive only if
-the points are closer than the cutoff, so gains are stored only where points may be close.
+The band holds the gains, and the working memory of a pair of lines. A gain is positive only if the points are closer
+than the cutoff, so gains are stored only where points may be close.
 
 Layout: the rows (points of x) of one block share their runs of columns (points of y). Run ``r`` covers the columns
 ``runs[r, LOW] .. runs[r, HIGH]``. Its gains for the q-th row of the block start at ``runs[r, AT] + q * width``.
@@ -94,16 +92,6 @@ def allocate_band(n, m, runs, cells, closed, saved):
         np.empty((slots, n if closed else ZERO), np.uint64),
         np.empty(saved, np.float64),
     )
-
-
-@jit_allocating
-def all_pairs(xs, ys):
-    """All pairs of one of the lines ``xs`` and one of the lines ``ys``."""
-    pairs = np.empty((len(xs) * len(ys), 2), np.int64)
-    for i in range(len(xs)):
-        for j in range(len(ys)):
-            pairs[i * len(ys) + j, 0], pairs[i * len(ys) + j, 1] = xs[i], ys[j]
-    return pairs
 
 
 @interpreted_while_small(10_000, lambda bounds: (np.diff(bounds[:, :2]) * np.diff(bounds[:, 1:])).sum())

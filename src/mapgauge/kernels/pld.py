@@ -8,17 +8,15 @@ other assignment can then be better, because the upper bound of its savings has 
 If many instances are heaped, bounds discard few pairs, and the search would take many rounds. It then computes all
 remaining distances at once and assigns a last time.
 
-The savings of all pairs of a prediction and a true line that are near, for metrics that assign over many frames.
-
-``pld.py`` computes few exact distances, because an assignment within a frame needs no more. An assignment over many
-frames may prefer any pair that saves something. So all of them are computed, for order 1.
+An assignment over many frames may prefer any pair that saves something. For metrics with such assignments, the savings
+of all near pairs are computed (``savings_of_pairs``), for order 1.
 """
 
 import numpy as np
 
 from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
 from mapgauge.kernels.assignment import assign, cheapest_columns
-from mapgauge.kernels.gains import all_pairs, best_of_columns, best_of_rows, fill_gains, make_band, pairs_of_groups
+from mapgauge.kernels.gains import best_of_columns, best_of_rows, fill_gains, make_band, pairs_of_groups
 from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import CLEARLY, align_lines, normalise, saturation, value_of
@@ -224,25 +222,6 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
                     matched[i, j], cost[i, j], _ = align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long)
                     _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
                 saving[i, j] = _saving(min(confidence[x], confidence[y]), distance, order)
-
-
-@interpreted_while_small()
-@jit_allocating
-def pld_of_lines(lines, closed, confidence, split, directed, cutoff, order, long):
-    """PLD between the instances before ``split`` (predictions) and those from ``split`` on (truth).
-
-    Returns the five parts and the mass (unnormalised p-th powers), and for each prediction its true instance or -1.
-    """
-    xs = in_order(lines, confidence, ZERO, U(split))
-    ys = in_order(lines, confidence, U(split), U(len(confidence)))
-    band = make_band(lines, closed, all_pairs(xs, ys), cutoff, long)
-    partner, matched, cost = _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, order, band, long)
-    parts = _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
-    truth_of = np.full(split, -1)
-    for i in range(len(xs)):
-        if partner[i] >= 0:
-            truth_of[xs[i]] = ys[partner[i]] - U(split)
-    return parts, truth_of
 
 
 @interpreted_while_small()

@@ -8,14 +8,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Show = Callable[[int, int | None, float], None]
-
 
 @dataclass(slots=True)
 class Watch:
     """Counts compiled kernels and reports them."""
 
-    show: Show | None = None  # takes the number of finished kernels, of all if it is known, and the seconds so far
+    # Takes the number of finished kernels, of all if it is known, and the seconds so far.
+    show: Callable[[int, int | None, float], None] | None = None
     clear: Callable[[], None] = lambda: None
     done: int = 0
     begun: float = 0.0

@@ -23,7 +23,7 @@ import numpy as np
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chain import Reading, heaviest_chain, match_by_stretches, rest_by_rows, trace
 from mapgauge.kernels.cyclic import best_cut, fewest_close
-from mapgauge.kernels.gains import ROOMY, all_pairs, band_of_matrix, best_of_rows, fill_gains, make_band
+from mapgauge.kernels.gains import ROOMY, band_of_matrix, best_of_rows, fill_gains, make_band
 from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, are_near, length_of, runs_against, square_between
 
@@ -269,27 +269,13 @@ def align_matrix(distance, cyclic, directed, cutoff, order, long):
 
 @interpreted_while_small()
 @jit_allocating
-def normalised_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
-    """Write the normalised SOSPA of pairs of lines."""
+def values_of_pairs(lines, closed, pairs, directed, cutoff, order, long):
+    """``sospa^p`` and normalised SOSPA of pairs of lines."""
+    total, normalised = np.empty(len(pairs)), np.empty(len(pairs))
     band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(len(pairs)):
         x, y = U(pairs[k, 0]), U(pairs[k, 1])
         matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
         points = length_of(lines, x) + length_of(lines, y)
-        _, out[k] = value_of(cost, matched, points, cutoff, order)
-
-
-@interpreted_while_small()
-@jit_allocating
-def values_of_matrix(lines, closed, rows, directed, cutoff, order, long):
-    """``sospa^p`` and normalised SOSPA of each of the first ``rows`` lines to each of the others."""
-    total, normalised = np.empty((rows, len(closed) - rows)), np.empty((rows, len(closed) - rows))
-    pairs = all_pairs(np.arange(rows), np.arange(rows, len(closed)))
-    band = make_band(lines, closed, pairs, cutoff, long)
-    for i in range(rows):
-        for j in range(len(closed) - rows):
-            x, y = U(i), U(rows + j)
-            matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
-            points = length_of(lines, x) + length_of(lines, y)
-            total[i, j], normalised[i, j] = value_of(cost, matched, points, cutoff, order)
+        total[k], normalised[k] = value_of(cost, matched, points, cutoff, order)
     return total, normalised

@@ -83,18 +83,14 @@ def use_matches(block: Block, protocol: Protocol, scored: ScoredMatches) -> None
     """Let metrics use the matches of an earlier evaluation. Matches that cannot belong to the block are left out."""
     truth_of = truth_of_matches(block, scored.matches)
     if truth_of is not None:
-        block.lines.shared[_key(protocol.cutoffs[0])] = truth_of, scored.sums
-
-
-def _key(cutoff: float) -> str:
-    return f"matches@{cutoff}"
+        block.lines.shared[f"matches@{protocol.cutoffs[0]}"] = truth_of, scored.sums
 
 
 def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
     """Return the optimal assignment of instances and points at a cutoff."""
     key = f"points@{cutoff}"
     if key not in groups.shared:
-        truth_of, sums = groups.shared.get(_key(cutoff), (None, None))
+        truth_of, sums = groups.shared.get(f"matches@{cutoff}", (None, None))
         assignment = None if truth_of is None else _with_points(groups, protocol, cutoff, truth_of)
         if assignment is None or not _has_parts(assignment, groups, protocol, cutoff, sums):
             assignment = _with_points(groups, protocol, cutoff, assign_groups(groups, protocol, cutoff).truth_of)

@@ -256,12 +256,11 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
 
 def sospa_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
-    distance = np.empty(groups.pairs)
     pairs = kernels.gains.pairs_of_groups(groups.bounds)
     cutoff, long = protocol.cutoffs[0], kernels.sospa.is_long(groups.lines, groups.closed)
-    kernels.sospa.normalised_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long, distance
-    )
+    distance: Floats = kernels.sospa.values_of_pairs(
+        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long
+    )[1]
     return distance
 
 

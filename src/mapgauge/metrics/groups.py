@@ -211,15 +211,26 @@ class Block:
 def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links: bool = False) -> Groups:
     """Resample aligned frames and sort their instances by frame, class and side."""
     sides = (predictions, truth)
-    first = truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
     sizes = [len(side.polylines) for side in sides]
     joined = joined_links([side.links for side in sides], sizes) if links else None
     both = np.concatenate([key[0], key[1] + 1])
-    by_file = protocol.ties == "file"
-    order = np.argsort(both, kind="stable") if by_file else by_content(both, sides, joined)
-    points, offsets, ends_meet = _resampled(predictions, first, order, protocol)
+    order = np.argsort(both, kind="stable") if protocol.ties == "file" else by_content(both, sides, joined)
+
+    def measured(side: MapFrames) -> Side:
+        kept = is_box(side) if side.boxes else None
+        return Side.of(side.polylines, protocol.spacing, protocol.count, partial(place_of, side), side.offsets, kept)
+
+    points, offsets, ends_meet = resample_sides(
+        measured(predictions),
+        measured(truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)),
+        order,
+        protocol.spacing,
+        protocol.count,
+        protocol.sampling,
+        protocol.closed_tolerance if protocol.closed == "auto" else -1.0,  # -1: ends that are equal
+    )
     counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
     ends = counts.sum(axis=1).cumsum()
     bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
@@ -249,15 +260,3 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
         truth.classes,
     )
-
-
-def _resampled(x: MapFrames, y: MapFrames, order: Indices, protocol: Protocol) -> tuple[Floats, Offsets, Flags]:
-    """Return points, offsets, and whether the ends of each line meet, in the given order."""
-    spacing, count = protocol.spacing, protocol.count
-
-    def measured(side: MapFrames) -> Side:
-        kept = is_box(side) if side.boxes else None
-        return Side.of(side.polylines, spacing, count, partial(place_of, side), side.offsets, kept)
-
-    tolerance = protocol.closed_tolerance if protocol.closed == "auto" else -1.0  # -1: ends that are equal
-    return resample_sides(measured(x), measured(y), order, spacing, count, protocol.sampling, tolerance)

@@ -4,7 +4,7 @@ import math
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,10 @@ from mapgauge.markup import facts
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Floats, Indices, Pairs, PolylinesLike
+from mapgauge.typing import Closed, Flags, Floats, Indices, Pairs, PolylinesLike
+
+if TYPE_CHECKING:
+    from mapgauge.kernels.lines import Lines
 
 
 class Scored(NamedTuple):
@@ -31,12 +34,15 @@ class Scored(NamedTuple):
 
 def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
     """Return PLD of groups, and the optimal assignment."""
-    count = len(groups.confidence)
-    scored = Scored(np.zeros((len(groups.bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
-    long = kernels.sospa.is_long(groups.lines, groups.closed)
-    kernels.pld.pld_of_groups(
-        groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order, long, *scored
-    )
+    return _score_lines(groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order)
+
+
+def _score_lines(
+    lines: "Lines", closed: Flags, confidence: Floats, bounds: Indices, directed: bool, cutoff: float, order: float
+) -> Scored:
+    count, long = len(confidence), kernels.sospa.is_long(lines, closed)
+    scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
+    kernels.pld.pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, *scored)
     return scored
 
 
@@ -342,20 +348,15 @@ def pld(
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    long = kernels.sospa.is_long(lines, flags)
-    sums, truth_of = kernels.pld.pld_of_lines(lines, flags, weights, split, way, cut, power, long)
-    matched = np.flatnonzero(truth_of >= 0)
+    scored = _score_lines(lines, flags, weights, np.array([[0, split, len(polylines)]]), way, cut, power)
+    matched = np.flatnonzero(scored.truth_of >= 0)
     return PldResult(
-        parts=Parts._make(float(part) for part in sums[:5]),
-        mass=float(sums[5]),
+        parts=Parts._make(float(part) for part in scored.sums[0, :5]),
+        mass=float(scored.sums[0, 5]),
         cutoff=cut,
         order=power,
-        assignment=np.stack([matched, truth_of[matched]], axis=1),
+        assignment=np.stack([matched, scored.truth_of[matched] - split], axis=1),
     )
-
-
-def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    return assign_groups(groups, protocol, cutoff).sums
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
@@ -394,7 +395,7 @@ PLD = Metric(
     ),
     rows=SumRows(
         columns=(*Parts._fields, "mass"),
-        score=_score,
+        score=lambda groups, protocol, cutoff: assign_groups(groups, protocol, cutoff).sums,
         values=_values,
         mass=len(Parts._fields),
         rings=True,

@@ -59,8 +59,10 @@ class Settings:
     """Base class of the settings of a metric. Values are checked by the types of the fields."""
 
     def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        check_fields(self)
+        """Check all values by the types of their fields, and store them in the form that is used."""
+        for name, member in fields_of(self).items():
+            value = checked(name, hints_of(type(self))[name], getattr(self, name), member.metadata.get("check"))
+            object.__setattr__(self, name, value)
 
     def check(self, protocol: "Protocol") -> None:
         """Refuse a protocol that lacks what the metric needs. Nothing is needed by default."""
@@ -112,14 +114,6 @@ def fields_of(kind: Any) -> "dict[str, Field[Any]]":
 def hints_of(kind: Any) -> dict[str, Any]:
     """Return the types of the fields of a dataclass, by name."""
     return get_type_hints(kind)
-
-
-def check_fields(values: Any) -> None:
-    """Check all fields of a frozen dataclass by their types, and store them in the form that is used."""
-    for member in fields(values):
-        check = member.metadata.get("check")
-        value = checked(member.name, hints_of(type(values))[member.name], getattr(values, member.name), check)
-        object.__setattr__(values, member.name, value)
 
 
 def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] | None = None) -> Any:

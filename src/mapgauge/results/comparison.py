@@ -1,6 +1,6 @@
 """``compare``: several methods on the same frames, with paired intervals over scenes."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -33,7 +33,6 @@ from mapgauge.results.intervals import (
 )
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
-from mapgauge.results.values import Values
 from mapgauge.typing import Indices
 
 
@@ -205,7 +204,13 @@ def compare(
     drawn = draw(methods, samples, seed)
     unit_of_frame = drawn.unit_of_frame
     columns = [drawn_values(method, unit_of_frame, drawn.weights) for method in methods]
-    values = [_numbers(method.classes | {"mean": method.mean}) for method in methods]
+    values = [
+        {
+            name: {key: np.nan if value is None else value for key, value in by_key.items()}
+            for name, by_key in (method.classes | {"mean": method.mean}).items()
+        }
+        for method in methods
+    ]
     counts = [units_by_class(unit_of_frame, [method]) for method in methods]
     estimates = tuple(
         {
@@ -237,14 +242,6 @@ def compare(
     )
 
 
-def _numbers(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
-    """Return the values with NaN in place of None."""
-    return {
-        name: {key: np.nan if value is None else value for key, value in by_key.items()}
-        for name, by_key in values.items()
-    }
-
-
 def units_by_class(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:
     """Return the number of scenes or frames that have instances of each class, and of any class as ``"mean"``."""
     occurs = [units_with_class(method, unit_of_frame) for method in methods]
@@ -264,23 +261,15 @@ def _subtracted(samples: Samples, subtracted: Samples) -> Samples:
 
 def _limits(key: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a key."""
-    named = value_named(ValueKey.parse(key).name)
-    if named is None:
-        return -np.inf, np.inf
-    metric, value = named
-    return value.limits or metric.limits
+    metric, value = value_named(ValueKey.parse(key).name) or (None, None)
+    return (-np.inf, np.inf) if metric is None or value is None else value.limits or metric.limits
 
 
 def _each(differences: Differences) -> Iterator[Difference]:
     """Yield all differences. The difference of PLD is one, also if PLD is split by cause."""
     for by_class in differences.values():
         for by_key in by_class.values():
-            yield from (difference for key, difference in by_key.items() if not _repeats_another(key, by_key))
-
-
-def _repeats_another(key: str, keys: Container[str]) -> bool:
-    """Whether a key is the main value of a metric that repeats another one, which is among the keys."""
-    return _repeated(key) in keys
+            yield from (difference for key, difference in by_key.items() if _repeated(key) not in by_key)
 
 
 def _repeated(key: str) -> str | None:
@@ -297,7 +286,7 @@ def _corrected(differences: Differences, level: float) -> Differences:
     corrected = iter(holm(tested))
 
     def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
-        p_of = {key: next(corrected) for key in by_key if not _repeats_another(key, by_key)}
+        p_of = {key: next(corrected) for key in by_key if _repeated(key) not in by_key}
         p_of = {key: p_of.get(key, p_of.get(_repeated(key) or "", np.nan)) for key in by_key}
         return {
             key: difference

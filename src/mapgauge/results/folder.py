@@ -44,7 +44,7 @@ class About(msgspec.Struct, frozen=True):
     chunks: int
     protocol: dict[str, Any]
     metrics: tuple[str, ...]
-    ranges: tuple[float | None, ...]  # None for infinity, which JSON lacks
+    ranges: tuple[float | None, ...]  # infinity is null in JSON
     paths: tuple[str, str]
     digests: tuple[str, str]
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of predictions and truth
@@ -241,7 +241,7 @@ def _check_same(folder: Folder, about: About) -> None:
             then.protocol,
             about.protocol,
             metrics=(then.metrics, about.metrics),
-            ranges=(then.ranges, about.ranges),
+            ranges=(then.rings, about.rings),
             unknown_frames=(then.unknown, about.unknown),
             degenerate_instances=(then.degenerate, about.degenerate),
         )

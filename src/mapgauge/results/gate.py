@@ -12,14 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mapgauge.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from mapgauge.results.comparison import Comparison
-    from mapgauge.results.intervals import Difference
-    from mapgauge.results.results import Results
+from mapgauge.metrics.table import METRICS, flat_key
+from mapgauge.results.comparison import Comparison
+from mapgauge.results.flat import flat
+from mapgauge.results.intervals import Difference, bracket
+from mapgauge.results.results import Results
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>\s+and\s+told\s+apart)?")
@@ -45,7 +45,7 @@ class Verdict:
     name: str
     value: float
     baseline: float | None  # value of the first file; None if it is the only one
-    difference: "Difference | None"  # with its interval; None if it has no interval
+    difference: Difference | None  # with its interval; None if it has no interval
     fails: bool
 
     @property
@@ -72,8 +72,6 @@ def parse(text: str) -> Condition:
     >>> parse("pld > +0.005")
     Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
     """
-    from mapgauge.metrics.table import METRICS
-
     parsed = _CONDITION.fullmatch(text.strip())
     if not parsed:
         raise InvalidInput(
@@ -104,10 +102,8 @@ def conditions_of(texts: Sequence[str] | None, files: int) -> list[Condition]:
     return conditions
 
 
-def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Sequence["Results"]) -> list[Verdict]:
+def judge(conditions: Sequence[Condition], comparison: Comparison, methods: Sequence[Results]) -> list[Verdict]:
     """Check the conditions for each file but the first, or for the first if it is the only one."""
-    from mapgauge.results.flat import flat
-
     values = [flat(method) for method in methods]
     first = 1 if len(methods) > 1 else 0
     verdicts = []
@@ -121,8 +117,10 @@ def judge(conditions: Sequence[Condition], comparison: "Comparison", methods: Se
     return verdicts
 
 
-def _verdict(condition: Condition, comparison: "Comparison", k: int, value: float, baseline: float) -> Verdict:
-    difference = _differences(comparison, k).get(condition.key) if k else None
+def _verdict(condition: Condition, comparison: Comparison, k: int, value: float, baseline: float) -> Verdict:
+    by_class = comparison.differences[comparison.names[0], comparison.names[k]] if k else {}
+    differences = {flat_key(key, name): value for name, values in by_class.items() for key, value in values.items()}
+    difference = differences.get(condition.key)
     if condition.told_apart and difference is None:
         raise InvalidInput(
             f"{condition.text!r}: {condition.key} has no confidence interval",
@@ -135,18 +133,8 @@ def _verdict(condition: Condition, comparison: "Comparison", k: int, value: floa
     return Verdict(condition, comparison.names[k], value, baseline if k else None, difference, fails)
 
 
-def _differences(comparison: "Comparison", k: int) -> dict[str, "Difference"]:
-    """Return the differences between a method and the first, by their flat keys."""
-    from mapgauge.metrics.table import flat_key
-
-    by_class = comparison.differences[comparison.names[0], comparison.names[k]]
-    return {flat_key(key, name): value for name, values in by_class.items() for key, value in values.items()}
-
-
 def reason(verdict: Verdict, baseline: str) -> str:
     """Return why a condition fails, with its numbers."""
-    from mapgauge.results.intervals import bracket
-
     condition = verdict.condition
     text = f"{verdict.name}: {condition.key} is {verdict.value:.4f}"
     if verdict.baseline is not None:

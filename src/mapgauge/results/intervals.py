@@ -16,7 +16,6 @@ from mapgauge.evaluation.scores import bits_of, flags_of
 from mapgauge.evaluation.threads import in_threads
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
-from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -134,7 +133,9 @@ def difference(value: float, draws: Draws, level: float) -> Difference:
     half = quantile(level, freedom) * error
     p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
     p = 1.0 if abs(value) <= _ROUNDING else p
-    return Difference(value, value - half, value + half, p < 1 - level if _enough(draws) else None, p)
+    # A class that occurs in one unit tells nothing about its spread.
+    enough = draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
+    return Difference(value, value - half, value + half, p < 1 - level if enough else None, p)
 
 
 def too_few(units: int, drawn: str) -> str:
@@ -146,11 +147,6 @@ def too_few(units: int, drawn: str) -> str:
     if units == 1:
         return f"there is only one {drawn}, so there are no intervals and no verdicts"
     return f"{units} {drawn}s are too few to tell methods apart" if units < FEWEST else ""
-
-
-def _enough(draws: Draws) -> bool:
-    """Whether there are enough units for a verdict. A class that occurs in one unit tells nothing about its spread."""
-    return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
 
 
 def _error(draws: Draws) -> tuple[float, int]:
@@ -226,8 +222,9 @@ def precisions(
     A sample without predictions and truth has NaN. ``weights`` are ``(samples, units)``, whole numbers.
     """
     protocol, metrics = results.protocol, [metric for metric, _ in hit_metrics(results.metrics)]
+    interpolation = {row.name: protocol.settings[row.name].interpolation for row in metrics}
     covered = [
-        (c, how, [row for row in metrics if row.covers(name, protocol) and _interpolation(row, protocol) == how])
+        (c, how, [row for row in metrics if row.covers(name, protocol) and interpolation[row.name] == how])
         for c, name in classes
         for how in ("area", "11-point")
     ]
@@ -246,10 +243,6 @@ def precisions(
             each = {str(ValueKey(metric.main.key, setting)): next(columns) for setting in metric.settings(protocol)}
             values[metric.name, c] = {metric.main.key: np.mean(list(each.values()), axis=0)} | each
     return values
-
-
-def _interpolation(metric: Metric, protocol: Protocol) -> str:
-    return str(protocol.settings[metric.name].interpolation)
 
 
 def _blocks(weights: Floats) -> NDArray[np.float32]:

@@ -16,9 +16,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
-from mapgauge.results.notebook import summary_html
-from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
-from mapgauge.results.tables import (
+from mapgauge.results.frame_tables import (
     Level,
     Rows,
     frame_columns,
@@ -30,6 +28,8 @@ from mapgauge.results.tables import (
     to_polars,
     worst_first,
 )
+from mapgauge.results.notebook import summary_html
+from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.values import Summary
 
 
@@ -167,21 +167,20 @@ class Results(Summary):
         Args:
             key: ``"scene"``, or a mapping or function from token to group.
         """
-        if isinstance(key, str):
-            if key != "scene":
-                raise InvalidInput(f"cannot group by {key!r}: expected 'scene', or a mapping or function of tokens")
-            if self.scenes is None:
-                raise InvalidInput("cannot group by 'scene': no scenes are known")
-            keys: Sequence[Any] = self.scenes
-        elif callable(key):
+        keys: Sequence[Any] | None
+        if callable(key):
             keys = [key(token) for token in self.tokens]
         elif isinstance(key, Mapping):
             lacking = [token for token in self.tokens if token not in key]
             if lacking:
                 raise InvalidInput(f"{len(lacking)} tokens have no group (first: {lacking[0]})")
             keys = [key[token] for token in self.tokens]
+        elif key == "scene":
+            keys = self.scenes
         else:
             raise InvalidInput(f"cannot group by {key!r}: expected 'scene', or a mapping or function of tokens")
+        if keys is None:
+            raise InvalidInput("cannot group by 'scene': no scenes are known")
         groups: dict[Any, list[int]] = {}
         for i, name in enumerate(keys):
             groups.setdefault(name, []).append(i)

@@ -8,12 +8,13 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -38,7 +39,7 @@ from mapgauge.io.files.source import RAISE, Content, is_folder, is_plain_file, m
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.protocols import Protocol
-from mapgauge.results.tables import MemoryRows, Rows
+from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.values import Input, Summary
 
 _SIDES = ("predictions", "truth")
@@ -48,13 +49,6 @@ _GIVE = Remedy(
     "Run the command where the files are, or write results with their geometry: mapgauge evaluate ... --with-geometry. "
     "Else give the files after the name of the results: RESULTS,predictions=FILE,truth=FILE",
 )
-
-
-class _Way(NamedTuple):
-    """A way to read one side."""
-
-    path: str
-    steps: tuple[Step, ...] | None  # the steps of the history; None to read the file without options
 
 
 def read_again(
@@ -113,33 +107,25 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     if not existing:
         also_searched = f", neither here nor beside {name}" if len(paths) > 1 else ""
         raise UnreadableFile(f"{paths[0]}: no such file{also_searched}", remedy=_GIVE)
-    for way in _ways(recorded, existing):
+    # A file without the steps of the history is tried last: a moved file may have been converted.
+    histories = [recorded.history, None] if recorded.history else [None]
+    for steps, path in product(histories, existing):
         try:
-            frames = _read(way, origin)
+            frames = _read(path, steps, origin)
         except MapgaugeError as error:
             failed.append(error)
             continue
         if has_content(frames, recorded.hash):
             return frames
-        failed.append(_wrong_side(side, recorded, name) if given is not None else _changed(way.path, recorded, name))
+        failed.append(_wrong_side(side, recorded, name) if given is not None else _changed(path, recorded, name))
     raise failed[0]
 
 
-def _ways(recorded: Input, paths: list[str]) -> Iterator[_Way]:
-    """Yield the ways to read a side, best first.
-
-    A file without options is tried last: a moved file may have been converted.
-    """
-    if recorded.history:
-        yield from (_Way(path, recorded.history) for path in paths)
-    yield from (_Way(path, None) for path in paths)
-
-
-def _read(way: _Way, origin: Path | None) -> MapFrames:
-    if way.steps is None:
+def _read(path: str, history: tuple[Step, ...] | None, origin: Path | None) -> MapFrames:
+    if history is None:
         # The evaluated data had no degenerate instances, or they were dropped. Dropping them gives the same content.
-        return read(way.path, degenerate="drop")
-    first, *steps = way.steps
+        return read(path, degenerate="drop")
+    first, *steps = history
     arguments = arguments_of(first)
     if first.name != READ:
         raise InvalidInput(f"the history begins with the step {first.name}, expected {READ}")
@@ -152,9 +138,8 @@ def _read(way: _Way, origin: Path | None) -> MapFrames:
     if any(name in ("path", "format", "classes", "degenerate") for name in options):
         raise InvalidInput(f"the step {READ} has an option twice")
     if isinstance(tracks := options.get("tracks"), str):
-        places = _places(tracks, origin)
-        options = options | {"tracks": next(filter(is_plain_file, places), tracks)}
-    frames = read(way.path, arguments["format"], classes=classes, degenerate=arguments["degenerate"], **options)
+        options = options | {"tracks": next(filter(is_plain_file, _places(tracks, origin)), tracks)}
+    frames = read(path, arguments["format"], classes=classes, degenerate=arguments["degenerate"], **options)
     return replay(frames, tuple(steps))
 
 
@@ -256,7 +241,7 @@ class _Header(_Layout):
     class_names: tuple[str, ...]
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
-    ranges: tuple[float | None, ...]
+    ranges: tuple[float | None, ...]  # infinity is null in JSON
     inputs: tuple[Input, Input]
     frames_missing: int
     frames_ignored: int
@@ -275,7 +260,7 @@ def save_results(
         summary.class_names,
         rows.tokens,
         rows.scenes,
-        finite_bounds(summary.ranges),
+        summary.ranges,
         summary.inputs,
         summary.frames_missing,
         summary.frames_ignored,
@@ -351,11 +336,6 @@ def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     return Protocol(**settings)
-
-
-def finite_bounds(ranges: tuple[float, ...]) -> tuple[float | None, ...]:
-    """Return bounds of rings for JSON, with None instead of infinity, which JSON lacks."""
-    return tuple(None if math.isinf(bound) else bound for bound in ranges)
 
 
 def infinite_bounds(ranges: tuple[float | None, ...]) -> tuple[float, ...]:

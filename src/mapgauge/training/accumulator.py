@@ -1,34 +1,145 @@
 """``Accumulator``: evaluates batch by batch inside a loop, with the same result as ``evaluate``.
 
-Frames are scored when they arrive and are not kept. Only their rows are kept: some numbers per frame and per
-prediction. Metrics of scenes are the exception: their frames are kept, and scored when results are asked for. Results
-do not depend on the order of rows. The size of batches, their order and their distribution over processes do not change
-any bit of the result.
+Frames are scored when they arrive. Only their rows are kept: some numbers per frame and per prediction. Results do not
+depend on the order of rows, so batches may have any size, order and distribution over processes.
 """
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import cropped
-from mapgauge.evaluation.scene_frames import SIDES, SceneFrames
+from mapgauge.evaluation.prepare import check_boxes_of, check_linked, check_sides, cropped
+from mapgauge.evaluation.scene_frames import SIDES, SceneFrames, uses_tracks
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.frames.batches import Batch
+from mapgauge.frames.alignment import align
+from mapgauge.frames.batches import Batch, as_array, frames_from_batch
+from mapgauge.frames.content import HASH_BYTES, added_hashes, frame_hashes, hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.table import chosen_metrics
+from mapgauge.geometry.poses import check_poses
+from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
+from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.tables import MemoryRows
 from mapgauge.results.values import Input
-from mapgauge.training.batch_rows import BatchFrames, BatchRows, Given, ScoringSettings, checked_batch, picked
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
+
+
+class ScoringSettings(NamedTuple):
+    """The settings of an accumulator. Only accumulators with equal settings can be merged."""
+
+    protocol: Protocol
+    metrics: tuple[str, ...]
+    classes: tuple[str, ...]  # that are evaluated
+
+    def of(self, level: str) -> tuple[str, ...]:
+        """Return the metrics of frames, computed when a frame arrives, or of scenes, computed in the end."""
+        return tuple(name for name in self.metrics if METRICS[name].level == level)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchRows:
+    """The rows of some frames."""
+
+    scores: Scores  # of metrics of frames
+    tally: NDArray[np.int64]  # (frames, 3): predictions dropped, truth dropped, whether predictions lacked the frame
+    tokens: tuple[str, ...]  # "" for a frame without a token
+    scenes: tuple[str, ...]  # "" for an unknown scene
+    hashes: NDArray[np.uint8]  # (frames, 2, 16): content hash of predictions and truth; zeros for a frame without any
+    kept: SceneFrames | None = None  # the frames themselves, if there are metrics of scenes
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["BatchRows"]) -> "BatchRows":
+        """Concatenate the rows of several batches."""
+        kept = [part.kept for part in parts if part.kept is not None]
+        return cls(
+            Scores.concatenate([part.scores for part in parts]),
+            np.concatenate([part.tally for part in parts]),
+            tuple(token for part in parts for token in part.tokens),
+            tuple(scene for part in parts for scene in part.scenes),
+            np.concatenate([part.hashes for part in parts]),
+            SceneFrames.concatenate(kept) if kept else None,
+        )
+
+    def at(self, frames: list[int]) -> "BatchRows":
+        """Return the rows of some frames."""
+        return BatchRows(
+            self.scores.at(np.asarray(frames, np.int64)),
+            self.tally[frames],
+            tuple(self.tokens[i] for i in frames),
+            tuple(self.scenes[i] for i in frames),
+            self.hashes[frames],
+            None if self.kept is None else self.kept.at(frames),
+        )
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the rows as arrays, which processes exchange."""
+        names = "".join(f"{token}\0{scene}\0" for token, scene in zip(self.tokens, self.scenes, strict=True))
+        own: dict[str, NDArray[Any]] = {
+            "tally": self.tally,
+            "hashes": self.hashes,
+            "names": np.frombuffer(names.encode(), np.uint8),
+        }
+        return self.scores.arrays() | own | ({} if self.kept is None else self.kept.columns())
+
+    @classmethod
+    def of_columns(cls, columns: dict[str, NDArray[Any]], settings: ScoringSettings) -> "BatchRows":
+        """Return the rows of the arrays of ``columns``."""
+        scores = Scores.of_arrays(columns, settings.of("frame"))
+        names = columns["names"].tobytes().decode().split("\0")[:-1]
+        kept = SceneFrames.of_columns(columns, settings.classes) if settings.of("scene") else None
+        return cls(scores, columns["tally"], tuple(names[::2]), tuple(names[1::2]), columns["hashes"], kept)
+
+    def hash_of(self, side: int) -> str:
+        """Return the content hash of the predictions (0) or of the truth (1), in the same form as ``Input.hash``."""
+        return hash_text(added_hashes([int.from_bytes(row.tobytes(), "little") for row in self.hashes[:, side]]))
+
+
+def _texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Return one string per frame. Without values, the strings are empty."""
+    if values is None:
+        return ("",) * count
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{name} must be a list with one string per frame, got {values!r}")
+    if len(values) != count:
+        raise InvalidInput(f"{len(values)} {name} for {count} frames, expected one per frame")
+    for i, value in enumerate(values):
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise InvalidInput(f"{name}[{i}] must be a string that is not empty, got {value!r}")
+    return tuple(values)
+
+
+def _times(values: Any, count: int) -> NDArray[np.int64]:
+    """Return one whole number per frame."""
+    array = as_array(values, "timestamps")
+    if array.shape != (count,):
+        raise InvalidInput(f"timestamps must be {count} whole numbers, one per frame, got shape {array.shape}")
+    if count and array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"timestamps must be whole numbers, got values of type {array.dtype}",
+            remedy="Pass nanoseconds or microseconds, or the number of the frame in its scene",
+        )
+    return array.astype(np.int64)
+
+
+def _poses(values: Any, count: int) -> NDArray[np.float64]:
+    """Return one matrix per frame."""
+    array = as_array(values, "poses")
+    if not count and not array.size:
+        return np.empty((0, 4, 4))
+    if array.shape != (count, 4, 4):
+        raise InvalidInput(f"poses must be {count} matrices (4, 4), one per frame, got shape {array.shape}")
+    return check_poses(array, count)
 
 
 def names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tuple[str, ...] | None:
@@ -124,11 +235,9 @@ class Accumulator:
         return other
 
     def __len__(self) -> int:
-        """Number of frames."""
         return sum(len(rows.tokens) for rows in self._rows)
 
     def __repr__(self) -> str:
-        """Return the protocol, the metrics and the number of frames in one line."""
         protocol, metrics = full_name(self.settings.protocol), ", ".join(self.settings.metrics)
         return f"<Accumulator {protocol}: {metrics} of {len(self)} frames>"
 
@@ -159,58 +268,55 @@ class Accumulator:
                 because the frames of a scene may arrive in any order.
             poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``mas`` needs it.
         """
-        batch = self._batch(Given(predictions, truth, tokens, scenes, timestamps, poses))
-        new = self._new(batch.tokens)
-        if new:
-            self._rows.append(self._scored(batch, new))
-        self._count(batch.tokens, new)
+        self.add(self.score(predictions, truth, tokens, scenes, timestamps, poses))
 
-    def score(
-        self,
-        predictions: Batch | MapFrames,
-        truth: Batch | MapFrames,
-        tokens: Sequence[str] | None = None,
-        scenes: Sequence[str] | None = None,
-        timestamps: Any = None,
-        poses: Any = None,
-    ) -> BatchRows:
-        """Score a batch without keeping its rows. Repeated tokens are not detected; the arguments are as in ``update``.
-
-        ``add`` of an accumulator with the same settings takes the rows.
-        """
-        batch = self._batch(Given(predictions, truth, tokens, scenes, timestamps, poses))
-        return self._scored(batch, list(range(len(batch.tokens))))
-
-    def _batch(self, given: Given) -> BatchFrames:
-        return checked_batch(given, self.settings, self.numbers, self.degenerate)
-
-    def _scored(self, batch: BatchFrames, new: list[int]) -> BatchRows:
-        protocol, of_scenes = self.settings.protocol, self.settings.of_scenes
-        x, y = cropped(batch.x.at(new), batch.y.at(new), protocol)
-        scores = score_frames(Data.of(x, y, protocol), self.settings.of_frames, workers=None)
-        kept = SceneFrames.of(x, y, of_scenes) if of_scenes else None
-        texts_of_new = picked(batch.tokens, new), picked(batch.scenes, new)
-        return BatchRows(scores, batch.tally[new], *texts_of_new, batch.hashes[new], kept)
-
-    def _new(self, tokens: tuple[str, ...]) -> list[int]:
-        """Return the indices of frames that were not seen before. Frames without a name count as new."""
-        here: set[str] = set()
-        new = []
-        for i, token in enumerate(tokens):
-            if not token or (token not in self._seen and token not in here):
-                here.add(token)
-                new.append(i)
-        again = sorted(set(range(len(tokens))) - set(new))
-        if again and self.repeated == "error":
-            raise InvalidInput(
-                f"{len(again)} of {len(tokens)} frames were seen before (first: {tokens[again[0]]})",
-                remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
+    def score(self, predictions: Batch | MapFrames, truth: Batch | MapFrames, *of_frames: Any) -> BatchRows:
+        """Score a batch without keeping its rows, which ``add`` takes. Repeated tokens are not detected."""
+        tokens, scenes, timestamps, poses = of_frames
+        protocol, metrics, classes = self.settings
+        if isinstance(predictions, MapFrames) or isinstance(truth, MapFrames):
+            if not (isinstance(predictions, MapFrames) and isinstance(truth, MapFrames)):
+                raise InvalidInput("predictions and truth must both be MapFrames, or both lists of dicts")
+            if any(value is not None for value in of_frames):
+                raise InvalidInput(
+                    "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
+                    remedy="Leave them out",
+                )
+            x, y = predictions, truth
+            check_sides(x, y)
+            dropped = [np.zeros(len(y), np.int64)] * 2
+            names, scene_names = y.tokens, y.scenes or ("",) * len(y)
+        else:
+            labels = tuple(dict.fromkeys((*classes, *(self.numbers or ()))))
+            settings = (labels, self.numbers, self.degenerate)
+            x, less_x = frames_from_batch(predictions, SIDES[0], *settings, scored=True, boxes=protocol.boxes)
+            y, less_y = frames_from_batch(truth, SIDES[1], *settings, scored=False, boxes=protocol.boxes)
+            if len(x) != len(y):
+                raise InvalidInput(
+                    f"{len(x)} predictions for {len(y)} frames of truth, expected a dict per frame on both sides"
+                )
+            dropped = [less_x, less_y]
+            names, scene_names = _texts("tokens", tokens, len(y)), _texts("scenes", scenes, len(y))
+            y = replace(
+                y,
+                scenes=None if scenes is None else scene_names,
+                timestamps=None if timestamps is None else _times(timestamps, len(y)),
+                poses=None if poses is None else _poses(poses, len(y)),
             )
-        return new
-
-    def _count(self, tokens: tuple[str, ...], new: list[int]) -> None:
-        self._seen.update(filter(None, tokens))
-        self._repeats += len(tokens) - len(new)
+        tally = np.stack([*dropped, [token not in x.index for token in y.tokens]], axis=1).astype(np.int64)
+        aligned = align(x, y, classes=classes)
+        check_boxes_of(protocol, *aligned)
+        check_linked(metrics, *aligned)
+        hashes = np.zeros((len(y), 2, HASH_BYTES), np.uint8)  # of the frames before they are aligned
+        for k, (side, tracks) in enumerate(zip((x, y), uses_tracks(metrics), strict=True)):
+            places = [y.index[token] for token in side.tokens]
+            joined = b"".join(frame_hashes(side, tuple(names[i] for i in places), tracks=tracks))
+            hashes[places, k] = np.frombuffer(joined, np.uint8).reshape(-1, HASH_BYTES)
+        sides = cropped(*aligned, protocol)
+        scores = score_frames(Data.of(*sides, protocol), self.settings.of("frame"), workers=None)
+        of_scenes = self.settings.of("scene")
+        kept = SceneFrames.of(*sides, of_scenes) if of_scenes else None
+        return BatchRows(scores, tally, names, scene_names, hashes, kept)
 
     def merge(self, other: "Accumulator") -> None:
         """Add the frames of another accumulator with the same settings. The other accumulator does not change."""
@@ -224,13 +330,20 @@ class Accumulator:
         self._repeats += repeats
 
     def add(self, rows: BatchRows) -> None:
-        """Add rows that ``rows`` of an accumulator with the same settings returned."""
-        new = self._new(rows.tokens)
-        if len(new) == len(rows.tokens):
-            self._rows.append(rows)
-        elif new:
-            self._rows.append(rows.at(new))
-        self._count(rows.tokens, new)
+        """Add rows of an accumulator with the same settings. Frames without a name count as new."""
+        new, again, here = list[int](), list[int](), set[str]()
+        for i, token in enumerate(rows.tokens):
+            (again if token and (token in self._seen or token in here) else new).append(i)
+            here.add(token)
+        if again and self.repeated == "error":
+            raise InvalidInput(
+                f"{len(again)} of {len(rows.tokens)} frames were seen before (first: {rows.tokens[again[0]]})",
+                remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
+            )
+        if new:
+            self._rows.append(rows.at(new) if again else rows)
+        self._seen.update(filter(None, rows.tokens))
+        self._repeats += len(again)
 
     def rows(self) -> BatchRows:
         """Return the rows of all frames, for callers that transfer them between processes."""
@@ -246,26 +359,29 @@ class Accumulator:
 
     def results(self) -> Results:
         """Return the results of ``evaluate`` for these frames, without the geometry and without the checks of files."""
-        return self._results(self.rows())
-
-    def _results(self, rows: BatchRows) -> Results:
-        protocol, metrics, classes = self.settings
-        counts = [side.sum(axis=0).tolist() for side in (rows.scores.predicted, rows.scores.true)]
-        inputs = [
-            Input("", "", len(rows.tokens), dict(zip(classes, count, strict=True)), rows.hash_of(side))
-            for side, count in enumerate(counts)
-        ]
+        rows, (protocol, metrics, classes) = self.rows(), self.settings
+        sides = rows.scores.predicted, rows.scores.true
+        counts = [dict(zip(classes, side.sum(axis=0).tolist(), strict=True)) for side in sides]
+        x, y = (Input("", "", len(rows.tokens), count, rows.hash_of(k)) for k, count in enumerate(counts))
         tokens = tuple(token or f"#{i}" for i, token in enumerate(rows.tokens))
         scores, findings = self._whole(rows, tokens)
+        dropped = []
+        for side, count in zip(SIDES, rows.tally[:, :2].sum(axis=0).tolist(), strict=True):
+            if count:
+                text = f"{side}: {count} instances dropped that have fewer than 2 points or a number that is not finite"
+                dropped.append(Finding("warning", "dropped-degenerate", text, count))
+        if self._repeats:
+            text = f"{self._repeats} frames dropped because their tokens were seen before"
+            dropped.append(Finding("note", "dropped-repeated", text, self._repeats))
         return Results(
             protocol,
             metrics,
             classes,
             (),
-            (inputs[0], inputs[1]),
+            (x, y),
             frames_missing=int(rows.tally[:, 2].sum()),
             frames_ignored=0,
-            findings=(*self._findings(rows), *findings),
+            findings=(*dropped, *findings),
             version=__version__,
             source=scores,
             rows=MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores),
@@ -277,18 +393,6 @@ class Accumulator:
             return rows.scores, ()
         if self._of_scenes is None or self._of_scenes[0] is not rows:
             protocol, metrics, _ = self.settings
-            scores, findings = rows.kept.scored(protocol, self.settings.of_scenes, rows.tokens, tokens, rows.hashes)
+            scores, findings = rows.kept.scored(protocol, self.settings.of("scene"), rows.tokens, tokens, rows.hashes)
             self._of_scenes = rows, rows.scores.and_metrics(scores, metrics), findings
         return self._of_scenes[1:]
-
-    def _findings(self, rows: BatchRows) -> list[Finding]:
-        findings = []
-        for k, side in enumerate(SIDES):
-            count = int(rows.tally[:, k].sum())
-            if count:
-                text = f"{side}: {count} instances dropped that have fewer than 2 points or a number that is not finite"
-                findings.append(Finding("warning", "dropped-degenerate", text, count))
-        if self._repeats:
-            text = f"{self._repeats} frames dropped because their tokens were seen before"
-            findings.append(Finding("note", "dropped-repeated", text, self._repeats))
-        return findings

@@ -52,12 +52,15 @@ class Picture(NamedTuple):
 
 
 @contextmanager
-def attempts() -> Iterator[Attempt]:
-    """Yield a function for the context in which one thing is logged.
+def attempts(results: Results, worst: int) -> Iterator[Attempt]:
+    """Yield a context for each thing that is logged. A picture or a server that fails must not end a training.
 
-    An exception in such a context ends it, and one warning at the end names all that was not logged: a picture or a
-    server that fails must not end a training.
+    An exception ends its context only. One warning at the end names all that was not logged. Wrong arguments are
+    refused before something is logged.
     """
+    if not isinstance(results, Results):
+        raise InvalidInput(f"results: expected Results from evaluate(), got {type(results).__name__}")
+    check_whole("worst", worst, 0)
     failed: list[str] = []
 
     @contextmanager
@@ -71,13 +74,6 @@ def attempts() -> Iterator[Attempt]:
     if failed:
         more = f" and {len(failed) - MOST} more" if len(failed) > MOST else ""
         warnings.warn(f"mapgauge did not log {', '.join(failed[:MOST])}{more}", RuntimeWarning, stacklevel=4)
-
-
-def check_arguments(results: Results, worst: int) -> None:
-    """Refuse anything but results and a number of frames, before something is logged."""
-    if not isinstance(results, Results):
-        raise InvalidInput(f"results: expected Results from evaluate(), got {type(results).__name__}")
-    check_whole("worst", worst, 0)
 
 
 def scalars_of(results: Results, attempt: Attempt, name_of: Callable[[str], str]) -> dict[str, float]:
@@ -111,17 +107,16 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
         yield Picture("histogram", "PLD of the frames", partial(histogram, results, names=names))
     # The first metric with values of single frames ranks them, as in the report.
     first = next((metric for metric, _ in lists_of_frames(results.metrics)), None)
-    if not worst or first is None or results.mean[first.main.key] is None:
-        return
-    if results.geometry is None or not results.protocol.cutoffs:
+    can_be_drawn = results.geometry is not None and results.protocol.cutoffs
+    if not (worst and can_be_drawn) or first is None or results.mean[first.main.key] is None:
         return
     key, rows = first.main.key, list[dict[str, Any]]()
     title = title_of(key, protocol=results.protocol)
     with attempt("worst frames"):
         rows = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(rows[:worst], 1):
-        draw = partial(_frame, results, row["token"], {title: row[key]})
-        yield Picture(f"worst/{k}", f"{row['token']}: {title} {row[key]:.3f}", draw)
+        token, value = row["token"], row[key]
+        yield Picture(f"worst/{k}", f"{token}: {title} {value:.3f}", partial(_frame, results, token, {title: value}))
 
 
 def _frame(results: Results, token: str, values: dict[str, float]) -> "Figure":
@@ -160,7 +155,6 @@ def log_mlflow(
         report: Whether to log the report.
         prefix: Text before all names of metrics, such as ``"val/"``.
     """
-    check_arguments(results, worst)
     mlflow: Any = require("mlflow", "logging to MLflow", "mlflow")
     if run_id is None:
         run = mlflow.active_run()
@@ -168,8 +162,15 @@ def log_mlflow(
             raise InvalidInput("there is no active run of MLflow", remedy="Call mlflow.start_run() first")
         run_id = run.info.run_id
     folder = "mapgauge" if step is None else f"mapgauge/step-{step}"
-    with attempts() as attempt:
-        metrics = list(scalars_of(results, attempt, lambda key: _accepted(key, prefix)).items())
+
+    def name_of(key: str) -> str:
+        # The file store has a file for each metric and a folder for each slash. ``pld/mean`` and ``pld/mean/missed``
+        # could not both be stored, so there is only one slash after the prefix.
+        metric, _, rest = key.partition("/")
+        return REFUSED.sub("_", f"{prefix}{metric}/{rest.replace('/', '.')}")
+
+    with attempts(results, worst) as attempt:
+        metrics = list(scalars_of(results, attempt, name_of).items())
         for start in range(0, len(metrics), METRICS_OF_A_REQUEST):
             with attempt(f"{metrics[start][0]} and others"):
                 mlflow.log_metrics(dict(metrics[start : start + METRICS_OF_A_REQUEST]), step=step, run_id=run_id)
@@ -181,39 +182,17 @@ def log_mlflow(
                 mlflow.MlflowClient().log_artifact(run_id, str(path), folder)
 
 
-def _accepted(key: str, prefix: str) -> str:
-    """Return a name that MLflow accepts.
-
-    Its file store has a file for each metric and a folder for each slash. So there is only one slash after the prefix:
-    ``pld/mean`` and ``pld/mean/missed`` could not both be stored.
-    """
-    metric, _, rest = key.partition("/")
-    return REFUSED.sub("_", f"{prefix}{metric}/{rest.replace('/', '.')}")
-
-
 def log_tensorboard(
-    results: Results,
-    writer: Any,
-    step: int | None = None,
-    *,
-    worst: int = 3,
-    report: bool = True,
-    prefix: str = "",
+    results: Results, writer: Any, step: int | None = None, *, worst: int = 3, report: bool = True, prefix: str = ""
 ) -> None:
     """Log results to TensorBoard: scalars, curves, pictures of the worst frames, and the report.
 
     TensorBoard cannot show HTML. The report is written as ``mapgauge-report.html`` or ``mapgauge-report-STEP.html``
     into the folder of the writer, and its name is logged as text beside the table of the results.
 
-    Args:
-        results: From ``evaluate``, ``Accumulator.results`` or ``load_results``.
-        writer: A ``SummaryWriter`` of ``torch.utils.tensorboard`` or ``tensorboardX``.
-        step: The step.
-        worst: Number of worst frames to draw. Results without geometry have no pictures of frames.
-        report: Whether to write the report.
-        prefix: Text before all names, such as ``"val/"``.
+    ``writer`` is a ``SummaryWriter`` of ``torch.utils.tensorboard`` or ``tensorboardX``. The other arguments are as in
+    ``log_mlflow``.
     """
-    check_arguments(results, worst)
     lacking = [name for name in ("add_scalar", "add_image", "add_text") if not callable(getattr(writer, name, None))]
     if lacking:
         raise InvalidInput(
@@ -223,7 +202,7 @@ def log_tensorboard(
     folder = next((getattr(writer, name) for name in ("log_dir", "logdir") if getattr(writer, name, None)), None)
     if report and folder is None:
         raise InvalidInput("writer: it has no folder for the report", remedy="Pass report=False")
-    with attempts() as attempt:
+    with attempts(results, worst) as attempt:
         for name, value in scalars_of(results, attempt, prefix.__add__).items():
             with attempt(name):
                 writer.add_scalar(name, value, step)
@@ -243,33 +222,21 @@ def log_tensorboard(
 
 
 def log_wandb(
-    results: Results,
-    run: Any = None,
-    step: int | None = None,
-    *,
-    worst: int = 3,
-    report: bool = True,
-    prefix: str = "",
+    results: Results, run: Any = None, step: int | None = None, *, worst: int = 3, report: bool = True, prefix: str = ""
 ) -> None:
     """Log results to Weights & Biases: scalars, curves, pictures of the worst frames, and the report.
 
     Scalars and pictures are logged in one step. The report is an artifact of type ``report`` with the name
     ``mapgauge-report-`` and the id of the run. Every call adds a version. It needs ``pip install 'mapgauge[wandb]'``.
 
-    Args:
-        results: From ``evaluate``, ``Accumulator.results`` or ``load_results``.
-        run: The run. If None, the run of ``wandb.init``.
-        step: The step. If None, the next step of the run.
-        worst: Number of worst frames to draw. Results without geometry have no pictures of frames.
-        report: Whether to log the report.
-        prefix: Text before all names, such as ``"val/"``.
+    Without ``run``, the run of ``wandb.init`` is used, and without ``step`` its next step. The other arguments are as
+    in ``log_mlflow``.
     """
-    check_arguments(results, worst)
     wandb = require("wandb", "logging to Weights & Biases", "wandb")
     run = wandb.run if run is None else run
     if run is None:
         raise InvalidInput("there is no run of Weights & Biases", remedy="Call wandb.init() first, or pass run=")
-    with attempts() as attempt:
+    with attempts(results, worst) as attempt:
         content: dict[str, Any] = dict(scalars_of(results, attempt, prefix.__add__))
         for picture in pictures_of(results, worst, attempt):
             with attempt(picture.name):

@@ -74,9 +74,12 @@ class MapgaugeMetric(BaseMetric):
         """Create the metric without frames."""
         super().__init__(**settings)
         self._protocol, self._metrics, self._classes, self._degenerate = protocol, metrics, classes, degenerate
-        self._sides = (predictions, truth)
-        self._keys = {"polylines": polylines, "labels": labels} | ({} if tracks is None else {"tracks": tracks})
-        self._confidence = confidence
+        keys = {"polylines": polylines, "labels": labels} | ({} if tracks is None else {"tracks": tracks})
+        scored = keys | {"confidence": confidence}
+        self._sides = [  # the paths of both sides, by the keys of an accumulator
+            {name: f"{side}.{key}" for name, key in names.items()}
+            for side, names in ((predictions, scored), (truth, keys))
+        ]
         self._of_frame = {"tokens": token, "scenes": scene, "timestamps": timestamp, "poses": pose}
         if protocol_of(protocol).classes is not None or classes is not None:
             self._accumulator()  # raises an error for wrong settings here, not after an epoch
@@ -91,25 +94,14 @@ class MapgaugeMetric(BaseMetric):
         for b, sample in enumerate(data_samples):
             frame = empty.fresh()  # one result per frame, so that mmengine can remove repeated frames
             try:
-                frame.update(
-                    [self._instances(sample, self._sides[0], self._keys | {"confidence": self._confidence})],
-                    [self._instances(sample, self._sides[1], self._keys)],
-                    **{name: self._value(sample, name, path) for name, path in self._of_frame.items()},
-                )
+                x, y = ({name: _at(sample, path) for name, path in paths.items()} for paths in self._sides)
+                values = {name: _at(sample, path) for name, path in self._of_frame.items() if path is not None}
+                texts = {name: str(values[name]) for name in ("tokens", "scenes") if name in values}
+                more: dict[str, Any] = {name: [value] for name, value in (values | texts).items()}
+                frame.update([x], [y], **more)
             except InvalidInput as error:
                 raise InvalidInput(f"data_samples[{b}]: {error}") from error
             self.results.append(frame)
-
-    def _instances(self, sample: Any, side: str, keys: Mapping[str, str]) -> dict[str, Any]:
-        """Return one side of a frame under the keys of ``Accumulator``."""
-        return {name: _at(sample, f"{side}.{key}") for name, key in keys.items()}
-
-    def _value(self, sample: Any, name: str, path: str | None) -> list[Any] | None:
-        """Return an argument of ``Accumulator.update`` for one frame."""
-        if path is None:
-            return None
-        value = _at(sample, path)
-        return [str(value) if name in ("tokens", "scenes") else value]
 
     def compute_metrics(self, results: list[Accumulator]) -> dict[str, float]:
         """Compute the values of all frames from what ``process`` stored in all processes."""
@@ -123,12 +115,9 @@ def _at(sample: Any, path: str) -> Any:
     """Return the value at a path in a data sample."""
     value = sample
     for key in path.split("."):
-        if isinstance(value, Mapping):
-            known, where = key in value, f"; available: {', '.join(map(str, value))}"
-        else:
-            known, where = hasattr(value, key), f" in a {type(value).__name__}"
-        if not known:
-            remedy = "Pass the right path or key to MapgaugeMetric"
-            raise InvalidInput(f"{path}: {key} not found{where}", remedy=remedy)
-        value = value[key] if isinstance(value, Mapping) else getattr(value, key)
+        is_mapping = isinstance(value, Mapping)
+        if not (key in value if is_mapping else hasattr(value, key)):
+            where = f"; available: {', '.join(map(str, value))}" if is_mapping else f" in a {type(value).__name__}"
+            raise InvalidInput(f"{path}: {key} not found{where}", remedy="Pass the right path or key to MapgaugeMetric")
+        value = value[key] if is_mapping else getattr(value, key)
     return value

@@ -63,13 +63,17 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
     }
     if not sides["truth"]:
         raise InvalidInput(f"{truth.path}: no frames to compare")
-    reach = _Reach(sides["predictions"])
+    predicted_groups = sides["predictions"]
+    firsts = [group.first for group in predicted_groups]
+    furthest = list(accumulate((group.last for group in predicted_groups), max))
     runs = _runs(sides["truth"])
     starts: list[Key | None] = [None, *(run[0].first for run in runs[1:]), None]
     chunks: list[Chunk] = []
     first, waiting, overlapping = 0, list[Group](), list[Group]()
     for k, run in enumerate(runs):
-        predicted = reach.into(starts[k], starts[k + 1])
+        begin, end = starts[k], starts[k + 1]
+        reach = slice(begin and bisect_left(furthest, begin), end and bisect_left(firsts, end))
+        predicted = [group for group in predicted_groups[reach] if begin is None or group.last >= begin]
         rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*overlapping, *predicted))))
         # Frames of several files must be copied into one array. A chunk that is more than half full ends with its file.
         full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > ROWS and waiting[-1].file != run[0].file
@@ -102,20 +106,6 @@ def _runs(groups: Sequence[Group]) -> list[list[Group]]:
             runs[-1].append(group)
         last = group.last if last is None else max(last, group.last)
     return runs
-
-
-class _Reach:
-    """Groups sorted by their first key, to find those that overlap a range."""
-
-    def __init__(self, groups: Sequence[Group]) -> None:
-        self.groups = groups
-        self.first = [group.first for group in groups]
-        self.furthest = list(accumulate((group.last for group in groups), max))
-
-    def into(self, first: Key | None, end: Key | None) -> list[Group]:
-        start = 0 if first is None else bisect_left(self.furthest, first)
-        stop = len(self.groups) if end is None else bisect_left(self.first, end)
-        return [group for group in self.groups[start:stop] if first is None or group.last >= first]
 
 
 def _chunk(

@@ -29,7 +29,6 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.folder import LAYOUT, About, Folder, Partial, changed
 from mapgauge.results.loading import results_of
 from mapgauge.results.results import Results
-from mapgauge.results.saving import finite_bounds
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 
@@ -234,7 +233,7 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         len(plan.chunks),
         job.protocol.to_dict(),
         job.metrics,
-        finite_bounds(job.rings),
+        job.rings,
         (sides[0].path, sides[1].path),
         digests,
         job.classes,

@@ -40,7 +40,7 @@ from mapgauge.results.intervals import (
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 
-OFFSET = "median_offset"  # the value of ``completeness`` that says how far off a method is
+OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +320,7 @@ def _drawn(method: Results, of_unit: Floats, weights: Floats) -> dict[str, Float
 class Lengths(NamedTuple):
     """Numbers of one class (or the mean over classes) that do not share a denominator."""
 
-    offset: float  # metres, the median of matched points
+    offset: float  # metres across the true line, the median of matched points
     completeness: float  # the share of the true length that is found
     per_km: dict[str, float]  # by cause: the cost per kilometre of truth. A missed line costs 0.5
 

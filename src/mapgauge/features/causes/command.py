@@ -21,10 +21,11 @@ def why(
     context: typer.Context,
     files: o.MethodsArgument,
     fixes: Annotated[
-        bool, o.flag("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times.")
+        bool,
+        o.option("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
     ] = False,
     cause: Annotated[
-        str | None, o.option("--cause", "NAME", o.WRITTEN, "Also list the frames with most of this cause.")
+        str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
     worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
     protocol: o.ProtocolOption = None,
@@ -192,8 +193,8 @@ class ByCause(NamedTuple):
             "Parts of PLD share a denominator: if one grows, others fall. Costs per km of truth have none in common "
             "(a missed line = 0.5)"
         )
-        for name, lengths in zip(names, both, strict=True):
-            say(f"{name}: {lengths.offset:.2f} m off, {lengths.completeness:.0%} of the true length found")
+        for name, (offset, completeness, _) in zip(names, both, strict=True):
+            say(f"{name}: {offset:.2f} m beside the true line (median), {completeness:.0%} of the true length found")
 
 
 def differences_by_cause(

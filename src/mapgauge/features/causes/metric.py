@@ -33,11 +33,7 @@ CAUSES = {
     "over_confident": "no truth nearby, with a high confidence",
 }
 
-_LABELS = {
-    "faint": "found only faintly",
-    "under_confident": "under-confident",
-    "over_confident": "over-confident",
-}
+_LABELS = {"faint": "found only faintly", "under_confident": "under-confident", "over_confident": "over-confident"}
 # Causes as nouns in a sentence, where the label does not read well.
 _NOUNS = {
     "displaced": "displaced lines",

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.features.causes.causes import causes
+from mapgauge.features.causes.causes import causes, compare_causes
 from mapgauge.features.causes.instance_costs import instances_of
-from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD
+from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, label_of
 from mapgauge.frames.content import by_row
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
@@ -16,6 +16,7 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import part_colours
+from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.report.pack import Added, Arrays, Section
@@ -65,7 +66,7 @@ def described_causes() -> list[dict[str, str]]:
     """Return what the page needs to know about causes: the key of the column, name, explanation and colour."""
     colours = part_colours(CAUSES_OF_PLD)
     return [
-        {"key": value.key, "name": cause.replace("_", " "), "about": about, "colour": colours[value.key]}
+        {"key": value.key, "name": label_of(cause), "about": about, "colour": colours[value.key]}
         for value, (cause, about) in zip(CAUSES_OF_PLD.with_role("part"), CAUSES.items(), strict=True)
     ]
 
@@ -104,6 +105,14 @@ class CausesSection(Section):
         """Return what the page needs to know about causes."""
         shown = drawn and wanted is not False and all(map(has_causes, methods))
         return Added(meta={"causes": described_causes() if shown else []})
+
+    def differences(self, first: Results, second: Results, **draws: Any) -> dict[str, dict[str, Difference]]:
+        """Return the causes of the difference in PLD by class and label, the largest first."""
+        if not all(CAUSES_OF_PLD.name in method.metrics and method.protocol.order == 1 for method in (first, second)):
+            return {}
+        changes = compare_causes(first, second, **draws)
+        order = sorted(CAUSES, key=lambda cause: -abs(changes["mean"][cause].value))
+        return {name: {label_of(cause): row[cause] for cause in order} for name, row in changes.items()}
 
     def sentence(self, results: Results, metric: Metric) -> str:
         """Return the largest causes in words."""

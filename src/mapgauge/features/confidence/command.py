@@ -1,12 +1,13 @@
 """``mapgauge confidence``: says what confidences are worth, and at which threshold to operate."""
 
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mapgauge.cli import Attempts
 from mapgauge.cli import options as o
-from mapgauge.cli.failures import Attempts
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import (
     Table,
@@ -20,7 +21,7 @@ from mapgauge.cli.output import (
     write_csv,
     write_json,
 )
-from mapgauge.cli.parsing import Form, at_least, bounded, form_of, refuse, without_effect
+from mapgauge.cli.parsing import Form, bounded, form_of, refuse, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -34,16 +35,13 @@ def confidence(
     hit: Annotated[
         float,
         o.option(
-            "--hit",
-            "SHARE",
+            "--hit SHARE",
             o.COMPUTED,
             "Largest normalised SOSPA of a prediction that hits its truth.",
             callback=bounded("--hit", "at least 0 and less than 1", lambda hit: 0 <= hit < 1),
         ),
     ] = 0.5,
-    bins: Annotated[
-        int, o.option("--bins", "N", o.COMPUTED, "Number of bins of confidence.", callback=at_least("--bins", 1))
-    ] = 10,
+    bins: Annotated[int, o.option("--bins N", o.COMPUTED, "Number of bins of confidence.", least=1)] = 10,
     protocol: o.ProtocolOption = None,
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
@@ -52,8 +50,7 @@ def confidence(
     thresholds: Annotated[
         Path | None,
         o.option(
-            "--thresholds",
-            "FILE",
+            "--thresholds FILE",
             o.WRITTEN,
             "Also write the recommended thresholds of each class (.json). With one method only.",
         ),
@@ -68,8 +65,8 @@ def confidence(
 ) -> None:
     """Say what confidences are worth.
 
-    Prints PLD as it is and with confidences rounded at the best threshold of each class, recommended thresholds, and
-    calibration. From results, the geometry in the file or the evaluated files are used.
+    Prints PLD as it is and with confidences rounded at the best threshold of each class, calibration, and one sentence
+    of advice. `--json` has all values. From results, the geometry in the file or the evaluated files are used.
     """
     form = form_of(json=json, csv=csv)
     if form == "csv":
@@ -133,10 +130,14 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
         )
     else:
         for k, (called, method) in enumerate(methods.items()):
-            of = f", {called}" if len(methods) > 1 else ""
-            for j, (title, header, rows) in enumerate(method.tables()):
-                if rows:
-                    show_table(Table(title + of, header, rows), gap=k > 0 or j > 0)
-            if method.common is not None:
-                say()
-                say(method.common.in_words())
+            of = f" of {called}" if len(methods) > 1 else ""
+            title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
+            show_table(Table(title, *method.values()), gap=k > 0)
+            for text in method.advice():
+                say(text)
+            thresholds = method.thresholds()["classes"]
+            if thresholds:
+                chosen = ",".join(
+                    f"confidence={name}:{floor(10_000 * at['best_pld']) / 10_000:g}" for name, at in thresholds.items()
+                )
+                say(f"To apply it: mapgauge evaluate PREDICTIONS,{chosen},certain TRUTH")

@@ -12,6 +12,7 @@ import numpy as np
 from mapgauge.arguments import check_cutoff, check_whole
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.threads import Progress
+from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
     ClassConfidence,
@@ -23,100 +24,16 @@ from mapgauge.features.confidence.operating import (
     plain,
     recalibrate,
 )
+from mapgauge.features.confidence.radius import Radius, radii, radii_in_words
 from mapgauge.features.confidence.solved import Solved, solve
 from mapgauge.frames.findings import Finding
 from mapgauge.io.files.writing import save
 from mapgauge.markup import block, interval, line, note, number, table, text_table
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
-from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Draws, Estimate, check_draws, estimate, too_few
+from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate, check_draws, too_few
 from mapgauge.results.results import Results
-from mapgauge.typing import Floats, Indices
 from mapgauge.version import __version__
-
-BINS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class Reliability:
-    """Bins of confidence, the expected calibration error, and the Brier score with its parts."""
-
-    number: Floats  # predictions of each bin
-    confidence: Floats  # mean of each bin; NaN for an empty one
-    target: Floats  # mean of each bin; NaN for an empty one
-    error: Estimate  # expected calibration error: the mean over predictions of abs(confidence - target) of their bins
-    brier: Estimate
-    reliability: float
-    resolution: float
-    uncertainty: float
-    remainder: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all values as plain Python values. Numbers of empty bins are None."""
-        bins = len(self.number)
-        return {
-            "ece": plain(self.error),
-            "brier": plain(self.brier),
-            "reliability": self.reliability,
-            "resolution": self.resolution,
-            "uncertainty": self.uncertainty,
-            "remainder": self.remainder,
-            "bins": [
-                {"from": k / bins, "to": (k + 1) / bins, "predictions": int(n)}
-                | {"confidence": float(r) if n else None, "target": float(q) if n else None}
-                for k, (n, r, q) in enumerate(zip(self.number, self.confidence, self.target, strict=True))
-            ],
-        }
-
-
-def bin_of(confidence: Floats, bins: int) -> Indices:
-    """Return the bin of each confidence. Bins have equal width; the last one has 1 in it."""
-    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
-
-
-def reliability_of(
-    confidence: Floats, target: Floats, unit: Indices, weights: Floats, *, bins: int = BINS, level: float = 0.95
-) -> Reliability:
-    """Return the reliability of at least one prediction.
-
-    The target of a hit is 1, that of a miss 0; anything between is possible. ``weights`` is ``(samples, units)``: how
-    often each scene or frame was drawn.
-    """
-    place, count = bin_of(confidence, bins), len(confidence)
-    number = np.bincount(place, minlength=bins).astype(np.float64)
-    filled = np.maximum(number, 1)
-    r, q = np.bincount(place, confidence, bins) / filled, np.bincount(place, target, bins) / filled
-    squared = (confidence - target) ** 2
-    mean = float(target.mean())
-    inside_r, inside_q = confidence - r[place], target - q[place]
-    units = weights.shape[1]
-    cell = unit * bins + place
-    table = np.empty((units, bins, 2))
-    table[..., 0] = np.bincount(cell, minlength=units * bins).reshape(units, bins)
-    table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
-    drawn = np.einsum("su,ubc->sbc", weights, table)
-    total = drawn[:, :, 0].sum(axis=1)
-    errors = _ratio(np.abs(drawn[:, :, 1]).sum(axis=1), total)
-    briers = _ratio(np.einsum("su,u->s", weights, np.bincount(unit, squared, units)), total)
-    with_predictions = int(np.count_nonzero(np.bincount(unit)))
-    return Reliability(
-        number,
-        np.where(number > 0, r, np.nan),
-        np.where(number > 0, q, np.nan),
-        estimate(float((number * np.abs(r - q)).sum() / count), Draws(errors, with_predictions), level, (0.0, 1.0)),
-        estimate(float(squared.mean()), Draws(briers, with_predictions), level, (0.0, 1.0)),
-        float((number * (r - q) ** 2).sum() / count),
-        float((number * (q - mean) ** 2).sum() / count),
-        float(((target - mean) ** 2).mean()),
-        float((inside_r**2 - 2 * inside_r * inside_q).mean()),
-    )
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Return the quotients; NaN where a sample has no predictions."""
-    quotients: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-    return quotients
-
 
 Target: TypeAlias = Literal["hit", "soft"]
 ALL = "all"  # the predictions of all classes
@@ -156,6 +73,7 @@ class Confidence:
     units: int
     samples: int
     level: float
+    radii: tuple[Radius, ...] = ()  # of classes, and of rings around the ego vehicle if they were evaluated
     findings: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
@@ -167,19 +85,42 @@ class Confidence:
         return f"<Confidence {self.name or 'predictions'}: {text}>"
 
     def _repr_html_(self) -> str:
-        """Return the tables for a notebook, with a drawing of the price of confidence."""
+        """Return the table and the advice for a notebook, with a drawing of the price of confidence."""
         prices = [of_class.price for of_class in self.classes.values()]
         bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
         span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
         drawn = ["-" if price is None else interval(*price, span) for price in prices]
-        pieces: list[str] = [line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s")]
-        for k, (title, header, rows) in enumerate(self.tables()):
-            more = [[picture] for picture in drawn] if k == 0 else [[]] * len(rows)
-            cells = [[*row, *picture] for row, picture in zip(rows, more, strict=True)]
-            pieces += [line(title), table([*header, *(["price"] if k == 0 else [])], cells)]
-        words = [] if self.common is None else [self.common.in_words()]
+        header, rows = self.values()
         worrying = [finding.message for finding in self.findings if finding.level != "note"]
-        return block(*pieces, *map(note, [*words, *worrying]))
+        return block(
+            line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s"),
+            table([*header, "price"], [[*row, picture] for row, picture in zip(rows, drawn, strict=True)]),
+            *map(note, [*self.advice(), *worrying]),
+        )
+
+    def advice(self) -> list[str]:
+        """Return the best thresholds, what they gain, which classes are over-confident, and what recalibration does."""
+        chosen = {name: of_class for name, of_class in self.classes.items() if of_class.best is not None}
+        if not chosen:
+            return []
+        kept = ", ".join(f"{name} from {of_class.thresholds[CRITERIA[0]]:.3f}" for name, of_class in chosen.items())
+        before, after, held = (
+            _mean_of([value(of_class) for of_class in chosen.values()])
+            for value in (lambda c: c.pld, lambda c: c.best, lambda c: c.held_out and c.held_out.pld)
+        )
+        judged = "" if np.isnan(held) else f"; {held - before:+.3f} on {self.unit}s that did not choose them"
+        over = [name for name in chosen if self.calibration[name]["hit"].excess.low > 0]
+        lines = [
+            f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
+            f"{judged}). Over-confident: {', '.join(over) or 'no class'}"
+        ]
+        change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
+        if not np.isnan(change):
+            lines.append(
+                f"Recalibrated confidences would change the mean PLD by {change:+.3f}. They can raise it, because "
+                "confidences of 0 and 1 have the smallest PLD"
+            )
+        return lines + radii_in_words(self.radii, self.unit)
 
     def thresholds(self) -> dict[str, Any]:
         """Return the recommended thresholds of each class, with the settings they were chosen with.
@@ -227,55 +168,29 @@ class Confidence:
         ]
 
     def table(self) -> str:
-        """Return the values of each class as text: PLD and its price, the thresholds, and calibration."""
-        return "\n\n".join(text_table(header, rows) for _, header, rows in self.tables())
+        """Return the values of each class and the advice as text. ``to_dict`` has all values."""
+        return "\n".join([text_table(*self.values()), *self.advice()])
 
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Return the tables with their titles, headers and cells."""
-        price = [
-            [
-                name,
-                str(of_class.pld),
-                number(of_class.thresholds.get(CRITERIA[0])),
-                "-" if of_class.best is None else str(of_class.best),
-                "-" if of_class.price is None else str(of_class.price),
-                "-" if of_class.held_out is None else str(of_class.held_out.pld),
-                "-" if of_class.recalibrated is None else str(of_class.recalibrated.pld_after),
-            ]
-            for name, of_class in self.classes.items()
-        ]
-        chosen = [
-            [name, *(number(of_class.thresholds.get(key)) for key in CRITERIA)]
-            for name, of_class in self.classes.items()
-        ]
-        parts = ["reliability", "resolution", "uncertainty", "remainder"]
-        recalibrated = {name: of_class.recalibrated for name, of_class in self.classes.items() if of_class.recalibrated}
-        calibration = [
-            [
-                name,
-                str(by_key["hit"].error),
-                str(by_key["hit"].brier),
-                *(number(round(getattr(by_key["hit"], part), 3) + 0.0) for part in parts),  # not -0.000
-                str(recalibrated[name].brier_after) if name in recalibrated else "-",
-                number(by_key["soft"].error.value),
-                number(by_key["soft"].brier.value),
-            ]
-            for name, by_key in self.calibration.items()
-        ]
-        held = f"other half of {self.unit}s"
-        return [
-            (
-                f"Price of confidence: PLD, cutoff {self.cutoff:g} m, lower is better",
-                ["class", "PLD", "threshold", "rounded", "price", held, "recalibrated"],
-                price,
-            ),
-            ("Recommended thresholds", ["class", *(key.replace("_", " ") for key in CRITERIA)], chosen),
-            (
-                f"Calibration, lower is better (hit: SOSPA of at most {self.hit:g}; soft: 1 - SOSPA)",
-                ["class", "ECE", "Brier", *parts, "Brier recalibrated", "ECE soft", "Brier soft"],
-                calibration,
-            ),
-        ]
+    def values(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the table of classes."""
+        header = ["class", "PLD", "threshold", "rounded", f"other half of {self.unit}s", "recalibrated", "ECE"]
+        rows = []
+        for name, of_class in self.classes.items():
+            held, recalibrated = of_class.held_out, of_class.recalibrated
+            reliability = self.calibration[name]["hit"] if name in self.calibration else None
+            rows.append(
+                [
+                    name,
+                    str(of_class.pld),
+                    number(of_class.thresholds.get(CRITERIA[0])),
+                    "-" if of_class.best is None else str(of_class.best),
+                    number(None if held is None else held.pld.value),
+                    number(None if recalibrated is None else recalibrated.pld_after.value),
+                    "-" if reliability is None else str(reliability.error),
+                    number(None if reliability is None else plain(reliability.calibrated)),
+                ]
+            )
+        return [*header, "ECE if calibrated"], rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python values, for JSON. Curves have the thresholds 0, 0.01, ..., 1."""
@@ -294,8 +209,14 @@ class Confidence:
             "calibration": {
                 name: {key: one.to_dict() for key, one in found.items()} for name, found in self.calibration.items()
             },
+            "radii": [radius._asdict() for radius in self.radii],
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+
+def _mean_of(values: Sequence[Estimate | None]) -> float:
+    """Return the mean of some values; NaN if one is lacking."""
+    return sum(np.nan if value is None else value.value for value in values) / len(values)
 
 
 def _plain_number(value: Any) -> float | int | None:
@@ -377,6 +298,7 @@ def confidence(
         units=units.count,
         samples=samples,
         level=level,
+        radii=tuple(radii(ordered, units.halves, length)),
         findings=tuple(_findings(solved, classes, units)),
     )
 

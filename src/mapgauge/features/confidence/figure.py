@@ -1,7 +1,7 @@
 """Draws what ``mapgauge.confidence`` measured: values over the threshold, and reliability diagrams."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, zip_longest
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -98,11 +98,11 @@ def confidence(
     first.set_xlim(0, 1)
     second.set(xlim=(0, 1), ylim=(0, 1.02))
     draw_reliability(dict(zip(PANELS, others, strict=True)), entries)
-    handles = [_handle(entry) for entry in entries]
-    labels = [", ".join(filter(None, called)) for called in zip_longest(forms, shares.values())]
-    for line, label in zip(LINES, labels, strict=False):
-        handles.append(Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label))
-    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")], 7)
+    for axes, labels in ((first, forms), (second, list(shares.values()))):
+        named = zip(LINES, labels, strict=False)
+        lines = [Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label) for line, label in named]
+        axes.legend(handles=lines, fontsize=look().small, frameon=False, handlelength=2.2)  # where it hides least
+    sheet.legend([_handle(entry) for entry in entries], 7)
     return sheet.finished(title)
 
 
@@ -194,8 +194,7 @@ def _of_assignment(methods: Mapping[str, Results], bins: int, title: str | None,
     entries = entries_of(measured, list(methods))
     sheet = canvas(look().page, (HEIGHT + 0.3) * look().room, len(PANELS), ax=ax)
     draw_reliability(dict(zip(PANELS, sheet.axes, strict=True)), entries)
-    handles = [_handle(entry) for entry in entries]
-    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")])
+    sheet.legend([_handle(entry) for entry in entries])
     return sheet.finished(title)
 
 
@@ -221,6 +220,8 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
             place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "fontsize": look().small}
             height = 0.97 - 0.075 * look().small / 6.5 * k / look().room
             axes.text(0.03, height, f"ECE {error:.3f}", color=entry.colour, **place)
+        calibrated = Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")
+        axes.legend(handles=[calibrated], loc="lower right", fontsize=look().small, frameon=False)
 
 
 def entries_of(

@@ -189,19 +189,7 @@ def _assign(solver, equals, bounds, order, weight, distance, known, power, level
             growth[first + row] = 0.0
             if columns:
                 growth[first + row] = _add_row(
-                    solver,
-                    saving,
-                    row,
-                    first,
-                    split,
-                    start,
-                    power,
-                    weight,
-                    distance,
-                    known,
-                    owner,
-                    best,
-                    came_from,
+                    solver, saving, row, first, split, start, power, weight, distance, known, owner, best, came_from
                 )
             if growth[first + row] < 0.0:
                 lacking[g] = True

@@ -1,6 +1,6 @@
 """Values of a class at every threshold on the confidence, recommended thresholds and recalibration."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -431,18 +431,13 @@ def recalibrate(solved: Solved, units: Units) -> Confidences | None:
     if units.halves is None:
         return None
     recalibrated, target = np.full(len(solved.confidence), np.nan), hits_of(solved)
-    for judged, fitted in _by_class(solved, units.halves):
-        if len(judged) and len(fitted):
-            recalibrated[judged] = fit_isotonic(solved.confidence[fitted], target[fitted])(solved.confidence[judged])
-    return recalibrated
-
-
-def _by_class(solved: Solved, halves: tuple[Flags, Flags]) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the predictions of each class to judge and those to fit, in both directions."""
     for label in range(solved.true.shape[1]):
-        of_class = solved.label == label
-        first, second = (np.flatnonzero(of_class & half[solved.frame]) for half in halves)
-        yield from ((first, second), (second, first))
+        first, second = (np.flatnonzero((solved.label == label) & half[solved.frame]) for half in units.halves)
+        for judged, fitted in ((first, second), (second, first)):
+            if len(judged) and len(fitted):
+                fit = fit_isotonic(solved.confidence[fitted], target[fitted])
+                recalibrated[judged] = fit(solved.confidence[judged])
+    return recalibrated
 
 
 def hits_of(solved: Solved) -> Floats:

@@ -1,459 +1,376 @@
-"""Pairs of points of two networks of lines, and the link terms between them, for network PLD.
+"""The best runs along each line of a network, at given prices of the points of the other network.
 
-A block is a pair of lines, one of each side. Its cells are the pairs of their points, row by row. A link term compares
-cells of one block only: with ``W`` the assignment, entry ``(k, l)`` of a block is
+Lines are rows of ``(first point, number of points, whether it is a ring)``. The first network is ``x``, the second
+``y``. A run is a row ``(line of y, line of x, step, point of x, point of y, number of pairs, whether it is closed)``:
+its points of ``y`` ascend, and those of ``x`` ascend if the step is 1 and descend if it is -1. Points count from the
+start of their line. Each end of a run costs ``half`` for each of the two lines that goes on there. A closed run goes
+around two rings with as many points, and has no ends.
 
-    sum of W[i, l] over the neighbours i of k    less    sum of W[k, j] over the neighbours j of l
+A *near* pair of points saves something. A pair beyond the cutoff saves nothing. A run includes such pairs only between
+near pairs, or to reach the end of a line, where an end costs less. So the best runs along a line are found by one pass
+over its near pairs: a run starts at a near pair or at the start of its diagonal, and ends at a near pair or at the end
+of its diagonal. Sums of prices pass over the points in between.
 
-The entries of a block are numbered as its cells. If the direction of lines matters, there are two such matrices, one
-along the lines and one against them, and the entries of the second follow those of all blocks of the first.
+``near`` is the tuple ``(start, pairs, saving)``. The near pairs of point ``q`` of ``y`` are the rows ``start[q]`` to
+``start[q + 1]`` of ``pairs``: the point of ``x``, its line, and the step of runs through it.
 
-A row of ``blocks`` has the first point, the number of points and whether the line is a ring, for both lines, and the
-first cell of the block.
-
-A segment is a row of cells on a diagonal of a block; only the entries at its ends count. A rectangle is a set of
-parallel segments of the same length, two diagonals apart; only the entries at its corners count.
-
-Arguments of many kernels: ``saving`` is what each cell saves, and ``near`` the cells within the cutoff, each with its
-block. ``second`` is where the entries of the second matrix begin, 0 if there is one. ``half`` is the cost of one unit
-of an entry, and its largest price. ``u`` and ``v`` are the prices of the points of both sides. ``mark`` says whether an
-entry is in the programme, with the price ``dual``. A row of ``columns`` is a rectangle: its block, its first cell, and
-its number of cells along the diagonal and across it, negative on the other side. ``directed`` says whether lines are
-followed in the same direction only.
+A row of ``barred`` is ``(first, stop)`` of points of ``x`` and ``(first, stop)`` of points of ``y``. No run may have a
+pair in these ranges.
 """
 
 import math
 
-from mapgauge.kernels._jit import jit
+import numpy as np
 
-TOLERANCE = 1e-9  # a column that may save less than this is left out
-LOOSE = 1e-6  # a cell of the programme with more slack is not assigned
+from mapgauge.kernels._jit import jit, jit_allocating
 
-
-@jit
-def moved(i, n, ring, step):
-    """Return the neighbour of point ``i`` of ``n``, or -1 if there is none."""
-    k = i + step
-    if 0 <= k < n:
-        return k
-    return (k + n) % n if ring else -1
+ROUNDING = 1e-13  # the share of a total that sums in another order may change
+NEVER = 1 << 40  # the number of steps to the end of a ring
 
 
-@jit
-def entry_of(block, i, j, z, second):
-    """Return the ``z``-th entry that a cell changes, or -1. ``z`` below 2 adds to it, the others subtract.
+@jit_allocating
+def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
+    """Return the near pairs as ``near``, each for both steps unless the direction matters.
 
-    ``second`` is where the entries of the second matrix begin; 0 if there is one matrix.
+    The smaller weight of its lines is what a pair saves at distance 0. The longest step of a line says how many of
+    its points after a far one cannot be near.
     """
-    step = -1 if z == 0 or z == 2 else 1
-    shift = second if z == 1 or z == 2 else 0
-    if z < 2:
-        k = moved(i, block[1], block[2], step)
-        return -1 if k < 0 else shift + block[6] + k * block[4] + j
-    k = moved(j, block[4], block[5], step)
-    return -1 if k < 0 else shift + block[6] + i * block[4] + k
+    dimension = len(x)
+    longest, low, high = (
+        np.zeros(len(x_lines)),
+        np.empty((len(x_lines), dimension)),
+        np.empty((len(x_lines), dimension)),
+    )
+    for a in range(len(x_lines)):
+        first, stop = x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
+        for d in range(dimension):
+            low[a, d], high[a, d] = x[d, first:stop].min(), x[d, first:stop].max()
+        for i in range(first + 1, stop):
+            longest[a] = max(longest[a], math.sqrt(_squared(x, i, x, i - 1)))
+    ways, start, count = 1 if directed else 2, np.zeros(y.shape[1] + 1, np.int64), 0
+    pairs, saving = np.empty((1024, 3), np.int64), np.empty(1024)
+    for b in range(len(y_lines)):
+        for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
+            for a in range(len(x_lines)):
+                weight, i, stop = min(x_weight[a], y_weight[b]), x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
+                for d in range(dimension):
+                    if y[d, q] - high[a, d] >= cutoff or low[a, d] - y[d, q] >= cutoff:
+                        i = stop
+                while i < stop:
+                    distance = math.sqrt(_squared(x, i, y, q))
+                    gain = weight * (1.0 - distance / cutoff)
+                    if gain > 0:
+                        if count + 2 > len(pairs):
+                            more, larger = np.empty((4 * count, 3), np.int64), np.empty(4 * count)
+                            more[:count], larger[:count] = pairs[:count], saving[:count]
+                            pairs, saving = more, larger
+                        for way in range(ways):
+                            pairs[count, 0], pairs[count, 1], pairs[count, 2], saving[count] = i, a, 1 - 2 * way, gain
+                            count += 1
+                    skip = distance - cutoff
+                    i += max(1, int(min(skip / longest[a], 1e9))) if skip > 0 and longest[a] > 0 else 1
+            start[q + 1] = count
+    return start, pairs[:count].copy(), saving[:count].copy()
 
 
 @jit
-def fill_savings(x, y, blocks, weight, cutoff, saving):
-    """Write what each cell saves: the smaller confidence times one minus the distance over the cutoff, or 0.
-
-    Points are ``(dimension, points)``. ``weight`` is the smaller confidence of both lines of each block.
-    """
-    limit = 1.001 * cutoff * cutoff  # a square root is needed only for pairs that may be near
-    for b in range(len(blocks)):
-        block = blocks[b]
-        width = block[4]
-        for i in range(block[1]):
-            row = saving[block[6] + i * width : block[6] + (i + 1) * width]
-            for z in range(len(x)):
-                at, other = x[z, block[0] + i], y[z, block[3] : block[3] + width]
-                for j in range(width):
-                    difference = at - other[j]
-                    row[j] += difference * difference
-            for j in range(width):
-                distance = math.sqrt(row[j]) if row[j] < limit else cutoff
-                row[j] = weight[b] * (1.0 - distance / cutoff) if distance < cutoff else 0.0
-
-
-@jit
-def turned(block, i, j, a, b):
-    """Return the cell ``a`` steps along the diagonal and ``b`` steps across it, or -1, -1."""
-    k, l = i + a - b, j + a + b  # noqa: E741
-    if (not block[2] and (k < 0 or k >= block[1])) or (not block[5] and (l < 0 or l >= block[4])):
-        return -1, -1
-    while k < 0:  # faster than a remainder
-        k += block[1]
-    while k >= block[1]:
-        k -= block[1]
-    while l < 0:
-        l += block[4]  # noqa: E741
-    while l >= block[4]:
-        l -= block[4]  # noqa: E741
-    return k, l
-
-
-@jit
-def fill_columns(blocks, columns, saving, second, net, total, cell_start, cell, points, start, entry, value):
-    """Write the total, the cells, their points ``(cells, 2)`` and the entries of columns.
-
-    ``net`` has a place for each entry, 0 before and after. ``cell_start`` and ``start`` say where the cells and the
-    entries of each column begin, and ``value`` what one unit of the column adds to an entry.
-    """
-    at = size = 0
-    for k in range(len(columns)):
-        column = columns[k]
-        block = blocks[column[0]]
-        side = 1 if column[4] > 0 else -1
-        cell_start[k], start[k], total[k] = at, size, 0.0
-        for step in range(2):  # the second time, the entries are known
-            for a in range(column[3]):
-                for b in range(abs(column[4])):
-                    i, j = turned(block, column[1], column[2], a, side * b)
-                    if step == 0:
-                        c = block[6] + i * block[4] + j
-                        cell[at], points[at, 0], points[at, 1] = c, block[0] + i, block[3] + j
-                        total[k] += saving[c]
-                        at += 1
-                    for z in range(4):
-                        e = entry_of(block, i, j, z, second)
-                        if e >= 0 and step == 0:
-                            net[e] += 1.0 if z < 2 else -1.0
-                        elif e >= 0 and net[e] != 0.0:
-                            entry[size], value[size] = e, net[e]
-                            net[e] = 0.0
-                            size += 1
-    cell_start[len(columns)], start[len(columns)] = at, size
-
-
-@jit
-def fill_programme(
-    cell_start, points, entry_start, entry, change, first, every, rows, row, times, place, start, index, value
-):
-    """Write columns as the linear programme has them. Return the numbers of new rows and of columns.
-
-    Two columns follow for each new row of an entry: what the entry is above 0, and what it is below. The columns are
-    those of ``fill_columns``, and ``first`` and ``every`` the number of points of the first side and of both. ``row``
-    is the row of each point of both sides, then of each entry, or -1. ``times`` counts points, 0 before and after.
-    """
-    new = at = 0
-    for k in range(len(cell_start) - 1):
-        start[k] = at
-        cells = 2 * (cell_start[k + 1] - cell_start[k])
-        for c in range(cell_start[k], cell_start[k + 1]):
-            times[points[c, 0]] += 1.0
-            times[first + points[c, 1]] += 1.0
-        for t in range(cells + entry_start[k + 1] - entry_start[k]):
-            if t < cells:
-                c = cell_start[k] + t // 2
-                p = points[c, 0] if t % 2 == 0 else first + points[c, 1]
-                number = times[p]
-                times[p] = 0.0
-                if number == 0.0:
-                    continue
-            else:
-                e = entry_start[k] + t - cells
-                p, number = every + entry[e], change[e]
-            if row[p] < 0:
-                row[p] = rows + new
-                place[new] = p
-                new += 1
-            index[at], value[at] = row[p], number
-            at += 1
-    columns = len(cell_start) - 1
-    for r in range(new):
-        if place[r] >= every:
-            for sign in (-1.0, 1.0):
-                start[columns] = at
-                index[at], value[at] = rows + r, sign
-                columns += 1
-                at += 1
-    start[columns] = at
-    return new, columns
-
-
-@jit
-def add_to_entries(blocks, assigned, second, entries):
-    """Add the assignment of all cells to the entries that they change."""
-    for b in range(len(blocks)):
-        block = blocks[b]
-        c = block[6]
-        for i in range(block[1]):
-            for j in range(block[4]):
-                if assigned[c] > 0:
-                    for z in range(4):
-                        e = entry_of(block, i, j, z, second)
-                        if e >= 0:
-                            entries[e] += assigned[c] if z < 2 else -assigned[c]
-                c += 1
-
-
-@jit
-def slack_of(block, i, j, second, u, v, y, saving):
-    """Return by how much the prices of a cell exceed what it saves."""
-    slack = u[block[0] + i] + v[block[3] + j] - saving
-    for z in range(4):
-        e = entry_of(block, i, j, z, second)
-        if e >= 0:
-            slack += y[e] if z < 2 else -y[e]
-    return slack
-
-
-@jit
-def _end(block, i, j, one, other, second, half, mark, dual):
-    """Return what the entries ``one`` and ``other`` of a cell cost at the end of a segment."""
-    cost = 0.0
-    for z in (one, other):
-        e = entry_of(block, i, j, z, second)
-        if e >= 0:
-            sign = 1.0 if z < 2 else -1.0
-            cost += sign * dual[e] if mark[e] else half
-    return cost
-
-
-@jit
-def _reach(block, i, j, way, s, most, second, half, u, v, mark, dual, saving):
-    """Return what the best continuation of a segment gains, and its number of cells.
-
-    The segment is at ``i, j``. It goes on along the first line if ``way`` is 1, against it if -1, and makes ``s`` steps
-    on the second line for each step along the first. It gets no more than ``most`` cells.
-    """
-    one, other = (1, 3 if s > 0 else 2) if way > 0 else (0, 2 if s > 0 else 3)
-    best, length = -_end(block, i, j, one, other, second, half, mark, dual), 0
-    total = top = 0.0
-    for t in range(most):
-        i, j = moved(i, block[1], block[2], way), moved(j, block[4], block[5], way * s)
-        if i < 0 or j < 0:
-            break
-        total += saving[block[6] + i * block[4] + j] - u[block[0] + i] - v[block[3] + j]
-        top = max(top, total)
-        if total < top - 4 * half:  # two segments are better than one
-            break
-        if total > best - 2 * half:
-            value = total - _end(block, i, j, one, other, second, half, mark, dual)
-            if value > best:
-                best, length = value, t + 1
-    return best, length
-
-
-@jit
-def _segment(block, i, j, s, own, second, half, u, v, mark, dual, saving):
-    """Return what the best segment through a cell gains, the number of its cells before this one, and of all.
-
-    ``own`` is what the cell saves, less its prices.
-    """
-    most = min(block[1], block[4]) - 1
-    gain, back = _reach(block, i, j, -1, s, most, second, half, u, v, mark, dual, saving)
-    ahead, length = _reach(block, i, j, 1, s, most - back, second, half, u, v, mark, dual, saving)
-    return own + gain + ahead, back, back + length + 1
-
-
-@jit
-def _strip(block, i, j, a, b, da, db, count, u, v, saving):
-    """Return what the cells of a strip save, less their prices; a large loss if a cell is outside."""
+def _squared(x, i, y, j):
     total = 0.0
-    for t in range(count):
-        k, l = turned(block, i, j, a + t * da, b + t * db)  # noqa: E741
-        if k < 0:
-            return -1e9
-        total += saving[block[6] + k * block[4] + l] - u[block[0] + k] - v[block[3] + l]
+    for d in range(len(x)):
+        step = x[d, i] - y[d, j]
+        total += step * step
     return total
 
 
 @jit
-def _corner(block, i, j, a, b, z, half, mark, dual):
-    k, l = turned(block, i, j, a, b)  # noqa: E741
-    e = entry_of(block, k, l, z, 0)
-    if e < 0:
-        return 0.0
-    return (dual[e] if z < 2 else -dual[e]) if mark[e] else half
+def _diagonal(i, t, count, ring, step, length):
+    """Return the number of the diagonal of point ``i`` of a line and position ``t`` of another with ``length``."""
+    if ring:
+        return (i - step * t) % count
+    return i - t + length - 1 if step > 0 else i + t
 
 
 @jit
-def _without_corners(total, block, i, j, first, last, left, right, half, mark, dual):
-    """Return what a rectangle gains: the gain of its cells less what its four corners cost.
-
-    It reaches from step ``first`` to step ``last`` along the diagonal, and from ``left`` to ``right`` across it.
-    """
-    total -= _corner(block, i, j, last, left, 1, half, mark, dual)
-    total -= _corner(block, i, j, first, right, 0, half, mark, dual)
-    total -= _corner(block, i, j, first, left, 2, half, mark, dual)
-    return total - _corner(block, i, j, last, right, 3, half, mark, dual)
-
-
-@jit
-def _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides):
-    """Grow a rectangle of cells on parallel diagonals from a cell. Returns its gain. Only its corners cost something.
-
-    ``sides`` has its first and last step along and across the diagonal, written.
-    """
-    total = own
-    sides[:] = 0
-    grows = True
-    while grows:
-        grows = False
-        for side in range(4):
-            along, across = sides[1] - sides[0] + 1, sides[3] - sides[2] + 1
-            if side < 2:
-                a = sides[0] - 1 if side == 0 else sides[1] + 1
-                more = _strip(block, i, j, a, sides[2], 0, 1, across, u, v, saving)
+def _most_through(y_line, x_lines, start, pairs, gain, half, back, base, last, best):
+    """Write what a run can gain at most up to each near pair of a line, or from it on if ``back``, less its end."""
+    first, m, y_ring = y_line[0], y_line[1], y_line[2]
+    length = 2 * m if y_ring else m
+    last[:] = -1
+    for z in range(length):
+        t = length - 1 - z if back else z
+        for k in range(start[first + t % m], start[first + t % m + 1]):
+            a, step = pairs[k, 1], pairs[k, 2]
+            n, ring, i = x_lines[a, 1], x_lines[a, 2], pairs[k, 0] - x_lines[a, 0]
+            at = base[a] + (0 if step > 0 else n + length) + _diagonal(i, t, n, ring, step, length)
+            steps_x, steps_y = i if (step > 0) != back else n - 1 - i, m - 1 - t if back else t
+            if ring and y_ring:
+                most = 0.0 if n == m else -2 * half
             else:
-                b = sides[2] - 1 if side == 2 else sides[3] + 1
-                more = _strip(block, i, j, sides[0], b, 1, 0, along, u, v, saving)
-            if more > 0 and (along if side < 2 else across) < min(block[1], block[4]) // 2:
-                total += more
-                sides[side] += 1 if side % 2 else -1
-                grows = True
-    return _without_corners(total, block, i, j, sides[0], sides[1], sides[2], sides[3], half, mark, dual)
+                most = 0.0 if not ring and not y_ring and steps_x == steps_y else -half
+            if last[at] >= 0:
+                most = max(most, best[last[at]])
+            best[k] = most + gain[k]
+            last[at] = k
+
+
+@jit_allocating
+def keep_useful(chosen, x_lines, y_lines, near, price, y_price, half, floor):
+    """Return the near pairs of some lines of ``y`` through which a run may gain more than ``floor``, as ``near``.
+
+    A run gains what it saves, less its ends and the prices of its points.
+    """
+    start, pairs, saving = near
+    gain, best, points = saving.copy(), np.empty((2, len(pairs))), len(start) - 1
+    for q in range(points):
+        for k in range(start[q], start[q + 1]):
+            gain[k] -= price[pairs[k, 0]] + y_price[q]
+    base = _bases(x_lines, y_lines[chosen, 1].max())
+    last, kept, kept_start, count = (
+        np.empty(base[-1], np.int64),
+        np.zeros(len(pairs), np.bool_),
+        np.zeros_like(start),
+        0,
+    )
+    for b in chosen:
+        first, m, _ = y_lines[b]
+        for back in range(2):
+            _most_through(y_lines[b], x_lines, start, pairs, gain, half, back == 1, base, last, best[back])
+        for k in range(start[first], start[first + m]):
+            kept[k] = best[0, k] + best[1, k] - gain[k] > floor
+    for q in range(points):
+        for k in range(start[q], start[q + 1]):
+            count += kept[k]
+        kept_start[q + 1] = count
+    return kept_start, pairs[kept], saving[kept]
+
+
+@jit_allocating
+def _bases(x_lines, longest):
+    """Return where the diagonals of each line of ``x`` begin, for both steps and two laps of a line of ``y``."""
+    base = np.zeros(len(x_lines) + 1, np.int64)
+    base[1:] = (2 * (x_lines[:, 1] + 2 * longest)).cumsum()
+    return base
 
 
 @jit
-def find_rectangles(blocks, saving, near, half, u, v, mark, dual, chosen, done, every, sides, columns):
-    """Find rectangles of cells that pay. Returns the number of new columns.
-
-    If the direction of lines does not matter, cells on parallel diagonals can share their ends: only the four corners
-    of a rectangle cost something. The near cells of a rectangle become columns, and all others if ``every`` is
-    true. The arguments are those of ``find_segments``. ``sides`` is room for four numbers.
-    """
-    count = 0
-    done[0] = 0
-    for k in range(len(near)):
-        c, b = near[k]
-        block = blocks[b]
-        i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
-        own = saving[c] - u[block[0] + i] - v[block[3] + j]
-        if own <= TOLERANCE or chosen[c] or done[0, c]:
-            continue
-        pays = _grow_rectangle(block, i, j, own, half, u, v, mark, dual, saving, sides) > TOLERANCE
-        for a in range(sides[0], sides[1] + 1):
-            for across in range(sides[2], sides[3] + 1):
-                p, q = turned(block, i, j, a, across)
-                at = block[6] + p * block[4] + q
-                done[0, at] = 1
-                if pays and (every or saving[at] > 0.0) and not chosen[at] and count < len(columns):
-                    chosen[at] = True
-                    row = columns[count]
-                    row[0], row[1], row[2], row[3], row[4] = b, p, q, 1, 1
-                    count += 1
-    return count
+def _passed(totals, line, i, step, count):
+    """Return the prices of ``count`` points after point ``i`` of a line. ``totals`` are the sums of prices before."""
+    first, n = line[0], line[1]
+    if not line[2]:
+        if step > 0:
+            return totals[first + i + 1 + count] - totals[first + i + 1]
+        return totals[first + i] - totals[first + i - count]
+    around = totals[first + n] - totals[first]
+    total, rest = around * (count // n), count % n
+    end = i + step * rest
+    if step > 0:
+        total += totals[first + end % n + 1] - totals[first + i + 1] + (around if end >= n else 0.0)
+    else:
+        total += totals[first + i] - totals[first + end % n] + (around if end < 0 else 0.0)
+    return total
 
 
 @jit
-def find_segments(blocks, saving, near, directed, second, half, u, v, mark, dual, chosen, done, gains, columns):
-    """Find segments that pay: those with a negative reduced cost. Return the number of new columns.
+def _is_barred(barred, line, i, step, y_line, j, way, count):
+    """Whether one of the ``count`` pairs after points ``i`` and ``j`` is barred."""
+    for r in range(len(barred)):
+        for z in range(1, count + 1):
+            p, q = line[0] + (i + step * z) % line[1], y_line[0] + (j + way * z) % y_line[1]
+            if barred[r, 0] <= p < barred[r, 1] and barred[r, 2] <= q < barred[r, 3]:
+                return True
+    return False
 
-    Near cells of a segment become columns of the programme. Cells beyond the cutoff save nothing, but a diagonal that
-    goes on breaks fewer links; a row of them becomes one column. ``chosen`` says whether a cell is a column. ``done``
-    is ``(2, cells)``. ``gains`` is what one unit of the segment of a row of far cells gains, infinity for near cells.
+
+@jit
+def _oldest(entry, tail, position, limit):
+    """Return the first entry of a chain from which a run to a position has at most ``limit`` pairs, or -1."""
+    oldest = -1
+    while tail >= 0 and position - entry[tail, 0] < limit:
+        oldest = tail
+        tail = entry[tail, 1]
+    return oldest
+
+
+@jit
+def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, value, came):
+    """Find the best runs along a line of ``y`` that is cut before its point ``cut``.
+
+    Positions count from the cut. A ring gets a second lap. There, runs across the cut are compared with what the first
+    lap has at the points that they take: ``value`` never falls along a line, so the best runs of a ring with one
+    across the cut save no more than this run, less the difference of the values at its ends. Returns this bound, and
+    where the run starts.
+
+    ``value`` is written: what the best runs before each position save. ``came`` is written: a near pair of the run that
+    ends before a position, the position of this pair, and where the run starts; the pair is -1 if no run ends there.
+    ``room`` is memory: the last near pair visited and the last entry of each diagonal; of each pair visited, its number
+    and position, and what its diagonal saves up to it; of each entry, where a run may start and the entry before, and
+    what it is worth. Entries before are worth more, but a run from them may become too long.
     """
-    count = 0
-    done[:] = 0
-    for k in range(len(near)):
-        c, b = near[k]
-        block = blocks[b]
-        i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
-        own = saving[c] - u[block[0] + i] - v[block[3] + j]
-        if own <= TOLERANCE or (chosen[c] and slack_of(block, i, j, second, u, v, dual, saving[c]) > LOOSE):
-            continue
-        for way in range(1 if directed else 2):
-            if done[way, c]:
+    start, pairs, saving = near
+    last, tail, node, sums, entry, worth = room
+    first, m, y_ring = y_line[0], y_line[1], y_line[2]
+    length = 2 * m if y_ring else m
+    last[:], tail[:], value[1 : m + 1], came[: m + 1, 0] = -1, -1, -np.inf, -1
+    value[0], nodes, entries, across, across_start = 0.0, 0, 0, -np.inf, -1
+    for t in range(length):
+        q = first + (cut + t) % m
+        for k in range(start[q], start[q + 1]):
+            p, a, step = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+            if len(barred) and _is_barred(
+                barred, x_lines[a], p - x_lines[a, 0] - step, step, y_line, q - first - 1, 1, 1
+            ):
                 continue
-            s = 1 - 2 * way
-            gain, back, length = _segment(block, i, j, s, own, second, half, u, v, mark, dual, saving)
-            pays, far = gain > TOLERANCE, False
-            p, q = (i - back) % block[1], (j - s * back) % block[4]
-            for _ in range(length):
-                at = block[6] + p * block[4] + q
-                done[way, at] = 1
-                if far and saving[at] == 0.0:
-                    columns[count - 1, 3 + way] += s
-                elif pays and not chosen[at] and count < len(columns):
-                    row = columns[count]
-                    row[0], row[1], row[2], row[3], row[4] = b, p, q, 1, s
-                    count += 1
-                    far = saving[at] == 0.0
-                    chosen[at] = not far
-                    gains[count - 1] = gain if far else math.inf
+            line = x_lines[a]
+            n, ring = line[1], line[2]
+            i = p - line[0]
+            limit = min(n if ring else NEVER, m if y_ring else NEVER)
+            at = base[a] + (0 if step > 0 else n + length) + _diagonal(i, t, n, ring, step, length)
+            gain, before = saving[k] - (totals[p + 1] - totals[p]), last[at]
+            sums[nodes], chain = gain, tail[at]
+            if before >= 0:
+                gap, i_before = t - node[before, 1] - 1, pairs[node[before, 0], 0] - line[0]
+                if len(barred) and _is_barred(barred, line, i_before, step, y_line, cut + node[before, 1], 1, gap):
+                    before, chain = -1, -1
                 else:
-                    far = False
-                p, q = moved(p, block[1], block[2], 1), moved(q, block[4], block[5], s)
-    return count
+                    sums[nodes] += sums[before] - _passed(totals, line, i_before, step, gap)
+            node[nodes, 0], node[nodes, 1], last[at] = k, t, nodes
+            steps_x, steps_y = NEVER if ring else (i if step > 0 else n - 1 - i), NEVER if y_ring else t
+            back = min(steps_x, steps_y)
+            from_start = before < 0 and 0 < back <= t and t - back < m  # of the diagonal
+            if from_start and not (len(barred) and _is_barred(barred, line, i, -step, y_line, cut + t, -1, back)):
+                ends = (half if steps_x > back else 0.0) + (half if steps_y > back else 0.0)
+                skipped = _passed(totals, line, i, -step, back)
+                entry[entries, 0], entry[entries, 1] = t - back, -1
+                worth[entries] = value[t - back] - ends - skipped - (sums[nodes] - gain)
+                chain = entries
+                entries += 1
+            if t < m:  # from here
+                ends = (half if steps_x > 0 else 0.0) + (half if steps_y > 0 else 0.0)
+                own = value[t] - ends - (sums[nodes] - gain)
+                if limit < length:
+                    while chain >= 0 and worth[chain] <= own:
+                        chain = entry[chain, 1]
+                if limit < length or chain < 0 or worth[chain] < own:
+                    entry[entries, 0], entry[entries, 1] = t, chain if limit < length else -1
+                    worth[entries] = own
+                    chain = entries
+                    entries += 1
+            tail[at] = chain
+            steps_x, steps_y = NEVER if ring else (n - 1 - i if step > 0 else i), NEVER if y_ring else m - 1 - t
+            ahead = min(steps_x, steps_y)
+            for z in range(2 if 0 < ahead < NEVER else 1):  # up to here, and to the end of the diagonal
+                skip = ahead if z else 0
+                end = t + skip
+                begin = _oldest(entry, chain, end, limit)
+                if begin < 0 or (z and len(barred) and _is_barred(barred, line, i, step, y_line, cut + t, 1, skip)):
+                    continue
+                ends = (half if steps_x > skip else 0.0) + (half if steps_y > skip else 0.0)
+                total = sums[nodes] + worth[begin] - ends - (_passed(totals, line, i, step, skip) if z else 0.0)
+                if end < m:
+                    if total > value[end + 1]:
+                        value[end + 1] = total
+                        came[end + 1, 0], came[end + 1, 1], came[end + 1, 2] = k, t, entry[begin, 0]
+                elif total - value[end + 1 - m] > across:
+                    across, across_start = total - value[end + 1 - m], entry[begin, 0]
+            nodes += 1
+        if t < m and value[t] >= value[t + 1]:
+            value[t + 1], came[t + 1, 0] = value[t], -1
+    return across, across_start
 
 
 @jit
-def _widen(block, corner, along, across, total, half, u, v, mark, dual, saving, done, row):
-    """Widen a segment to the rectangle that gains most. Returns its gain. ``row`` gets it if it gains more."""
-    i, j, best = corner[0], corner[1], total
-    longest = max(along, across, min(block[1], block[4]) // 2)
-    total = _strip(block, i, j, 0, 0, 1 if along > 1 else 0, 0 if along > 1 else 1, along * across, u, v, saving)
-    grows = True
-    while grows:
-        grows = False
-        for side in range(4):
-            if (along if side < 2 else across) >= longest:
-                continue
-            if side < 2:
-                more = _strip(block, i, j, -1 if side == 0 else along, 0, 0, 1, across, u, v, saving)
-            else:
-                more = _strip(block, i, j, 0, -1 if side == 2 else across, 1, 0, along, u, v, saving)
-            if more <= 0:
-                continue
-            grows = True
-            total += more
-            if side == 0 or side == 2:
-                i, j = turned(block, i, j, -1 if side == 0 else 0, -1 if side == 2 else 0)
-            along, across = along + (side < 2), across + (side > 1)
-            value = _without_corners(total, block, i, j, 0, along - 1, 0, across - 1, half, mark, dual)
-            if value > best:
-                best = value
-                row[1], row[2], row[3], row[4] = i, j, along, across
-    for a in range(along):
-        for b in range(across):
-            k, l = turned(block, i, j, a, b)  # noqa: E741
-            for way in range(2):
-                done[way, block[6] + k * block[4] + l] |= 2  # a segment there is not widened again
+def _closed_run(y_line, b, x_lines, near, totals, barred, sums, run):
+    """Return what the best closed run of a ring of ``y`` saves, or minus infinity. ``run`` is written."""
+    start, pairs, saving = near
+    first, m, best = y_line[0], y_line[1], -np.inf
+    for a in range(len(x_lines)):
+        line = x_lines[a]
+        if not line[2] or line[1] != m:
+            continue
+        sums[:] = 0.0
+        for q in range(first, first + m):
+            for k in range(start[q], start[q + 1]):
+                if pairs[k, 1] == a:
+                    step = pairs[k, 2]
+                    sums[0 if step > 0 else 1, (pairs[k, 0] - line[0] - step * (q - first)) % m] += saving[k]
+        for way in range(2):
+            for i in range(m):
+                total, step = sums[way, i] - (totals[line[0] + m] - totals[line[0]]), 1 - 2 * way
+                if total > best and sums[way, i] > 0 and not _is_barred(barred, line, i - step, step, y_line, -1, 1, m):
+                    best = total
+                    run[0], run[1], run[2], run[3], run[4], run[5], run[6] = b, a, step, i, 0, m, 1
     return best
 
 
-@jit
-def find_whole(blocks, saving, near, directed, second, half, u, v, mark, dual, done, gains, columns):
-    """Find segments and rectangles that pay, each as one column. Returns the number of new columns.
+@jit_allocating
+def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y_price):
+    """Return the best runs along some lines of ``y``, and two bounds of what any runs save, less the prices of ``x``.
 
-    The arguments are those of ``find_segments``. ``gains`` is written: what one unit of each column gains.
+    The first bound is the better one. The second belongs to ``y_price``, which is written: what each point of ``y``
+    adds to the best runs. Runs with one that gains -g at both prices save no more than the second bound less g.
+
+    A ring is cut at ``cuts``, which is rewritten. If runs across the cut could save more, it is cut where the best of
+    them starts, at most ``most`` times. The bound is exact for open lines and if all cuts of a ring are tried.
     """
-    count = 0
-    done[:] = 0
-    for k in range(len(near)):
-        c, b = near[k]
-        block = blocks[b]
-        i, j = (c - block[6]) // block[4], (c - block[6]) % block[4]
-        own = saving[c] - u[block[0] + i] - v[block[3] + j]
-        if own <= TOLERANCE:
+    start, pairs, _ = near
+    totals = np.zeros(len(price) + 1)
+    totals[1:] = price.cumsum()
+    longest = y_lines[chosen, 1].max()
+    base, size = _bases(x_lines, longest), 0
+    for b in chosen:
+        first, m, ring = y_lines[b]
+        size = max(size, (start[first + m] - start[first]) * (1 + ring))
+    last, tail = np.empty(base[-1], np.int64), np.empty(base[-1], np.int64)
+    node, sums_of_nodes = np.empty((size, 2), np.int64), np.empty(size)
+    entry, worth = np.empty((2 * size, 2), np.int64), np.empty(2 * size)
+    room = (last, tail, node, sums_of_nodes, entry, worth)
+    value, came, sums = np.empty(longest + 1), np.empty((longest + 1, 3), np.int64), np.empty((2, longest))
+    best_came = came.copy()
+    runs, count, tried = np.empty((y_lines[chosen, 1].sum(), 7), np.int64), 0, np.empty(longest, np.bool_)
+    closed = np.empty(7, np.int64)
+    bound = loose = 0.0
+    for b in chosen:
+        first, m, ring = y_lines[b]
+        around = _closed_run(y_lines[b], b, x_lines, near, totals, barred, sums, closed) if ring else -np.inf
+        best, upper, loose_upper, cut, best_cut, trials = max(around, 0.0), np.inf, np.inf, cuts[b], -1, 0
+        tried[:] = False
+        while True:
+            across, begin = _pass_line(y_lines[b], cut, x_lines, near, totals, half, barred, base, room, value, came)
+            tried[cut] = True
+            trials += 1
+            if value[m] > best:
+                best, best_cut, best_came[: m + 1] = value[m], cut, came[: m + 1]
+            if max(best, across) < upper:
+                upper = max(best, across)
+                loose_upper = upper
+                for t in range(m):
+                    y_price[first + (cut + t) % m] = value[t + 1] - value[t]
+            if not ring or trials == m:
+                upper = best
+            if upper <= best * (1 + ROUNDING):
+                upper = best
+            if upper == best or trials >= most:
+                break
+            cut = (cut + begin) % m
+            while tried[cut]:
+                cut = (cut + 1) % m
+        bound += upper
+        loose += loose_upper
+        if best_cut < 0:
+            if best == around:
+                runs[count] = closed
+                count += 1
             continue
-        for way in range(1 if directed else 2):
-            if done[way, c] & 1:
+        cuts[b], t = best_cut, m
+        while t > 0:
+            k, position, begin = best_came[t]
+            if k < 0:
+                t -= 1
                 continue
-            s = 1 - 2 * way
-            gain, back, length = _segment(block, i, j, s, own, second, half, u, v, mark, dual, saving)
-            for t in range(-back, length - back):
-                p, q = (i + t) % block[1], (j + s * t) % block[4]
-                done[way, block[6] + p * block[4] + q] |= 1
-            if count + 1 >= len(columns):
-                return count
-            if way == 0:
-                p, q = turned(block, i, j, -back, 0)
-                along, across = length, 1
-            else:
-                p, q = turned(block, i, j, 0, back - length + 1)
-                along, across = 1, length
-            row = columns[count]
-            row[0], row[1], row[2], row[3], row[4] = b, p, q, along, across
-            gains[count] = gain
-            count += gain > TOLERANCE
-            if not directed and length > 1 and done[way, c] < 2:
-                row = columns[count]
-                row[0] = b
-                wide = _widen(block, (p, q), along, across, gain, half, u, v, mark, dual, saving, done, row)
-                gains[count] = wide
-                count += wide > max(gain, TOLERANCE)
-    return count
+            p, a, step = pairs[k]
+            run = runs[count]
+            run[0], run[1], run[2], run[3] = b, a, step, (p - x_lines[a, 0] - step * (position - begin)) % x_lines[a, 1]
+            run[4], run[5], run[6] = (best_cut + begin) % m, t - begin, 0
+            count += 1
+            t = begin
+    return runs[:count].copy(), bound, loose

@@ -1,175 +1,70 @@
-"""``network_pld``: PLD that assigns points, so that a broken line costs a link and not an instance."""
+"""``network_pld``: PLD that assigns points, so that a broken line costs a break and not an instance."""
 
 import math
 from dataclasses import dataclass, field
-from functools import cmp_to_key
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mapgauge.arguments import check_closed, check_confidence, check_flag, check_switch_cost, check_tolerance
+from mapgauge.arguments import check_closed, check_confidence, check_switch_cost, check_tolerance
 from mapgauge.distances.packing import check_sospa_arguments, pack_sets
-from mapgauge.features.network.points import Network, PointAssignment, assign_points
-from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
+from mapgauge.features.network.points import PointAssignment, assign_points
+from mapgauge.features.network.sides import NetworkSide, side_of
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
 from mapgauge.metrics.settings import PldSettings, setting
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Flags, Floats, Indices, Points, PolylinesLike
+from mapgauge.typing import Closed, Floats, Indices, PolylinesLike
 
 BREAK_COST = 0.5  # the recommended cost of a break of a line; docs/explanation/fragments.md gives the reason
 PARTS = ("matched", "confidence", "missed", "false", "links")
 # The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
-# 1 if the value is not proven.
-COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points", "unproven")
-MASS, COUNTS, ENTROPIES, MATCHED, UNPROVEN = 5, slice(6, 8), slice(8, 10), 10, 11
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NetworkSide:
-    """The lines of one side of a frame and class."""
-
-    network: Network
-    index: Indices  # (lines,): the index of each line in the input
-
-    @property
-    def line(self) -> Indices:
-        """The line of each point."""
-        return np.repeat(np.arange(len(self.index)), self.network.count)
-
-    @property
-    def confidence(self) -> Floats:
-        """The confidence of each point."""
-        return np.repeat(self.network.confidence, self.network.count)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlaps:
-    """How many points of each predicted line are assigned to each true line."""
-
-    first: Indices  # (overlaps,): predicted lines
-    second: Indices
-    points: Floats  # (overlaps,), above 0
-
-
-def side_of(
-    polylines: Polylines, start: int, stop: int, closed: Flags, repeats: Flags, confidence: Floats, directed: bool
-) -> NetworkSide:
-    """Return the lines ``start`` to ``stop`` without closing points and without lines that have no points.
-
-    A polyline repeats if its last point is the first.
-    """
-    lines = []
-    for k in range(start, stop):
-        points = polylines.coords[polylines.offsets[k] : polylines.offsets[k + 1] - int(repeats[k])]
-        if len(points):
-            ring = bool(closed[k]) and len(points) > 2
-            lines.append(_Line(float(confidence[k]), ring, _canonical(points, ring, directed), k - start))
-    lines.sort(key=cmp_to_key(_compare_lines))
-    count = np.array([len(line.points) for line in lines], np.int64)
-    network = Network(
-        np.concatenate([np.empty((0, polylines.dimension)), *(line.points for line in lines)]).T.copy(order="C"),
-        count.cumsum() - count,
-        count,
-        np.array([line.ring for line in lines], np.bool_),
-        np.array([line.confidence for line in lines], np.float64),
-    )
-    return NetworkSide(network, np.array([line.place for line in lines], np.int64))
-
-
-class _Line(NamedTuple):
-    """A line whose points have the first of all equivalent orders."""
-
-    confidence: float
-    ring: bool
-    points: Points
-    place: int  # in the input
-
-
-def _compare_lines(first: _Line, second: _Line) -> int:
-    """Return a negative number if the first line comes before the second: by confidence, kind, points and place."""
-    before, after = first[:2], second[:2]
-    if before == after:
-        order = _compare(first.points, second.points)
-        return order if order else first.place - second.place
-    return -1 if before < after else 1
-
-
-def _compare(first: Points, second: Points) -> int:
-    """Return -1, 0 or 1 for the lexicographic order of two lists of points."""
-    length = min(len(first), len(second))
-    x, y = first[:length].ravel(), second[:length].ravel()
-    differ = np.flatnonzero(x != y)
-    if len(differ):
-        return -1 if x[differ[0]] < y[differ[0]] else 1
-    return (len(first) > len(second)) - (len(first) < len(second))
-
-
-def _canonical(points: Points, ring: bool, directed: bool) -> Points:
-    """Return the points in the first of all equivalent orders: both directions, and all starts of a ring."""
-    forms = [points] if directed else [points, points[::-1]]
-    if ring:
-        least = points[np.lexsort(points.T[::-1])[0]]
-        forms = [np.roll(form, -k, axis=0) for form in forms for k in np.flatnonzero((form == least).all(axis=1))]
-    return min(forms, key=cmp_to_key(_compare))
+# by how much the value may exceed the smallest one.
+COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points", "gap")
+MASS, COUNTS, ENTROPIES, MATCHED, GAP = 5, slice(6, 8), slice(8, 10), 10, 11
+PROVEN = 1e-6  # the share of a proven value that its gap may be
 
 
 def solve_network(
-    x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
-) -> tuple[Floats, Overlaps]:
-    """Return the numbers of ``COLUMNS`` of one frame and class, and which lines are assigned to which."""
-    assignment = assign_points(x.network, y.network, cutoff, break_cost, directed=directed, binary=binary)
+    x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False
+) -> tuple[Floats, Indices]:
+    """Return the numbers of ``COLUMNS`` of one frame and class, and pairs of lines with their numbers of pairs."""
+    assignment = assign_points(x.network, y.network, cutoff, break_cost, directed=directed)
     row = np.zeros(len(COLUMNS))
     row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
     row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
     near = assignment.saving > 0
-    first, second, weight = assignment.first[near], assignment.second[near], assignment.weight[near]
-    row[COUNTS] = _changes(y, second, x.line[first], weight), _changes(x, first, y.line[second], weight)
-    overlaps = _overlaps(x.line[first], y.line[second], weight)
-    row[ENTROPIES] = _entropy(overlaps.second, overlaps.points), _entropy(overlaps.first, overlaps.points)
-    row[MATCHED] = math.fsum(overlaps.points.tolist())
-    row[UNPROVEN] = not assignment.proven
-    return row, overlaps
+    first, second = assignment.first[near], assignment.second[near]
+    row[COUNTS] = _changes(y, second, x.line[first]), _changes(x, first, y.line[second])
+    lines, points = np.unique(np.stack([x.line[first], y.line[second]], axis=1), axis=0, return_counts=True)
+    row[ENTROPIES] = _entropy(lines[:, 1], points), _entropy(lines[:, 0], points)
+    row[MATCHED], row[GAP] = len(first), assignment.gap
+    return row, np.column_stack([lines, points])
 
 
 def _parts(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> list[float]:
     """Return the five parts of an assignment.
 
-    A pair that saves nothing may carry links. It is not a match: its points are missed and false, at the same cost.
+    A pair that saves nothing may keep a run together. It is not a match: its points are missed and false, at the same
+    cost.
     """
     near = assignment.saving > 0
-    i, j, w, saving = assignment.first[near], assignment.second[near], assignment.weight[near], assignment.saving[near]
+    i, j, saving = assignment.first[near], assignment.second[near], assignment.saving[near]
     r, s = x.confidence, y.confidence
-    free = [np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0) for at, c in ((i, r), (j, s))]
-    costs = (
-        w * (np.minimum(r[i], s[j]) - saving),
-        w * (0.5 * np.abs(r[i] - s[j])),
-        0.5 * s * free[1],
-        0.5 * r * free[0],
-        break_cost * assignment.links,
-    )
-    return [math.fsum(cost.tolist()) for cost in costs]
+    free = [np.bincount(at, minlength=len(c)) == 0 for at, c in ((i, r), (j, s))]
+    costs = (np.minimum(r[i], s[j]) - saving, 0.5 * np.abs(r[i] - s[j]), 0.5 * s[free[1]], 0.5 * r[free[0]])
+    return [*(math.fsum(cost.tolist()) for cost in costs), 0.5 * break_cost * assignment.ends]
 
 
-def _changes(side: NetworkSide, point: Indices, other: Indices, weight: Floats) -> int:
-    """Return how often the line of the other side changes along the lines of a side.
-
-    A point belongs to the line to which most of it is assigned, and to none if that is less than half of it. Points
-    that belong to none are passed over.
-    """
+def _changes(side: NetworkSide, point: Indices, other: Indices) -> int:
+    """Return how often the line of the other side changes along the lines of a side. Free points are passed over."""
     if not len(point):
         return 0
-    lines = int(other.max()) + 1
-    key, at = np.unique(point * lines + other, return_inverse=True)
-    share = np.bincount(at, weight, minlength=len(key))
-    order = np.lexsort((-share, key // lines))
-    order = order[share[order] >= 0.5 - 1e-9]
-    points, place = np.unique(key[order] // lines, return_index=True)
-    if not len(points):
-        return 0
-    partner, own = (key[order] % lines)[place], side.line[points]
+    order = np.argsort(point)
+    partner, own = other[order], side.line[point[order]]
     same = own[1:] == own[:-1]
     total = int(np.count_nonzero(same & (partner[1:] != partner[:-1])))
     starts = np.flatnonzero(np.append(True, ~same))
@@ -178,19 +73,9 @@ def _changes(side: NetworkSide, point: Indices, other: Indices, weight: Floats) 
     return total + int(np.count_nonzero(closing))
 
 
-def _overlaps(first: Indices, second: Indices, weight: Floats) -> Overlaps:
-    if not len(first):
-        return Overlaps(first, second, weight)
-    lines = int(second.max()) + 1
-    key, at = np.unique(first * lines + second, return_inverse=True)
-    order = np.argsort(at, kind="stable")
-    parts = np.split(weight[order], np.bincount(at).cumsum()[:-1])
-    return Overlaps(key // lines, key % lines, np.array([math.fsum(part.tolist()) for part in parts]))
-
-
-def _entropy(of: Indices, points: Floats) -> float:
+def _entropy(of: Indices, points: Indices) -> float:
     """Return the conditional entropy of the other line, given the line ``of``, in bits, times the number of points."""
-    totals = np.bincount(of, points) if len(of) else np.empty(0)
+    totals = np.bincount(of, points)
     return math.fsum(p * math.log2(t / p) for p, t in zip(points.tolist(), totals[of].tolist(), strict=True))
 
 
@@ -201,7 +86,7 @@ class NetworkParts(NamedTuple):
     confidence: float  # differences of confidence of matched points
     missed: float  # true points without a match
     false: float  # predicted points without a match
-    links: float  # links that are missing or false
+    links: float  # ends of runs: breaks, false joins, and lines that go on where their match ends
 
 
 class Overlap(NamedTuple):
@@ -228,8 +113,13 @@ class NetworkPldResult(PooledPld[NetworkParts]):
     split: float  # split entropy times the matched points
     merge: float
     matched_points: float
-    unproven_count: int = 0  # frames whose value may be a little too high, because the solver did not prove it
+    gap: float = 0.0  # by how much the value may exceed the smallest one; 0 if it is the smallest
     overlaps: tuple[Overlap, ...] = field(compare=False, default=())  # empty once frames are pooled
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the value is proven to be the smallest one, within one part in a million."""
+        return self.gap <= PROVEN * self.value
 
     @property
     def split_entropy(self) -> float | None:
@@ -253,31 +143,31 @@ def network_pld(
     closed: Closed = False,
     directed: bool = True,
     closed_tolerance: float = CLOSED_TOLERANCE,
-    binary: bool = False,
 ) -> NetworkPldResult:
     """Network PLD between predicted and true polylines of one class in one frame.
 
     Network PLD assigns points, not polylines. An assigned pair costs its distance over the cutoff, weighted by the
-    smaller confidence, plus half the difference of the confidences. An unassigned point costs half its confidence.
-    Consecutive points are linked. A link that is missing or false costs ``break_cost``. A link to a point that is not
-    assigned costs half of that. A line that is predicted in three pieces breaks two links.
+    smaller confidence, plus half the difference of the confidences. An unassigned point costs half its confidence. The
+    assigned pairs form runs: stretches of consecutive points of one line that are assigned in order to consecutive
+    points of another. Each end of a run costs half of ``break_cost`` for each of the two lines that goes on there. So
+    a line that is predicted in three pieces has two breaks.
 
     Args:
         predictions: An iterable of ``(n, dimension)`` arrays in metres or of shapely geometries, or a ``Polylines``.
         truth: The true polylines. Points are compared as they are, so resample both sides first.
         confidence: One number in [0, 1] per prediction. If None, 1 for all.
         truth_confidence: The same for the truth, to compare two estimates.
-        break_cost: The cost of a link. A missed or false point of confidence 1 costs 1/2.
+        break_cost: The cost of a break. A missed or false point of confidence 1 costs 1/2.
         cutoff: The distance in metres from which two points do not match.
-        closed: True, False or "auto", as in ``sospa_matrix``. The ends of a closed polyline are linked.
-        directed: Whether the direction of polylines matters. If true, a link costs half as much: one way of two.
+        closed: True, False or "auto", as in ``sospa_matrix``. A closed polyline goes on from its last point to the
+            first.
+        directed: Whether the direction of polylines matters. If true, runs follow both lines in their direction. If
+            false, they may also follow one of them against it.
         closed_tolerance: Largest gap of a closed polyline in metres, for "auto".
-        binary: If true, a pair is assigned or not. If false, an assignment may be divided. The value can then be
-            smaller, and takes less time. Both are metrics.
 
     Returns:
         The value, its five parts, the numbers of breaks and false joins, split and merge entropy, how many points of
-        each prediction are assigned to each true line, and whether the value is proven to be the smallest.
+        each prediction are assigned to each true line, and by how much the value may exceed the smallest one.
 
     >>> line = [[0.5 * k, 0] for k in range(61)]
     >>> whole = network_pld([line], [line])
@@ -287,7 +177,6 @@ def network_pld(
     """
     cost = check_switch_cost("break_cost", break_cost)
     way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
-    binary = check_flag("binary", binary)
     polylines, split = pack_sets(predictions, truth, "predictions", "truth")
     weights = np.concatenate(
         [
@@ -299,10 +188,9 @@ def network_pld(
     x, y = (
         side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
     )
-    row, overlaps = solve_network(x, y, cut, cost, directed=way, binary=binary)
+    row, overlaps = solve_network(x, y, cut, cost, directed=way)
     numbers = row.tolist()
-    columns = x.index[overlaps.first], y.index[overlaps.second], overlaps.points
-    pairs = sorted(Overlap._make(pair) for pair in zip(*(column.tolist() for column in columns), strict=True))
+    pairs = sorted(Overlap(int(x.index[a]), int(y.index[b]), float(points)) for a, b, points in overlaps.tolist())
     return NetworkPldResult(
         parts=NetworkParts._make(numbers[: len(PARTS)]),
         mass=numbers[MASS],
@@ -313,7 +201,7 @@ def network_pld(
         split=numbers[ENTROPIES][0],
         merge=numbers[ENTROPIES][1],
         matched_points=numbers[MATCHED],
-        unproven_count=round(numbers[UNPROVEN]),
+        gap=numbers[GAP],
         assignment=np.array([pair[:2] for pair in pairs], np.int64).reshape(-1, 2),
         overlaps=tuple(pairs),
     )
@@ -342,12 +230,13 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "network_pld": normalised_value(value, mass),
         **dict(zip(_ENTROPIES, np.moveaxis(sums[..., ENTROPIES], -1, 0) / points, strict=True)),
         **{f"network_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
-        **dict(zip(_COUNTS, (*np.moveaxis(sums[..., COUNTS], -1, 0), sums[..., UNPROVEN]), strict=True)),
+        **dict(zip(_COUNTS, np.moveaxis(sums[..., COUNTS], -1, 0), strict=True)),
+        "network_gap": sums[..., GAP],
     }
 
 
 _ENTROPIES = ("split_entropy", "merge_entropy")
-_COUNTS = ("break_count", "false_join_count", "unproven_count")
+_COUNTS = ("break_count", "false_join_count")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,7 +255,7 @@ NETWORK_PLD = Metric(
         Value("network_pld", "", "Network PLD", "main"),
         *(Value(key, key, key.removesuffix("_entropy"), "headline", limits=(0.0, math.inf)) for key in _ENTROPIES),
         *(Value(f"network_{name}", name, name, "part") for name in PARTS),
-        *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNTS),
+        *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in (*_COUNTS, "network_gap")),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
     setting=Setting("cutoffs", "cutoff"),

@@ -1,41 +1,18 @@
-"""The assignment of the points of two networks of lines, with the links between consecutive points.
+"""The assignment of the points of two networks of lines.
 
-A link term compares the assignments of one predicted and one true line only. So lines without a point near the other
-side have no part in the problem, and lines that are connected by near pairs form components that can be solved one by
-one.
-
-The linear programme of a component gets the pairs that matter (``points_growth.py``). If its solution is not proven to
-be the best of all pairs, the programme of a small component gets all of them, so its solution is exact.
+Lines without a point near the other side have no part in it. Lines that are connected by near pairs are solved
+together, and all others one by one.
 """
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.features.network.growth import Component, PointsSolver, grow, priced_columns, single_cells
+from mapgauge.features.network.sides import Network
 from mapgauge.features.solver.programme import components_of
-from mapgauge.geometry.polylines import boxes_of
-from mapgauge.typing import Flags, Floats, Indices
-
-SMALL = 1500  # pairs of points of a component, up to which all of them are added if the total is not proven
-PROVEN = 1e-6  # the share by which a proven total may be below the best one
-TINY = 2.0**-8  # savings up to which their unit is changed
-MUCH = 1e6  # savings of a pair, which a broken link does not have to cost more than
-EXACT = 1e-9  # the same for small components, not a share
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Network:
-    """The lines of one side. Lines must be in an order that depends on their content only, and have points."""
-
-    points: Floats  # (dimension, points), contiguous
-    start: Indices  # (lines,): the first point of each line
-    count: Indices  # (lines,): its number of points
-    ring: Flags  # (lines,): whether the last point is linked to the first
-    confidence: Floats  # (lines,)
+from mapgauge.geometry.polylines import ranges
+from mapgauge.typing import Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,135 +21,95 @@ class PointAssignment:
 
     first: Indices  # (pairs,): points of the first side
     second: Indices
-    weight: Floats  # (pairs,), in (0, 1]
     saving: Floats  # (pairs,), 0 beyond the cutoff
-    links: Floats  # the broken links of each entry that is not 0, in units of the link cost
-    proven: bool  # whether no assignment is better
+    ends: int  # of runs, counted for each line that goes on there
+    gap: float  # what another assignment may save more, at most
 
 
-def assign_points(
-    x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool = False, binary: bool = False
-) -> PointAssignment:
-    """Return the best assignment of the points of two networks. A pair saves nothing from the cutoff on."""
-    from mapgauge.features.network.kernels import add_to_entries
+def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool) -> PointAssignment:
+    """Return the best assignment of the points of two networks. A pair saves nothing from the cutoff on.
 
-    share = 0.5 / (1 + directed)  # of a link in one entry
-    sizes = x.points.shape[1], y.points.shape[1]
-    parts, every = [], True
-    for component in _components(x, y, cutoff, directed):
-        assigned, proven = _solve(*_scaled(component, share * break_cost), sizes, binary)
-        every = every and proven
-        entries = np.zeros(component.entries)
-        add_to_entries(component.blocks, assigned, component.second, entries)
-        taken = np.flatnonzero(assigned > 0)
-        pairs = _points_of(component.blocks, taken)
-        parts.append((*pairs, assigned[taken], component.saving[taken], share * np.abs(entries[entries != 0])))
-    if not parts:
-        none = np.empty(0, np.int64)
-        return PointAssignment(none, none, np.empty(0), np.empty(0), np.empty(0), proven=True)
-    first, other, weight, saving, links = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return PointAssignment(first, other, weight, saving, links, every)
-
-
-def _components(x: Network, y: Network, cutoff: float, directed: bool) -> Iterator[Component]:
-    """Yield the blocks with near pairs.
-
-    Those with rings on the second side come by component. All others come together: their programmes are small, and
-    several of them take longer than one.
+    The network with fewer points is the second one. So the result is the same if the two change places.
     """
-    from mapgauge.features.network.kernels import fill_savings
+    if y.points.shape[1] > x.points.shape[1]:
+        other = assign_points(y, x, cutoff, break_cost, directed=directed)
+        return PointAssignment(other.second, other.first, other.saving, other.ends, other.gap)
+    from mapgauge.features.network.kernels import find_pairs, keep_useful
+    from mapgauge.features.network.run_kernels import pairs_of
+    from mapgauge.features.network.runs import Task, choose_runs
 
-    near = _near_lines(x, y, cutoff)
-    if not len(near):
-        return
-    blocks, weight = _blocks(x, y, near)
-    saving = np.zeros(int(blocks[-1, 6] + blocks[-1, 1] * blocks[-1, 4]))
-    fill_savings(x.points, y.points, blocks, weight, cutoff, saving)
-    useful = np.flatnonzero(np.maximum.reduceat(saving, blocks[:, 6]) > 0)
-    part = components_of(near[useful, 0], near[useful, 1])
-    rings = np.bincount(part, blocks[useful, 5]) > 0
-    part = np.where(rings[part], part, -1)
-    for k in np.unique(part):
-        of_part = useful[part == k]
-        sizes = blocks[of_part, 1] * blocks[of_part, 4]
-        own = np.concatenate([saving[c : c + size] for c, size in zip(blocks[of_part, 6], sizes, strict=True)])
-        renumbered = blocks[of_part].copy()
-        renumbered[:, 6] = sizes.cumsum() - sizes
-        yield Component(renumbered, own, directed)
-
-
-def _near_lines(x: Network, y: Network, cutoff: float) -> Indices:
-    """Return the pairs of lines whose bounding boxes are within the cutoff, ``(pairs, 2)``."""
-    if not x.points.size or not y.points.size:
-        return np.empty((0, 2), np.int64)
-    boxes = [boxes_of(side.points, side.start, axis=1) for side in (x, y)]
-    gap = np.maximum(boxes[0][0][:, :, None] - boxes[1][1][:, None], boxes[1][0][:, None] - boxes[0][1][:, :, None])
-    weight = np.minimum(x.confidence[:, None], y.confidence)
-    return np.argwhere((gap.max(axis=0) < cutoff) & (weight > 0))
-
-
-def _blocks(x: Network, y: Network, lines: Indices) -> tuple[Indices, Floats]:
-    i, j = lines.T
-    sizes = x.count[i] * y.count[j]
-    sides = [(side.start[k], side.count[k], side.ring[k]) for side, k in ((x, i), (y, j))]
-    blocks = np.stack([*sides[0], *sides[1], sizes.cumsum() - sizes], axis=1).astype(np.int64)
-    return blocks, np.minimum(x.confidence[i], y.confidence[j])
+    x_lines, y_lines = x.lines, y.lines
+    none = np.empty(0, np.int64)
+    if not y.points.size:
+        return PointAssignment(none, none, np.empty(0), 0, 0.0)
+    near = find_pairs(
+        x.points, y.points, x_lines, y_lines, x.confidence, y.confidence, cutoff, directed or break_cost == 0
+    )
+    if break_cost == 0:
+        parts = [_without_links(near, lines, y) for lines in _components(near, x, y)]
+        first, second, gap = *np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1), 0.0
+    else:
+        half = 0.5 * break_cost
+        free, y_free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
+        useful = keep_useful(np.arange(len(y_lines)), x_lines, y_lines, near, free, y_free, half, 0.0)
+        task = Task(x, y, x_lines, y_lines, useful, cutoff, half, np.zeros(len(y_lines), np.int64))
+        runs, gap = np.empty((0, 7), np.int64), 0.0
+        for lines in _components(useful, x, y):
+            chosen, more = choose_runs(task, lines)
+            runs, gap = np.concatenate([runs, chosen]), gap + more
+        _, first, second = pairs_of(runs, x_lines, y_lines).T
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    distance = np.sqrt(np.square(x.points[:, first] - y.points[:, second]).sum(axis=0))
+    weight = np.minimum(*(np.repeat(side.confidence, side.count)[at] for side, at in ((x, first), (y, second))))
+    saving = weight * np.maximum(1.0 - distance / cutoff, 0.0)
+    return PointAssignment(first, second, saving, _ends(x, y, first, second, directed), gap)
 
 
-def _points_of(blocks: Indices, cells: Indices) -> tuple[Indices, Indices]:
-    """Return the points of both sides of some cells."""
-    block = blocks[np.searchsorted(blocks[:, 6], cells, "right") - 1]
-    at = cells - block[:, 6]
-    return block[:, 0] + at // block[:, 4], block[:, 3] + at % block[:, 4]
+def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -> list[Indices]:
+    """Return the lines of the second network in sets that share no line of the first by a near pair."""
+    start, pairs, _ = near
+    line = np.repeat(np.arange(len(y.count)), y.count)  # of each point
+    is_near = np.zeros((len(x.count), len(y.count)), np.bool_)
+    is_near[pairs[:, 1], np.repeat(line, np.diff(start))] = True
+    first, second = np.nonzero(is_near)
+    part = components_of(first, second)
+    return [np.unique(second[part == k]) for k in range(int(part.max(initial=-1)) + 1)]
 
 
-def _scaled(component: Component, half: float) -> tuple[Component, float]:
-    """Return a component and the cost of an entry in a unit in which savings are not much smaller than 1.
-
-    Otherwise the tolerances of the solver would ignore lines with very small confidences. The unit is a power of 2, so
-    nothing is rounded.
-    """
-    unit = 2.0 ** math.frexp(component.saving.max())[1]
-    if unit > TINY:
-        return component, half
-    return replace(component, saving=component.saving / unit), min(half / unit, MUCH)
-
-
-def _solve(component: Component, half: float, sizes: tuple[int, int], binary: bool) -> tuple[Floats, bool]:
-    """Return the assignment of all cells of a component, and whether it is proven to be the best one."""
-    if half == 0:
-        return _without_links(component), True
-    cells, small = component.cells, component.cells <= SMALL
-    ways = [binary or component.has_rings]
-    if not component.is_large:
-        ways.append(True)  # if the total is not proven otherwise
-    for separate in ways:
-        solver, columns, bound = grow(component, sizes, half, separate=separate)
-        value = solver.finish()
-        proven = bound <= solver.total + (EXACT if small else PROVEN * (1.0 + solver.total))
-        if proven or separate:
-            break
-    divided = binary and bool(((value > 0) & (value < 1)).any())
-    if small and (divided or not proven):
-        every = single_cells(component, component.with_blocks(np.arange(cells)))
-        columns = [priced_columns(component, every, np.zeros(component.entries))]
-    if divided or (small and not proven):
-        solver = PointsSolver(columns[0], sizes, component.entries, half, binary=binary, slack=0.0)
-        for more in columns[1:]:
-            solver.add(more)
-        value, proven = solver.finish(), small
-    weight = np.repeat(value, np.concatenate([np.diff(some.cell_start) for some in columns]))
-    cell = np.concatenate([some.cell for some in columns])
-    return np.minimum(np.bincount(cell, weight, minlength=cells), 1.0), proven
+def _ends(x: Network, y: Network, first: Indices, second: Indices, directed: bool) -> int:
+    """Return the number of ends of runs: for each link of a matched point that is not matched with a link."""
+    ends = 0
+    links, partners = [_links(side) for side in (x, y)], []
+    for side, own, other in ((x, first, second), (y, second, first)):
+        partner = np.full(side.points.shape[1], -1)
+        partner[own] = other
+        partners.append(partner)
+    for k in (0, 1):
+        start, stop = np.flatnonzero(links[k] >= 0), links[k][links[k] >= 0]
+        a, b = partners[k][start], partners[k][stop]
+        is_kept = (a >= 0) & (b >= 0) & ((links[1 - k][a] == b) | (not directed and links[1 - k][b] == a))
+        ends += int(np.count_nonzero(a[~is_kept] >= 0) + np.count_nonzero(b[~is_kept] >= 0))
+    return ends
 
 
-def _without_links(component: Component) -> Floats:
-    """Return the assignment of all cells where links cost nothing. It needs no linear programme."""
-    near = np.flatnonzero(component.saving > 0)
-    (i, row), (j, column) = (np.unique(at, return_inverse=True) for at in _points_of(component.blocks, near))
+def _links(side: Network) -> Indices:
+    """Return the point after each point, or -1."""
+    after = np.arange(1, side.points.shape[1] + 1)
+    last = side.start + side.count - 1
+    after[last] = np.where(side.ring, side.start, -1)
+    return after
+
+
+def _without_links(near: tuple[Indices, Indices, Floats], lines: Indices, y: Network) -> Indices:
+    """Return the best assignment of some lines where links cost nothing, ``(2, pairs)``."""
+    start, pairs, gain = near
+    points = ranges(y.start[lines], y.count[lines])
+    own, at = ranges(start[points], np.diff(start)[points]), np.repeat(points, np.diff(start)[points])
+    (i, row), (j, column) = (np.unique(side, return_inverse=True) for side in (pairs[own, 0], at))
     saving = np.zeros((len(i), len(j)))
-    saving[row, column] = component.saving[near]
+    saving[row, column] = gain[own]
     partner, _ = kernels.assignment.assign(saving)
-    assigned = np.zeros(len(component.saving))
-    assigned[near] = partner[row] == column
-    return assigned
+    taken = np.flatnonzero(partner >= 0)
+    taken = taken[saving[taken, partner[taken]] > 0]
+    return np.stack([i[taken], j[partner[taken]]])

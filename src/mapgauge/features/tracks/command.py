@@ -1,43 +1,17 @@
 """``mapgauge consistency`` measures flicker without truth; ``mapgauge track`` gives ids to predictions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed
-from mapgauge.cli.output import (
-    Table,
-    inform,
-    progress,
-    save_figure,
-    say,
-    show_findings,
-    show_table,
-    warn_of,
-    write_csv,
-    write_json,
-)
-from mapgauge.cli.parsing import (
-    Texts,
-    file_names,
-    form_of,
-    listed,
-    numbers,
-    one_cutoff,
-    parse_region,
-    refuse,
-    valid,
-    without_effect,
-)
+from mapgauge.cli import output as out
+from mapgauge.cli import parsing
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
+from mapgauge.cli.parsing import Texts, refuse, valid, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 
-if TYPE_CHECKING:
-    from mapgauge.features.tracks.consistency import Consistency
-    from mapgauge.features.tracks.tracking import Method
-
-_METHODS = ("pld", "maptracker")
 _SUFFIXES = (".parquet", ".geojson")  # of formats that hold ids, poses and scenes
 
 
@@ -46,11 +20,11 @@ def consistency(
     predictions: o.PredictionsArgument,
     poses: o.PosesOption = None,
     lags: Annotated[
-        Texts, o.option("--lags", "N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
+        Texts, o.option("--lags N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
     ] = None,
     region: o.RegionOption = "60x30",
     margin: Annotated[
-        float, o.option("--margin", "METRES", o.COMPUTED, "Width of the edge of the region that is not compared.")
+        float, o.option("--margin METRES", o.COMPUTED, "Width of the edge of the region that is not compared.")
     ] = 2.0,
     cutoff: o.CutoffOption = None,
     classes: Annotated[Texts, o.classes_option("all")] = None,
@@ -70,35 +44,34 @@ def consistency(
     from mapgauge.features.tracks.consistency import consistency as measure
     from mapgauge.geometry.cropping import check_region
 
-    form = form_of(json=json, csv=csv)
+    form = parsing.form_of(json=json, csv=csv)
     if form != "text":
         without_effect(context, ["worst"], f"with --{form}, which is for the text only")
-    chosen = valid("--lags", check_lags, numbers("--lags", lags, int) or LAGS)
-    box, most = parse_region(region), one_cutoff(cutoff, 1.5)
+    chosen = valid("--lags", check_lags, parsing.numbers("--lags", lags, int) or LAGS)
+    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
     valid("--margin", inner, valid("--region", check_region, box), margin)
-    names, reading = file_names(predictions), Reading(format, workers)
+    names, reading = parsing.file_names(predictions), Reading(format, workers)
     check_targets([figure], [*predictions, poses])
     check_figure(figure)
     check_files(*predictions, *([] if poses is None else [poses]))
-    how: dict[str, Any] = {"classes": listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
+    how: dict[str, Any] = {"classes": parsing.listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
     how |= {"poses": None if poses is None else reading.truth(poses), "cutoff": most, "workers": workers}
-    measured: list[Consistency] = []
+    methods = {}
     for called, path in zip(names, predictions, strict=True):
         frames = reading.alone(path)
-        with progress(f"comparing {called}", "blocks") as advance:
-            measured.append(measure(frames, **how, progress=advance))
-        warn_of(measured[-1].findings)
-    methods = dict(zip(names, measured, strict=True))
+        with out.progress(f"comparing {called}", "blocks") as advance:
+            methods[called] = measure(frames, **how, progress=advance)
+        out.warn_of(methods[called].findings)
     if form == "json":
-        write_json([one.to_dict() | {"name": called} for called, one in methods.items()])
+        out.write_json([measured.to_dict() | {"name": called} for called, measured in methods.items()])
     elif form == "csv":
-        write_csv([{"name": called} | row for called, one in methods.items() for row in one.rows])
+        out.write_csv([{"name": called} | row for called, measured in methods.items() for row in measured.rows])
     else:
         _show(methods, worst)
     if figure is not None:
         from mapgauge import plot
 
-        save_figure(plot.lags(measured, names=names), figure)
+        out.save_figure(plot.lags(list(methods.values()), names=names), figure)
 
 
 def _show(methods: dict[str, Any], worst: int) -> None:
@@ -106,33 +79,26 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     from mapgauge.features.tracks.consistency import FLICKER, cells_of
     from mapgauge.metrics.pld import PLD
 
-    several = len(methods) > 1
-    first = next(iter(methods.values()))
+    several, first = len(methods) > 1, next(iter(methods.values()))
     values = PLD.with_role("part")
     parts = [value.title for value in values]
     title = (
         f"Flicker, lower is better (cutoff {first.cutoff:g} m, a point every {first.spacing:g} m; {first.level:.0%} of "
         f"{first.samples} draws of {first.scenes} scenes)"
     )
-    rows = [
-        [*([called] if several else []), *cells_of(row)]
-        for called, one in methods.items()
-        for row in one.rows
-        if row["transitions"]
-    ]
-    names = ["name"] if several else []
-    show_table(Table(title, [*names, "lag", "class", "transitions", "flicker ↓", *parts], rows, 2 + several), gap=False)
-    for finding in dict.fromkeys(finding for one in methods.values() for finding in one.findings):
+    values_of = [(called, row) for called, measured in methods.items() for row in measured.rows if row["transitions"]]
+    rows = [[called, *cells_of(row)][1 - several :] for called, row in values_of]
+    header = ["name", "lag", "class", "transitions", "flicker ↓", *parts][1 - several :]
+    out.show_table(out.Table(title, header, rows, 2 + several), gap=False)
+    for finding in dict.fromkeys(finding for measured in methods.values() for finding in measured.findings):
         if finding.code in ("lags-without-transitions", "transitions-apart"):
-            say(f"{finding.level}: {finding.text}")
-    for called, one in methods.items():
-        body = [
-            [row["earlier"], row["later"], *(f"{row[key]:.3f}" for key in (FLICKER, *(part.key for part in values)))]
-            for row in one.worst(worst)
-        ]
+            out.say(f"{finding.level}: {finding.text}")
+    keys = (FLICKER, *(part.key for part in values))
+    for called, measured in methods.items():
+        body = [[row["earlier"], row["later"], *(f"{row[key]:.3f}" for key in keys)] for row in measured.worst(worst)]
         if body:
-            about = f"Worst transitions at lag {one.lags[0]}" + (f", {called}" if several else "")
-            show_table(Table(about, ["from", "to", "flicker ↓", *parts], body, 2))
+            about = f"Worst transitions at lag {measured.lags[0]}" + (f", {called}" if several else "")
+            out.show_table(out.Table(about, ["from", "to", "flicker ↓", *parts], body, 2))
 
 
 def track(
@@ -148,11 +114,12 @@ def track(
             "--method",
             o.COMPUTED,
             "How instances of different frames are matched: by the assignment of PLD, or by MapTracker's rule.",
-            *_METHODS,
+            "pld",
+            "maptracker",
         ),
     ] = "pld",
     look_back: Annotated[
-        int, o.option("--look-back", "N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
+        int, o.option("--look-back N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
     ] = 5,
     cutoff: o.CutoffOption = None,
     region: o.RegionOption = "60x30",
@@ -162,9 +129,11 @@ def track(
     """Give ids to predictions.
 
     The same object gets the same id in all frames of a scene, so that methods without tracks can be scored like methods
-    with tracks.
+    with tracks. Instances with a confidence of at most 0.4 are left out first; FILE,confidence=LEAST sets another
+    limit.
     """
     from mapgauge.arguments import check_whole
+    from mapgauge.features.tracks.tracking import FAINT
     from mapgauge.features.tracks.tracking import track as track_frames
     from mapgauge.geometry.cropping import check_region
     from mapgauge.io import write
@@ -177,28 +146,29 @@ def track(
     else:
         without_effect(context, ["cutoff"], "without --method pld")
     valid("--look-back", check_whole, "look-back", look_back, 1)
-    box, most = parse_region(region), one_cutoff(cutoff, 1.5)
+    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
     valid("--region", check_region, box)
     check_targets([output], [predictions, poses])
     check_files(*(path for path in (predictions, poses) if path is not None))
     reading = Reading(format, workers)
     frames = reading.alone(predictions)
-    with progress(f"tracking {predictions}", "scenes") as advance:
+    with out.progress(f"tracking {predictions}", "scenes") as advance:
         tracked = track_frames(
             frames,
             poses=None if poses is None else reading.truth(poses),
-            method=cast("Method", method),
+            method=cast("Any", method),
+            confidence=None if "confidence" in options_of(predictions) else FAINT,
             look_back=look_back,
             cutoff=most,
             region=box,
             workers=workers,
             progress=advance,
         )
-    show_findings(tracked.findings)
+    out.show_findings(tracked.findings)
     ids = [] if tracked.track is None else tracked.track[tracked.track != ""].tolist()
-    say(
+    out.say(
         f"{predictions} ({frames.format}): {len(tracked)} frames, {len(tracked.polylines)} instances, {len(ids)} with "
         f"ids of {len(set(ids))} tracks"
     )
     write(tracked, output)
-    inform(f"written to {output}")
+    out.inform(f"written to {output}")

@@ -8,34 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
-from mapgauge.checks.extent import extent_of
+from mapgauge.checks.context import extent_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames
 from mapgauge.evaluation.scores import exact_sums, rounded
 from mapgauge.evaluation.threads import Progress, in_threads
-from mapgauge.features.tracks.drives import Drives, common_areas, common_parts, drives_of, motions_between, oriented
+from mapgauge.features.tracks.drives import common_areas, common_parts, drives_of, motions_between, oriented
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, pick_rows
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.markup import text_table
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
-from mapgauge.results.intervals import (
-    FEWEST,
-    LEVEL,
-    SAMPLES,
-    Estimate,
-    added_by_unit,
-    check_draws,
-    draw_units,
-    drawn_sums,
-    draws_of,
-    estimate,
-    mean_over_classes,
-    too_few,
-)
+from mapgauge.results import intervals
+from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate
 from mapgauge.typing import Bounds, Floats, Indices
 
 FLICKER = "flicker"  # the key of the value
@@ -99,12 +87,17 @@ class Consistency:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each lag and class, and for the mean over classes. Values are None where there is no output."""
-        counts = {lag: int(np.count_nonzero(self.transitions.lag == lag)) for lag in self.lags}
-        return [
-            {"lag": lag, "class": name, "transitions": counts[lag]} | _plain(self.estimates[lag].get(name))
-            for lag in self.lags
-            for name in (*self.class_names, MEAN)
-        ]
+        rows = []
+        for lag in self.lags:
+            count = int(np.count_nonzero(self.transitions.lag == lag))
+            for name in (*self.class_names, MEAN):
+                estimates = self.estimates[lag].get(name, {})
+                values = {key: estimates[key].value if estimates else None for key in KEYS}
+                ends = {end: getattr(estimates[FLICKER], end) if estimates else np.nan for end in ("low", "high")}
+                plain = {end: None if np.isnan(value) else value for end, value in ends.items()}
+                first = {"lag": lag, "class": name, "transitions": count, FLICKER: values[FLICKER]}
+                rows.append(first | plain | values)
+        return rows
 
     def worst(self, count: int = 10, *, lag: int | None = None) -> list[dict[str, Any]]:
         """Return the transitions with the largest flicker, all classes pooled.
@@ -116,29 +109,23 @@ class Consistency:
         chosen = self.lags[0] if lag is None else lag
         if chosen not in self.lags:
             raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
-        all_of, (summed, columns) = self.transitions, self._pooled
-        own = np.flatnonzero(all_of.lag == chosen).tolist()
-        own.sort(key=lambda i: (-summed[i], all_of.scene[i], all_of.later[i]))
+        pairs = self.transitions
+        # Without classes there is nothing to add.
+        sums = added(np.moveaxis(pairs.sums, 1, 0)) if self.class_names else np.zeros((len(pairs.lag), len(KEYS)))
+        values = np.nan_to_num(_values(sums))
+        own = np.flatnonzero(pairs.lag == chosen).tolist()
+        own.sort(key=lambda i: (-values[i, 0], pairs.scene[i], pairs.later[i]))
         return [
             {
                 "lag": chosen,
-                "scene": all_of.scene[i],
-                "earlier": all_of.earlier[i],
-                "later": all_of.later[i],
-                "area": float(all_of.area[i]),
-                FLICKER: float(summed[i]),
-                **dict(zip(Parts._fields, columns[i].tolist(), strict=True)),
+                "scene": pairs.scene[i],
+                "earlier": pairs.earlier[i],
+                "later": pairs.later[i],
+                "area": float(pairs.area[i]),
+                **dict(zip(KEYS, values[i].tolist(), strict=True)),
             }
             for i in own[: check_whole("count", count, 0)]
         ]
-
-    @property
-    def _pooled(self) -> tuple[Floats, Floats]:
-        """The flicker of each transition and its parts, all classes pooled."""
-        if not self.class_names:
-            return np.zeros(len(self.transitions.lag)), np.zeros((len(self.transitions.lag), 5))
-        sums = added(np.moveaxis(self.transitions.sums, 1, 0))
-        return np.minimum(normalised_pld(sums, 1.0), 1.0), normalised_parts(sums)
 
     def table(self) -> str:
         """Return the values of all lags and classes as text."""
@@ -147,43 +134,20 @@ class Consistency:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, all values and the worst transitions as plain values, for JSON."""
-        return {
-            "name": self.name,
-            "lags": list(self.lags),
-            "region": list(self.region),
-            "margin": self.margin,
-            "cutoff": self.cutoff,
-            "spacing": self.spacing,
-            "scenes": self.scenes,
-            "samples": self.samples,
-            "level": self.level,
-            FLICKER: self.flicker,
-            "values": self.rows,
-            "worst": [row for lag in self.lags for row in self.worst(lag=lag)],
-        }
-
-
-def _plain(estimates: dict[str, Estimate] | None) -> dict[str, float | None]:
-    """Return the values of a class as plain numbers, and the interval of the flicker."""
-    if estimates is None:
-        return dict.fromkeys((FLICKER, "low", "high", *Parts._fields))
-    _, low, high = estimates[FLICKER]
-    ends = {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
-    return {FLICKER: estimates[FLICKER].value, **ends, **{key: estimates[key].value for key in Parts._fields}}
+        names = ("name", "lags", "region", "margin", "cutoff", "spacing", "scenes", "samples", "level", FLICKER)
+        settings = {name: getattr(self, name) for name in names}
+        lists = {"lags": list(self.lags), "region": list(self.region)}
+        worst = [row for lag in self.lags for row in self.worst(lag=lag)]
+        return settings | lists | {"values": self.rows, "worst": worst}
 
 
 def cells_of(row: dict[str, Any]) -> list[str]:
     """Return the cells of a row of values as text."""
-    if row[FLICKER] is None:
-        return [str(row["lag"]), row["class"], str(row["transitions"]), "-", *("-" for _ in Parts._fields)]
-    bounds = [np.nan if row[end] is None else row[end] for end in ("low", "high")]
-    return [
-        str(row["lag"]),
-        row["class"],
-        str(row["transitions"]),
-        str(Estimate(row[FLICKER], *bounds)),
-        *(f"{row[key]:.3f}" for key in Parts._fields),
-    ]
+    cells = ["-" if row[key] is None else f"{row[key]:.3f}" for key in KEYS]
+    if row[FLICKER] is not None:
+        bounds = [np.nan if row[end] is None else row[end] for end in ("low", "high")]
+        cells[0] = str(Estimate(row[FLICKER], *bounds))
+    return [str(row["lag"]), row["class"], str(row["transitions"]), *cells]
 
 
 def estimates_of(
@@ -195,8 +159,8 @@ def estimates_of(
     """
     own = np.flatnonzero(transitions.lag == lag)
     scenes = [transitions.scene[i] for i in own.tolist()]
-    unit, weights = draw_units(scenes, samples, np.random.default_rng(seed))
-    by_scene = added_by_unit(transitions.sums[own], unit, weights.shape[1])
+    unit, weights = intervals.draw_units(scenes, samples, np.random.default_rng(seed))
+    by_scene = intervals.added_by_unit(transitions.sums[own], unit, weights.shape[1])
     values: dict[str, list[float]] = {}
     drawn: dict[str, dict[str, Floats]] = {}
     count: dict[str, int] = {}
@@ -204,16 +168,16 @@ def estimates_of(
         pooled = np.array([rounded(total) for total in exact_sums(transitions.sums[own, c])])
         if pooled[-1] > 0:
             values[name] = _values(pooled).tolist()
-            drawn[name] = dict(zip(KEYS, _values(drawn_sums(weights, by_scene[:, c])).T, strict=True))
+            drawn[name] = dict(zip(KEYS, _values(intervals.drawn_sums(weights, by_scene[:, c])).T, strict=True))
             count[name] = int(np.count_nonzero(by_scene[:, c, -1]))
     if not values:
         return {}
     values[MEAN] = [float(added(column)) / len(values) for column in zip(*values.values(), strict=True)]
-    drawn[MEAN] = {key: mean_over_classes([of_class[key] for of_class in drawn.values()]) for key in KEYS}
+    drawn[MEAN] = {key: intervals.mean_over_classes([by_key[key] for by_key in drawn.values()]) for key in KEYS}
     count[MEAN] = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
     return {
         name: {
-            key: estimate(value, draws_of(drawn, name, key, count), level, (0.0, 1.0))
+            key: intervals.estimate(value, intervals.draws_of(drawn, name, key, count), level, (0.0, 1.0))
             for key, value in zip(KEYS, values[name], strict=True)
         }
         for name in values
@@ -289,7 +253,7 @@ def consistency(
     """
     wanted = check_lags(lags)
     settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
-    check_draws(samples, level, seed)
+    intervals.check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
     frames = drives.frames if classes is None else drives.frames.select(classes)
     check_not_mean(frames.classes)
@@ -298,29 +262,34 @@ def consistency(
     frames = replace(frames, links=None, track=None)
     bounds = check_region(region, frames.forward)
     box = inner(bounds, margin)
-    transitions, apart = _transitions(drives, wanted, box)
-    if not len(transitions[0]):
+    pairs = [
+        (each, *pair)
+        for each in wanted
+        for own in drives.scenes.values()
+        for pair in zip(own[:-each].tolist(), own[each:].tolist(), strict=True)
+    ]
+    all_pairs = np.array(pairs, np.int64).reshape(-1, 3).T
+    areas = common_areas(motions_between(drives.poses, all_pairs[1], all_pairs[2]), box)
+    (lag, earlier, later), area, apart = all_pairs[:, areas > 0], areas[areas > 0], int(np.count_nonzero(areas <= 0))
+    if not len(lag):
         raise InvalidInput(
             f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
             "apart and show a common region",
             remedy="Check the scenes, the poses and the region",
         )
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(transitions[0]), BLOCK)]
-    lag, earlier, later, area = transitions
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(lag), BLOCK)]
 
     def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
-        return _score(frames, poses, earlier[block], later[block], box, settings)
+        """Return the five parts of PLD and the mass of transitions and classes. The earlier output is the truth."""
+        sides = common_parts(frames, poses, earlier[block], later[block], box)
+        before, now = (replace(side, polylines=oriented(side.polylines, frames.forward)) for side in sides)
+        assert isinstance(PLD.rows, SumRows)
+        parts = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
+        return parts.reshape(len(earlier[block]), len(frames.classes), len(KEYS))
 
     sums = np.concatenate(in_threads(work, blocks, workers, progress))
-    scene_of = drives.frames.scenes or ()
-    columns = Transitions(
-        lag,
-        tuple(scene_of[i] for i in later.tolist()),
-        tuple(frames.tokens[i] for i in earlier.tolist()),
-        tuple(frames.tokens[i] for i in later.tolist()),
-        area,
-        sums,
-    )
+    tokens = [pick_rows(frames.tokens, rows) for rows in (earlier, later)]
+    columns = Transitions(lag, pick_rows(drives.frames.scenes, later), tokens[0], tokens[1], area, sums)
     estimates = {each: estimates_of(columns, each, frames.classes, samples, float(level), seed) for each in wanted}
     still = np.tile(np.eye(4), (len(frames), 1, 1))  # the poses of a vehicle that does not move
     findings = (
@@ -365,35 +334,6 @@ def inner(bounds: Bounds, margin: float) -> Bounds:
     return x_min + width, y_min + width, x_max - width, y_max - width
 
 
-def _transitions(
-    drives: Drives, lags: Sequence[int], box: Bounds
-) -> tuple[tuple[Indices, Indices, Indices, Floats], int]:
-    """Return the lag, both frames and the common area of all transitions, and the number of those that share none."""
-    pairs = [
-        (lag, earlier, later)
-        for lag in lags
-        for frames in drives.scenes.values()
-        for earlier, later in zip(frames[:-lag].tolist(), frames[lag:].tolist(), strict=True)
-    ]
-    lag, earlier, later = np.array(pairs, np.int64).reshape(-1, 3).T
-    area = common_areas(motions_between(drives.poses, earlier, later), box)
-    shared = area > 0
-    return (lag[shared], earlier[shared], later[shared], area[shared]), int(np.count_nonzero(~shared))
-
-
-def _score(
-    frames: MapFrames, poses: Floats, earlier: Indices, later: Indices, box: Bounds, settings: Protocol
-) -> Floats:
-    """Return the five parts of PLD and the mass of each transition and class. The earlier output is the truth."""
-    before, now = (
-        replace(side, polylines=oriented(side.polylines, frames.forward))
-        for side in common_parts(frames, poses, earlier, later, box)
-    )
-    assert isinstance(PLD.rows, SumRows)
-    sums = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
-    return sums.reshape(len(later), len(frames.classes), len(Parts._fields) + 1)
-
-
 def _findings(
     frames: MapFrames, bounds: Bounds, lags: Sequence[int], lag: Indices, apart: int, scenes: int
 ) -> Iterator[Finding]:
@@ -420,7 +360,7 @@ def _findings(
         elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
             text += ": what lies outside is not compared"
             yield Finding("note", "region-exceeded", text, extent.instances)
-    if few := too_few(scenes, "scene"):  # intervals are drawn from scenes
+    if few := intervals.too_few(scenes, "scene"):  # intervals are drawn from scenes
         yield Finding("warning", "scenes-few", few, scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
 
 
@@ -443,5 +383,5 @@ def _misfits(
             f"of {values[0]:.3f} in {len(sample)} transitions. The poses may be those of another sensor, or from world "
             "to frame"
         )
-        remedy = "Check that the poses move points of these frames to the world"
-        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=Remedy.of(remedy))
+        remedy = Remedy.of("Check that the poses move points of these frames to the world")
+        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=remedy)

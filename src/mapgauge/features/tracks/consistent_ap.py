@@ -101,11 +101,22 @@ _BLOCK = 256  # pairs that are compared together; they take some megabytes
 
 
 class _Lines(NamedTuple):
-    """One line of each pair."""
+    """One line of each pair, in the coordinates of the later frame."""
 
     points: Points  # (points, 2), line by line
     start: Indices  # (lines,): the first point of each line
     sizes: Indices  # (lines,): the number of points of each line
+
+    @classmethod
+    def of(cls, polylines: Polylines, rows: Indices, motions: Floats | None = None) -> "_Lines":
+        """Pick lines, and move them."""
+        sizes = np.diff(polylines.offsets)[rows]
+        points = polylines.coords[ranges(polylines.offsets[rows], sizes), :2]
+        if motions is not None:
+            x, y = points.T
+            turn = np.repeat(motions, sizes, axis=0)
+            points = np.stack([x * row[:, 0] + y * row[:, 1] + row[:, 3] for row in (turn[:, 0], turn[:, 1])], axis=1)
+        return cls(points, sizes.cumsum() - sizes, sizes)
 
 
 def compare_lines(
@@ -125,8 +136,7 @@ def compare_lines(
 
 
 def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None) -> tuple[Floats, Flags]:
-    earlier, later = _lines(polylines, pairs[:, 0]), _lines(polylines, pairs[:, 1])
-    earlier = earlier._replace(points=_moved(earlier, motions))
+    earlier, later = _Lines.of(polylines, pairs[:, 0], motions), _Lines.of(polylines, pairs[:, 1])
     low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
     axis = np.argmax(high[1] - low[1], axis=1)
     along = np.arange(len(pairs)), axis
@@ -139,24 +149,13 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
         some = common[rows]
-        x, (y0, y1) = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
-        numbers[0, rows] = np.abs(y1 - y0).mean(axis=1)
+        x, values = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
+        numbers[0, rows] = np.abs(values[1] - values[0]).mean(axis=1)
         if places > 2:
-            numbers[1, rows] = np.abs(_turning(x, y1) - _turning(x, y0))
+            angle = np.arctan(np.diff(values) / np.diff(x))
+            turning = np.abs(np.diff(angle)).mean(axis=-1)  # the mean turning angle of each line
+            numbers[1, rows] = np.abs(turning[1] - turning[0])
     return numbers, count > 0
-
-
-def _lines(polylines: Polylines, rows: Indices) -> _Lines:
-    sizes = np.diff(polylines.offsets)[rows]
-    points = polylines.coords[ranges(polylines.offsets[rows], sizes), :2]
-    return _Lines(points, sizes.cumsum() - sizes, sizes)
-
-
-def _moved(lines: _Lines, motions: Floats) -> Points:
-    """Return the points of earlier lines in the later frame."""
-    x, y = lines.points.T
-    turn = np.repeat(motions, lines.sizes, axis=0)
-    return np.stack([x * row[:, 0] + y * row[:, 1] + row[:, 3] for row in (turn[:, 0], turn[:, 1])], axis=1)
 
 
 def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: Bounds | None) -> Floats:
@@ -174,26 +173,16 @@ def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: 
     value = start + share * (end - start)
     if region is not None:
         x, y = np.where(across == 1, along, value), np.where(across == 1, value, along)
-        inside = _is_inside(x, y, region)
         turn = motions[line]
-        x, y = x - turn[:, 0, 3], y - turn[:, 1, 3]  # back into the earlier frame
-        inside &= _is_inside(x * turn[:, 0, 0] + y * turn[:, 1, 0], x * turn[:, 0, 1] + y * turn[:, 1, 1], region)
+        dx, dy = x - turn[:, 0, 3], y - turn[:, 1, 3]
+        earlier = dx * turn[:, 0, 0] + dy * turn[:, 1, 0], dx * turn[:, 0, 1] + dy * turn[:, 1, 1]
+        places_of = np.stack([(x, y), earlier], axis=-1)  # in both frames
+        inside = ((region[:2] <= places_of.T) & (region[2:] >= places_of.T)).all(axis=(0, 2))
         line, place, value = line[inside], place[inside], value[inside]
     key = line * PLACES + place
     number = np.bincount(key, minlength=at.size)
     total = np.bincount(key, value, minlength=at.size)
     return (total / np.where(number, number, np.nan)).reshape(at.shape)
-
-
-def _is_inside(x: Floats, y: Floats, region: Bounds) -> Flags:
-    return (x >= region[0]) & (x <= region[2]) & (y >= region[1]) & (y <= region[3])
-
-
-def _turning(at: Floats, height: Floats) -> Floats:
-    """Return the mean turning angle of functions ``(lines, places)``, in radians."""
-    angle = np.arctan(np.diff(height) / np.diff(at))
-    mean: Floats = np.abs(np.diff(angle)).mean(axis=1)
-    return mean
 
 
 BETA = 15.0  # metres of mean difference at which localisation is 0
@@ -222,9 +211,7 @@ def _stability_of_scenes(groups: Groups, protocol: Protocol, interval: int) -> F
 def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indices, Floats]:
     """Return all pairs of predictions of a scene that are assigned to the same true track, by anchor.
 
-    Returns:
-        The anchor group ``(pairs,)``; the earlier and the later prediction ``(pairs, 2)``, -1 for a missing one; the
-        motion from the earlier frame to the later one ``(pairs, 4, 4)``.
+    They are the anchor group, the earlier and the later prediction, -1 for a missing one, and the motion between them.
     """
     prediction = assigned(groups)
     names = [_tracks(groups, g) for g in range(len(groups.bounds))]
@@ -234,10 +221,9 @@ def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indic
         for t, a in enumerate(places[: max(len(places) - interval, 0)]):
             for b in places[t + 1 : t + 1 + interval]:
                 shared = [(row, names[b][name]) for name, row in names[a].items() if name in names[b]]
-                if shared:
-                    anchor += [a] * len(shared)
-                    pairs += shared
-                    motions += [np.linalg.inv(poses[b]) @ poses[a]] * len(shared)
+                anchor += [a] * len(shared)
+                pairs += shared
+                motions += [np.linalg.inv(poses[b]) @ poses[a]] * len(shared)
     rows = np.array(pairs, np.int64).reshape(-1, 2)
     return np.array(anchor, np.int64), prediction[rows], np.array(motions).reshape(-1, 4, 4)
 
@@ -316,11 +302,6 @@ class MasSettings(Settings):
     )
 
 
-def _stated(protocol: Protocol) -> str:
-    own = protocol.settings["mas"]
-    return f"pairs up to {own.intervals[0]} frames apart, presence from {own.presence:g}"
-
-
 MAS = Metric(
     name="mas",
     title="mAS (paper)",
@@ -337,6 +318,9 @@ MAS = Metric(
     level="scene",
     needs=frozenset({"confidences", "truth tracks", "poses"}),
     settings_type=MasSettings,
-    stated=_stated,
+    stated=lambda protocol: (
+        f"pairs up to {protocol.settings['mas'].intervals[0]} frames apart, presence from "
+        f"{protocol.settings['mas'].presence:g}"
+    ),
     limits=(0.0, 1.0),
 )

@@ -1,6 +1,5 @@
 """Pairs of frames of a drive, brought into one coordinate system."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -10,16 +9,14 @@ from numpy.typing import NDArray
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames, loaded, with_scenes
-from mapgauge.frames.alignment import align
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.alignment import align, tokens_without
+from mapgauge.frames.findings import Finding, check_tokens, findings_about
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import findings_of_times, frames_by_scene, in_time, scenes_from_tokens
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
-
-_EXAMPLES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +41,30 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
         raise InvalidInput(f"{name}: no frames")
     if frames.confidence is not None:
         check_confidence(f"{name}: confidence", frames.confidence, len(frames.polylines), "instance")
-    _check_tokens(frames, name)
+    check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
         frames, findings = _with_poses(frames, loaded(poses), name)
-    if frames.poses is None:
+    own_poses = frames.poses
+    if own_poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
             remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --poses"),
         )
-    frames = replace(frames, scenes=_scenes(frames, scenes, name), history=None)
-    motions = _rigid(frames, name)
+    if scenes is not None:
+        frames = with_scenes(frames, scenes)
+    known = frames.scenes or scenes_from_tokens(frames.tokens)
+    if known is None:
+        raise InvalidInput(
+            f"{name}: no scenes, so it is not known which frames follow each other",
+            remedy=Remedy(
+                "Pass poses= with frames that have scenes, or scenes= with the scene of each token",
+                "Pass a file that has scenes with --poses, or give them with the predictions: FILE,scenes=FILE",
+            ),
+        )
+    at_frame = [f"{name}: the pose of frame {token}" for token in frames.tokens]
+    motions = check_poses(own_poses, len(frames), at_frame.__getitem__, "Correct the pose, or leave the frame out")
+    frames = replace(frames, scenes=known, history=None)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
     place = np.argsort(in_time(frames))
@@ -62,22 +72,16 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     return Drives(frames, motions, ordered, (*findings, *findings_of_times(name, frames)))
 
 
-def _check_tokens(frames: MapFrames, name: str) -> None:
-    if len(frames.index) < len(frames):
-        twice = [token for token, times in Counter(frames.tokens).items() if times > 1]
-        raise InvalidInput(f"{name}: {len(twice)} tokens occur more than once (first: {twice[0]})")
-
-
 def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFrames, list[Finding]]:
     """Return the frames with scenes, time stamps and poses of other frames; their own where the others have none."""
     called = others.name or "poses"
-    _check_tokens(others, called)
+    check_tokens(others, called)
     if others.poses is None and frames.poses is None:
         raise InvalidInput(
             f"{called}: no poses, and {name} has none either",
             remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --poses"),
         )
-    extra = [token for token in frames.tokens if token not in others.index]
+    extra = tokens_without(frames, others)
     if extra:
         raise InvalidInput(
             f"{len(extra)} of {len(frames)} frames of {name} are not in {called} (first: {extra[0]}), so they have no "
@@ -89,7 +93,7 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     if turns and poses is not None:  # the axes of the predictions are turned, and so are their poses
         poses = poses @ rotation_about_z(90 * turns)
     bare = replace(others.keep(np.empty(0, np.int64)), poses=poses)
-    lacking = [token for token in others.tokens if token not in frames.index]
+    lacking = tokens_without(others, frames)
     if poses is None or not lacking:  # the frames keep what the others do not have
         bare = bare.at([k for k, token in enumerate(bare.tokens) if token in frames.index])
         own = frames.at([frames.index[token] for token in bare.tokens])
@@ -97,42 +101,8 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
         kept = own.poses if poses is None else bare.poses
         return replace(own, scenes=bare.scenes or own.scenes, timestamps=times, poses=kept, history=None), []
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"
-    finding = Finding("warning", "frames-without-output", text, len(lacking), tuple(lacking[:_EXAMPLES]))
-    return align(frames, bare, classes=frames.classes)[0], [finding]
-
-
-def _scenes(frames: MapFrames, given: Mapping[str, str] | None, name: str) -> tuple[str, ...]:
-    """Return the scene of each frame: as given, from the data, or from the tokens of Argoverse 2."""
-    if given is not None:
-        return with_scenes(frames, given).scenes or ()
-    scenes = frames.scenes or scenes_from_tokens(frames.tokens)
-    if scenes is None:
-        raise InvalidInput(
-            f"{name}: no scenes, so it is not known which frames follow each other",
-            remedy=Remedy(
-                "Pass poses= with frames that have scenes, or scenes= with the scene of each token",
-                "Pass a file that has scenes with --poses, or give them with the predictions: FILE,scenes=FILE",
-            ),
-        )
-    return scenes
-
-
-def _rigid(frames: MapFrames, name: str) -> NDArray[np.float64]:
-    """Return the poses after checking them. The message names the first frame whose pose is not valid."""
-    assert frames.poses is not None
-    try:
-        return check_poses(frames.poses, len(frames))
-    except InvalidInput:
-        for token, pose in zip(frames.tokens, frames.poses, strict=True):
-            try:
-                check_poses(pose, 1)
-            except InvalidInput as error:
-                raise InvalidInput(
-                    f"{name}: the pose of frame {token} is not a rigid motion (a rotation and a translation, last row "
-                    "0 0 0 1)",
-                    remedy="Correct the pose, or leave the frame out",
-                ) from error
-        raise
+    findings = findings_about(lacking, "warning", "frames-without-output", text)
+    return align(frames, bare, classes=frames.classes)[0], findings
 
 
 def motions_between(poses: NDArray[np.float64], earlier: Indices, later: Indices) -> NDArray[np.float64]:
@@ -151,21 +121,16 @@ def motions_between(poses: NDArray[np.float64], earlier: Indices, later: Indices
 
 def inverse_of(motions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the inverse of rigid motions."""
-    turned = np.zeros_like(motions)
-    turned[:, :3, :3] = motions[:, :3, :3].transpose(0, 2, 1)
-    for k in range(3):
-        turned[:, :3, 3] -= turned[:, :3, k] * motions[:, k, 3, None]
-    turned[:, 3, 3] = 1
-    return turned
+    count = len(motions)
+    return motions_between(np.concatenate([motions, np.eye(4)[None]]), np.full(count, count), np.arange(count))
 
 
 def common_parts(
     frames: MapFrames, poses: NDArray[np.float64], earlier: Indices, later: Indices, box: Bounds
 ) -> tuple[MapFrames, MapFrames]:
-    """Return the earlier and the later frame of each pair, in the coordinates of the later one and cropped to both.
+    """Return the earlier and the later frame of each pair, in the coordinates of the later one.
 
-    The region of a pair is the box of the later frame, cut by the moved box of the earlier frame. Each side is cropped
-    by both boxes, each box in its own frame.
+    Each side is cropped by the boxes of both frames, each box in its own frame.
     """
     forth = motions_between(poses, earlier, later)
     before = frames.at(earlier.tolist()).crop(box).transform(forth).crop(box)
@@ -184,8 +149,6 @@ def _clipped_area(corners: Points, box: Bounds) -> float:
     """Return the area of the part of a convex polygon that lies in a box (Sutherland and Hodgman)."""
     polygon = corners
     for axis, bound, sign in ((0, box[0], 1.0), (1, box[1], 1.0), (0, box[2], -1.0), (1, box[3], -1.0)):
-        if not len(polygon):
-            return 0.0
         inside = sign * (polygon[:, axis] - bound)
         kept = []
         for k in range(len(polygon)):

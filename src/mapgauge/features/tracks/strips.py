@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,10 +26,10 @@ FALSE_TRACKS = 10  # rows of predicted tracks that are false most of the time
 
 
 class Switch(NamedTuple):
-    """A true track passes from one predicted track to another."""
+    """A true track passes from one predicted track to another, which are indices into the names of the strip."""
 
     frame: int  # the place of the first frame after it in the scene, from 0
-    before: int  # the predicted track, an index into the names of the strip
+    before: int
     after: int
 
 
@@ -39,6 +39,11 @@ class StripRow(NamedTuple):
     track: str
     cells: Indices  # (frames,): ABSENT, ALONE, or the predicted track, an index into the names of the strip
     confidence: float  # mean over its frames
+
+    @property
+    def tracks(self) -> list[int]:
+        """The predicted tracks, in the order of time."""
+        return list(dict.fromkeys(self.cells[self.cells >= 0].tolist()))
 
     @property
     def switches(self) -> list[Switch]:
@@ -63,19 +68,6 @@ class Strip:
     truth: tuple[StripRow, ...]  # in the order of their first frames
     false: tuple[StripRow, ...]  # predicted tracks that are false most of the time, the most confident first
     false_count: int  # number of all such tracks
-
-
-def check_track_pld(results: Results) -> None:
-    """Refuse results without T-PLD."""
-    name = str(results.origin or "the results")
-    if TRACK_PLD.name not in results.metrics:
-        raise InvalidInput(
-            f"{name}: {TRACK_PLD.name} not found in these results; available: {', '.join(results.metrics)}",
-            remedy=Remedy(
-                'Evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}), with tracks on both sides',
-                "Use mapgauge evaluate --set track_pld.switch_cost=0.5, with tracks on both sides",
-            ),
-        )
 
 
 def has_tracks(results: Results) -> bool:
@@ -109,10 +101,18 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
 
 def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> list[Strip]:
     """Return the strips of a scene, one for each class that has a value, with at most ``false`` false tracks each."""
-    check_track_pld(results)
+    origin = results.origin or "the results"
+    if TRACK_PLD.name not in results.metrics:
+        raise InvalidInput(
+            f"{origin}: {TRACK_PLD.name} not found in these results; available: {', '.join(results.metrics)}",
+            remedy=Remedy(
+                'Evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}), with tracks on both sides',
+                "Use mapgauge evaluate --set track_pld.switch_cost=0.5, with tracks on both sides",
+            ),
+        )
     data = results.need_data()
     if not has_tracks(results):
-        raise InvalidInput(f"{results.origin or 'the results'}: the geometry of these results has no tracks")
+        raise InvalidInput(f"{origin}: the geometry of these results has no tracks")
     protocol, cost = results.protocol, results.protocol.settings["track_pld"].switch_cost
     frames = scene_frames(results, scene)
     of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
@@ -130,13 +130,19 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         predicted = np.flatnonzero(groups.is_prediction & (label == c))
         matched = np.where(np.isin(predicted, partner), predicted, -1)
         of_predictions = _rows(groups, assignment, predicted, matched, len(frames))
-        lonely = _false_tracks(groups, assignment, predicted, matched)
+        # Predicted tracks that are false in most of their frames, by their confidence in those frames.
+        number, alone = assignment.track[predicted], matched < 0
+        weight = np.bincount(number, np.where(alone, groups.confidence[predicted], 0.0))
+        lonely = np.flatnonzero(2 * np.bincount(number, alone) > np.bincount(number))
+        lonely = lonely[np.argsort(-weight[lonely], kind="stable")].tolist()
         of_false = [row for number in lonely[:false] if (row := of_predictions.get(number)) is not None]
         rows = sorted(of_truth.values(), key=lambda row: (int(np.argmax(row.cells > ABSENT)), _natural(row.track)))
         # Only predicted tracks that are drawn keep a number.
-        used = list(dict.fromkeys(_tracks((*rows, *of_false))))
-        place = {number: k for k, number in enumerate(used)}
-        renamed = [row._replace(cells=_renumbered(row.cells, place)) for row in (*rows, *of_false)]
+        used = list(dict.fromkeys(number for row in (*rows, *of_false) for number in row.tracks))
+        place = {number: k for k, number in enumerate(used)} | {ABSENT: ABSENT, ALONE: ALONE}
+        renamed = [
+            row._replace(cells=np.array([place[number] for number in row.cells.tolist()])) for row in (*rows, *of_false)
+        ]
         strips.append(
             Strip(
                 scene,
@@ -174,17 +180,6 @@ def _rows(
     return rows
 
 
-def _false_tracks(groups: Groups, assignment: SceneAssignment, predicted: Indices, matched: Indices) -> list[int]:
-    """Return the predicted tracks that are false in most of their frames, by their confidence in those frames."""
-    number = assignment.track[predicted]
-    count = np.bincount(number)
-    alone = np.bincount(number, matched < 0)
-    weight = np.bincount(number, np.where(matched < 0, groups.confidence[predicted], 0.0))
-    mostly_alone = np.flatnonzero(2 * alone > count)
-    order: list[int] = mostly_alone[np.lexsort((mostly_alone, -weight[mostly_alone]))].tolist()
-    return order
-
-
 def _natural(name: str) -> str:
     """Return a key that sorts names by their numbers.
 
@@ -194,38 +189,35 @@ def _natural(name: str) -> str:
     return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name)
 
 
-def _tracks(rows: Iterable[StripRow]) -> list[int]:
-    """Return the predicted tracks of rows, in the order of the rows and of time."""
-    return [number for row in rows for number in row.cells.tolist() if number >= 0]
-
-
-def _renumbered(cells: Indices, place: dict[int, int]) -> Indices:
-    return np.array([place.get(number, number) for number in cells.tolist()], np.int64)
-
-
 def _colours(rows: Sequence[StripRow], count: int) -> tuple[str, ...]:
     """Return a colour for each predicted track. Tracks of the same row and of the row above differ if possible."""
     colours: dict[int, str] = {}
     uses: Counter[str] = Counter()
     above: list[int] = []
     for row in rows:
-        tracks = list(dict.fromkeys(_tracks([row])))
-        near = {colours[number] for number in (*tracks, *above) if number in colours}
-        for number in tracks:
+        near = {colours[number] for number in (*row.tracks, *above) if number in colours}
+        for number in row.tracks:
             if number not in colours:
                 colours[number] = min(COLOURS, key=lambda colour: (colour in near, uses[colour]))
                 near.add(colours[number])
                 uses[colours[number]] += 1
-        above = tracks
+        above = row.tracks
     return tuple(colours[number] for number in range(count))
 
 
 SCENES = 50  # scenes of which the page has the tracks
+_HINT = (
+    "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, in "
+    "the shell with mapgauge evaluate --set track_pld.switch_cost=0.5."
+)
 
 
 def worst_scenes(methods: Sequence[Results]) -> dict[str, list[int]]:
     """Return the frames of each scene, from the highest T-PLD of a method. There are none without T-PLD."""
-    if not all(_has_strips(method) and method.scenes == methods[0].scenes for method in methods):
+    for method in methods:
+        if TRACK_PLD.name not in method.metrics or method.scenes is None or not has_tracks(method):
+            return {}
+    if any(method.scenes != methods[0].scenes for method in methods):
         return {}
     values: dict[str, float] = {}
     for method in methods:
@@ -234,27 +226,6 @@ def worst_scenes(methods: Sequence[Results]) -> dict[str, list[int]]:
     order = sorted(values, key=lambda scene: (-values[scene], scene))
     frames = frames_by_scene(methods[0])
     return {scene: frames[scene] for scene in order}
-
-
-def strip_data(methods: Sequence[Results], drawn: Sequence[int]) -> Added:
-    """Return the tracks of the scenes that have a drawn frame, at most ``SCENES``, from the highest T-PLD."""
-    by_scene = worst_scenes(methods)
-    can_draw = set(drawn)
-    scenes = [scene for scene, frames in by_scene.items() if not can_draw.isdisjoint(frames)][:SCENES]
-    if not scenes:
-        return Added(about=_hint(methods))
-    arrays: Arrays = {}
-    try:
-        for k, method in enumerate(methods):
-            strips = [strip for scene in scenes for strip in strips_of(method, scene)]
-            text = json.dumps([_described(strip) for strip in strips], separators=(",", ":"))
-            cells = [row.cells.astype(np.int16) for strip in strips for row in (*strip.truth, *strip.false)]
-            arrays[f"{k}.strip.text"] = np.frombuffer(text.encode(), np.uint8)
-            arrays[f"{k}.strip.cells"] = np.concatenate([np.empty(0, np.int16), *cells])
-    except MissingDependency as error:
-        return Added(about=f"Tracks are not shown over time: {error}.")
-    frames = [by_scene[scene] for scene in scenes]
-    return Added({"strips": {"scenes": scenes, "frames": frames, "all": len(by_scene)}}, arrays)
 
 
 def _described(strip: Strip) -> dict[str, Any]:
@@ -272,21 +243,6 @@ def _described(strip: Strip) -> dict[str, Any]:
     }
 
 
-def _has_strips(results: Results) -> bool:
-    return TRACK_PLD.name in results.metrics and results.scenes is not None and has_tracks(results)
-
-
-def _hint(methods: Sequence[Results]) -> str:
-    """Return how to get the tracks over time, if both sides of all methods have tracks and T-PLD was not computed."""
-    for method in methods:
-        if not has_tracks(method) or TRACK_PLD.name in method.metrics or method.scenes is None:
-            return ""
-    return (
-        "The tracks can be shown over time if T-PLD is computed: in Python with a protocol that has switch_cost=0.5, "
-        "in the shell with mapgauge evaluate --set track_pld.switch_cost=0.5."
-    )
-
-
 class TracksSection(Section):
     """The tracks of scenes over time."""
 
@@ -297,8 +253,24 @@ class TracksSection(Section):
         return list(worst_scenes(methods).values())
 
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
-        """Return the tracks of the scenes that have a drawn frame."""
-        return strip_data(methods, drawn)
+        """Return the tracks of the scenes that have a drawn frame, at most ``SCENES``, from the highest T-PLD."""
+        by_scene = worst_scenes(methods)
+        scenes = [scene for scene, frames in by_scene.items() if not set(drawn).isdisjoint(frames)][:SCENES]
+        if not scenes:
+            possible = all(has_tracks(each) and TRACK_PLD.name not in each.metrics and each.scenes for each in methods)
+            return Added(about=_HINT if possible else "")
+        arrays: Arrays = {}
+        try:
+            for k, method in enumerate(methods):
+                strips = [strip for scene in scenes for strip in strips_of(method, scene)]
+                text = json.dumps([_described(strip) for strip in strips], separators=(",", ":"))
+                cells = [row.cells.astype(np.int16) for strip in strips for row in (*strip.truth, *strip.false)]
+                arrays[f"{k}.strip.text"] = np.frombuffer(text.encode(), np.uint8)
+                arrays[f"{k}.strip.cells"] = np.concatenate([np.empty(0, np.int16), *cells])
+        except MissingDependency as error:
+            return Added(about=f"Tracks are not shown over time: {error}.")
+        frames = [by_scene[scene] for scene in scenes]
+        return Added({"strips": {"scenes": scenes, "frames": frames, "all": len(by_scene)}}, arrays)
 
 
 SECTION = TracksSection()

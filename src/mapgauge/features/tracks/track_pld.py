@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import Parts, PooledPld, added, normalised_pld, normalised_value, share_of
 from mapgauge.metrics.settings import PldSettings, setting
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Floats, Indices
+from mapgauge.typing import Closed, Floats
 
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 
@@ -172,10 +172,25 @@ def track_pld(
         raise InvalidInput(f"predictions have {len(x)} frames and truth has {len(y)}, expected the same number")
     given = x, y
     x, y = align(x, y)
-    _check_one_scene(x, y)
-    findings = track_findings(x, y)
+    scenes = set(y.scenes or ())
+    if len(scenes) > 1:
+        raise InvalidInput(
+            f"truth has {len(scenes)} scenes, expected one",
+            remedy=Remedy(
+                'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
+                "Use mapgauge evaluate --set track_pld.switch_cost=0.5",
+            ),
+        )
+    classes = [name for name in y.classes if x.counts[name] + y.counts[name]]
+    if len(classes) > 1:
+        raise InvalidInput(
+            f"there are {len(classes)} classes ({', '.join(classes)}), expected one",
+            remedy=f'Select one on both sides: frames.select(["{classes[0]}"])',
+        )
     order = in_time(y).tolist()
-    x_index, y_index = (_rows_of(side, [y.tokens[k] for k in order]) for side in given)
+    # The instances of each side in the order of time, as rows of what was given.
+    numbered = [replace(side, track=np.arange(len(side.polylines)).astype(np.str_)) for side in given]
+    x_index, y_index = (np.asarray(side.at(order).track, np.int64) for side in align(*numbered))
     protocol = Protocol("", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
     groups = group(x.at(order), y.at(order), protocol)
     rows, solved = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
@@ -183,6 +198,9 @@ def track_pld(
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
     names = [] if groups.track is None else [str(name) for name in groups.track]
     switches, fragmentations = sums[COUNTS]
+    matches: list[list[TrackMatch]] = [[] for _ in groups.bounds]  # of each frame
+    for i, j, weight in zip(solved.prediction.tolist(), solved.truth.tolist(), solved.weight.tolist(), strict=True):
+        matches[int(solved.frame[i])].append(TrackMatch(names[i], names[j], weight))
     return TrackPldResult(
         parts=TrackParts._make(sums[: len(PARTS)]),
         mass=sums[MASS],
@@ -192,18 +210,10 @@ def track_pld(
         switch_count=round(switches),
         fragmentations=round(fragmentations),
         assignment=np.stack([index[solved.prediction], index[solved.truth]], axis=1),
-        matches=_matches_by_frame(solved, names, len(groups.bounds)),
+        matches=tuple(tuple(sorted(pairs, key=lambda pair: (pair.truth, pair.prediction))) for pairs in matches),
         tracks=_true_tracks(groups, solved, names),
-        findings=tuple(findings),
+        findings=tuple(track_findings(x, y)),
     )
-
-
-def _matches_by_frame(solved: SceneAssignment, names: Sequence[str], frames: int) -> tuple[tuple[TrackMatch, ...], ...]:
-    """Return the assigned pairs of each frame, sorted by the name of the true track."""
-    lists: list[list[TrackMatch]] = [[] for _ in range(frames)]
-    for x, y, weight in zip(solved.prediction.tolist(), solved.truth.tolist(), solved.weight.tolist(), strict=True):
-        lists[int(solved.frame[x])].append(TrackMatch(names[x], names[y], weight))
-    return tuple(tuple(sorted(matches, key=lambda match: (match.truth, match.prediction))) for matches in lists)
 
 
 def _true_tracks(groups: Groups, solved: SceneAssignment, names: Sequence[str]) -> tuple[TrueTrack, ...]:
@@ -215,13 +225,10 @@ def _true_tracks(groups: Groups, solved: SceneAssignment, names: Sequence[str]) 
     for seen in by_track.values():
         stretches: list[Stretch] = []
         of: list[int] = []  # the number of the predicted track of each stretch
-        for _, partner, frame in seen:
-            number = -1 if partner < 0 else int(solved.track[partner])
-            if of and of[-1] == number:
-                stretches[-1] = stretches[-1]._replace(last=frame)
-            else:
-                stretches.append(Stretch(None if partner < 0 else names[partner], frame, frame))
-                of.append(number)
+        for number, places in groupby(seen, key=lambda place: -1 if place[1] < 0 else int(solved.track[place[1]])):
+            run = list(places)
+            stretches.append(Stretch(None if number < 0 else names[run[0][1]], run[0][2], run[-1][2]))
+            of.append(number)
         matched = [number for number in of if number >= 0]
         rows.append(
             TrueTrack(
@@ -236,12 +243,6 @@ def _true_tracks(groups: Groups, solved: SceneAssignment, names: Sequence[str]) 
     return tuple(sorted(rows, key=lambda row: (row.track, row.stretches[0].first)))
 
 
-def _rows_of(frames: MapFrames, tokens: Sequence[str]) -> Indices:
-    """Return the rows of the instances of frames, in the order of the tokens."""
-    spans = [frames.offsets[frames.index[token] :][:2].tolist() for token in tokens if token in frames.index]
-    return np.array([row for start, stop in spans for row in range(start, stop)], np.int64)
-
-
 def _side(given: Any, confidence: Any, name: str) -> MapFrames:
     """Return one side as ``MapFrames`` with tracks."""
     if not isinstance(given, MapFrames):
@@ -250,25 +251,6 @@ def _side(given: Any, confidence: Any, name: str) -> MapFrames:
         raise InvalidInput(f"{name} are MapFrames and have their own confidences", remedy="Call .with_confidence(...)")
     check_tracks(given, name, "T-PLD")
     return given
-
-
-def _check_one_scene(x: MapFrames, y: MapFrames) -> None:
-    scenes = dict.fromkeys(y.scenes or ())
-    if len(scenes) > 1:
-        raise InvalidInput(
-            f"truth has {len(scenes)} scenes, expected one",
-            remedy=Remedy(
-                'Use mg.evaluate with mg.protocol("paper-60x30", settings={"track_pld": {}}) for all scenes',
-                "Use mapgauge evaluate --set track_pld.switch_cost=0.5",
-            ),
-        )
-    counts = {name: x.counts[name] + y.counts[name] for name in y.classes}
-    classes = [name for name, count in counts.items() if count]
-    if len(classes) > 1:
-        raise InvalidInput(
-            f"there are {len(classes)} classes ({', '.join(classes)}), expected one",
-            remedy=f'Select one on both sides: frames.select(["{classes[0]}"])',
-        )
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
@@ -300,10 +282,6 @@ class TrackPldSettings(PldSettings):
     switch_cost: float = setting(SWITCH_COST, check=check_switch_cost, help="Cost of a switch of tracks.")
 
 
-def _part(name: str) -> Value:
-    return Value(f"track_{name}", name, name.removesuffix("_points"), "part")
-
-
 TRACK_PLD = Metric(
     name="track_pld",
     title="T-PLD",
@@ -313,7 +291,7 @@ TRACK_PLD = Metric(
         Value("track_pld", "", "T-PLD", "main"),
         Value("inconsistency", "inconsistency", "T-PLD - PLD", "headline"),
         Value("switch_count", "switch_count", "id switches", "headline", limits=(0.0, math.inf)),
-        *(_part(name) for name in PARTS),
+        *(Value(f"track_{name}", name, name.removesuffix("_points"), "part") for name in PARTS),
         Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),

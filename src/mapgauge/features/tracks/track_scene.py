@@ -1,12 +1,8 @@
 """Solves T-PLD of one scene: the assignment of tracks in all frames, its parts and its switches.
 
 T-PLD is PLD of all frames plus half the switch cost for each pair of tracks whose assignment begins or ends between two
-frames. The numbers do not depend on the order of the instances or on the names of the tracks: tracks are numbered by
-their content before they are assigned.
-
-Tracks of two sides are assigned to each other in every frame. A pair of tracks saves something in the frames where both
-are present and near. A change of the assignment between two frames costs half the switch cost for each pair that
-begins or ends.
+frames. A pair saves something in the frames where both tracks are present and near. The numbers do not depend on the
+order of the instances or on the names of the tracks: tracks are numbered by their content before they are assigned.
 
 Three reductions keep the optimum:
 
@@ -18,7 +14,7 @@ Three reductions keep the optimum:
 """
 
 import hashlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +31,7 @@ COLUMNS = (*PARTS, "mass", *(f"pld_{name}" for name in Parts._fields), "switch_c
 MASS, PLD, COUNTS = len(PARTS), slice(len(PARTS) + 1, len(PARTS) + 6), slice(len(PARTS) + 6, len(PARTS) + 8)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SceneAssignment:
+class SceneAssignment(NamedTuple):
     """Who is assigned to whom in the frames of a scene. Instances are those of the groups."""
 
     prediction: Indices  # (pairs,)
@@ -65,23 +60,8 @@ def solve_scene(
         rows[:, :5] = plain[:, :5]
         x = np.flatnonzero(truth_of >= 0)
         assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
-    else:
-        assignment = _with_switches(groups, rows, track, frame, directed, cutoff, switch_cost, binary)
-    rows[:, COUNTS] = _counts(groups, assignment)
-    return rows, assignment
-
-
-def _with_switches(
-    groups: Groups,
-    rows: Floats,
-    track: Indices,
-    frame: Indices,
-    directed: bool,
-    cutoff: float,
-    switch_cost: float,
-    binary: bool,
-) -> SceneAssignment:
-    """Assign with a switch cost, and write the six parts of each group."""
+        rows[:, COUNTS] = _counts(groups, assignment)
+        return rows, assignment
     confidence = groups.confidence
     pairs = kernels.pld.near_pairs(groups.lines, confidence, groups.bounds, cutoff)
     long = kernels.sospa.is_long(groups.lines, groups.closed)
@@ -112,7 +92,9 @@ def _with_switches(
     sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
     rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
     chosen = weight > 0
-    return SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
+    assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
+    rows[:, COUNTS] = _counts(groups, assignment)
+    return rows, assignment
 
 
 def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices:
@@ -136,9 +118,7 @@ def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices
             code[k] += len(names) * seen[place]
     digests = {number: hashlib.blake2b(digest_size=16) for number in dict.fromkeys(code.tolist())}
     for k in np.argsort(frame, kind="stable").tolist():
-        digest = digests[int(code[k])]
-        digest.update(int(frame[k]).to_bytes(8, "big"))
-        digest.update(content[k])
+        digests[int(code[k])].update(int(frame[k]).to_bytes(8, "big") + content[k])
     # Equal tracks can be exchanged without changing a number. Their names decide.
     order = sorted(digests, key=lambda number: (digests[number].digest(), number))
     place_of = {number: place for place, number in enumerate(order)}
@@ -174,8 +154,7 @@ def _counts(groups: Groups, assignment: SceneAssignment) -> Floats:
     return np.stack([np.bincount(group, which, minlength=count) for which in (switched, interrupted)], axis=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class Candidates(NamedTuple):
     """Pairs of tracks in frames where they save something, sorted by pair, then frame."""
 
     first: Indices  # track of the first side
@@ -184,18 +163,13 @@ class Candidates:
     saving: Floats  # above 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Columns:
+class _Columns(NamedTuple):
     """The variables: candidates, and stretches of frames without savings. Sorted by pair, then frame."""
 
     pair: Indices
     start: Indices  # first frame
     candidate: Indices  # -1 for a stretch without savings
-
-    @property
-    def idle(self) -> Flags:
-        flags: Flags = self.candidate < 0
-        return flags
+    idle: Flags  # whether it is such a stretch
 
 
 def assign_over_time(
@@ -205,16 +179,14 @@ def assign_over_time(
 
     A switch is two changes. The switch cost must be above 0.
     """
-    changes = np.zeros(frames)
-    count = len(candidates.saving)
-    new = np.ones(count, np.bool_)
+    changes, assigned = np.zeros(frames), np.ones(len(candidates.saving))
+    new = np.ones(len(assigned), np.bool_)
     new[1:] = (np.diff(candidates.first) != 0) | (np.diff(candidates.second) != 0)
     pair_of = new.cumsum() - 1
     first, second = candidates.first[new], candidates.second[new]
     part = components_of(first, second)
     # A pair without rivals is assigned in all frames.
     contested = np.bincount(part, minlength=1)[part] > 1
-    assigned = np.ones(count)
     if not contested.any():
         return assigned, changes
     rivals = np.flatnonzero(contested[pair_of])
@@ -238,17 +210,11 @@ def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
     ends = np.roll(begins, -1)
     before = np.where(begins, 0, np.roll(frame, 1) + 1)  # the first frame of the stretch before a candidate
     gap, tail = before < frame, ends & (frame < frames - 1)
-    own = np.arange(len(pair))
     none = np.full(len(pair), -1)
-    columns = np.concatenate(
-        [
-            np.stack([pair, before, none])[:, gap],
-            np.stack([pair, frame, own]),
-            np.stack([pair, frame + 1, none])[:, tail],
-        ],
-        axis=1,
-    )
-    return _Columns(*columns[:, np.lexsort((columns[1], columns[0]))])
+    stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
+    columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
+    columns = columns[:, np.lexsort((columns[1], columns[0]))]
+    return _Columns(columns[0], columns[1], columns[2], columns[2] < 0)
 
 
 def _problem(
@@ -264,23 +230,18 @@ def _problem(
     low, high = np.where(idle[left], left, right)[~plain], np.where(idle[left], right, left)[~plain]
     np.add.at(gain, low, half)
     np.add.at(gain, high, -half)
-    below = Sparse.of(
-        np.tile(np.arange(len(low)), 2),
-        np.concatenate([low, high]),
-        np.repeat([1.0, -1.0], len(low)),
-        len(low),
-    )
+    below = _rows_of_two(low, high, (1.0, -1.0))
     once = [_once(columns, tracks, frames) for tracks in (first, second)]
     rows = Sparse.stack([*once, below])
     limit = np.concatenate([np.ones(len(once[0]) + len(once[1])), np.zeros(len(low))])
-    links = int(np.count_nonzero(plain))
-    terms = Sparse.of(
-        np.tile(np.arange(links), 2),
-        np.concatenate([left[plain], right[plain]]),
-        np.repeat([-1.0, 1.0], links),
-        links,
-    )
-    return Problem(gain, rows, limit, terms, np.full(links, half))
+    terms = _rows_of_two(left[plain], right[plain], (-1.0, 1.0))
+    return Problem(gain, rows, limit, terms, np.full(len(terms), half))
+
+
+def _rows_of_two(first: Indices, second: Indices, values: tuple[float, float]) -> Sparse:
+    """Return rows with two variables each."""
+    count = len(first)
+    return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), count)
 
 
 def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:

@@ -1,6 +1,6 @@
 """``track``: ids for predictions of methods without tracks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.arguments import check_cutoff, check_length, check_whole
-from mapgauge.errors import InvalidInput
+from mapgauge.arguments import check_confidence, check_cutoff, check_length, check_whole
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.features.tracks.drives import Drives, drives_of, motions_between
@@ -19,17 +19,16 @@ from mapgauge.frames.findings import Finding, place_of
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
-from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import move_polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.metrics.pld import pld
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 
-DRAWN = 0.4  # instances with a confidence above this are drawn
+FAINT = 0.4  # instances with at most this confidence get no ids, as in MapTracker
 LONG, SHORT = 200, 100  # pixels along and across the road
 LEAST = 0.001  # overlap of two drawings of the same object
-_BRUSH = (-1, 0, 1)  # pixels
-_STEP = 0.5  # pixels between two marks of the brush
+_STEP = 0.5  # pixels between two marks of the brush, which is 3 x 3 pixels
 
 
 class Raster(NamedTuple):
@@ -48,17 +47,6 @@ class Raster(NamedTuple):
 
     def masks(self, polylines: Polylines) -> NDArray[np.float32]:
         """Return the drawing of each polyline, ``(polylines, pixels)``: 1 where it is drawn, otherwise 0."""
-        drawn = np.zeros((len(polylines), self.shape[0] * self.shape[1]), np.float32)
-        owner, marks = self._marks(polylines)
-        for across in _BRUSH:
-            for up in _BRUSH:
-                x, y = marks[:, 0] + across, marks[:, 1] + up
-                inside = (x >= 0) & (y >= 0) & (x < self.shape[0]) & (y < self.shape[1])
-                drawn[owner[inside], (x * self.shape[1] + y)[inside]] = 1
-        return drawn
-
-    def _marks(self, polylines: Polylines) -> tuple[Indices, Indices]:
-        """Return pixels along all polylines: the polyline of each, and its place."""
         (x_min, y_min), (x_max, y_max) = self.low - self.pixel, self.low + self.pixel * (np.array(self.shape) + 1)
         pieces, source = crop_polylines(polylines, (x_min, y_min, x_max, y_max))  # lines may reach far beyond
         at = (pieces.coords[:, :2] - self.low) / self.pixel
@@ -66,11 +54,16 @@ class Raster(NamedTuple):
         first = np.flatnonzero(owner[1:] == owner[:-1])
         step = at[first + 1] - at[first]
         counts = np.ceil(np.abs(step).max(axis=1, initial=0.0) / _STEP).astype(np.int64) + 1
-        line = np.repeat(np.arange(len(first)), counts)
-        number = np.arange(len(line)) - np.repeat(counts.cumsum() - counts, counts)
-        share = number / np.maximum(counts - 1, 1)[line]
-        places = at[first][line] + share[:, None] * step[line]
-        return source[owner[first][line]], np.floor(places).astype(np.int64)
+        segment = np.repeat(np.arange(len(first)), counts)
+        share = ranges(np.zeros_like(counts), counts) / np.maximum(counts - 1, 1)[segment]
+        marks = np.floor(at[first][segment] + share[:, None] * step[segment]).astype(np.int64)
+        line = source[owner[first][segment]]
+        drawn = np.zeros((len(polylines), self.shape[0] * self.shape[1]), np.float32)
+        for brush in np.ndindex(3, 3):
+            x, y = (marks + brush - 1).T
+            inside = (x >= 0) & (y >= 0) & (x < self.shape[0]) & (y < self.shape[1])
+            drawn[line[inside], (x * self.shape[1] + y)[inside]] = 1
+        return drawn
 
     def assign(self, now: NDArray[np.float32], before: NDArray[np.float32]) -> Indices:
         """Return for each drawing of a frame its partner in an earlier frame, or -1.
@@ -109,6 +102,7 @@ def track(
     poses: Frames | None = None,
     scenes: Mapping[str, str] | None = None,
     method: Method = "pld",
+    confidence: float | None = FAINT,
     look_back: int = LOOK_BACK,
     cutoff: float = 1.5,
     spacing: float = 0.5,
@@ -118,13 +112,17 @@ def track(
 ) -> MapFrames:
     """Give ids to predictions: the same id for the same object in several frames of a scene.
 
+    Faint predictions are left out first. They would take ids from confident ones, and scores of tracks would count
+    them.
+
     Args:
         predictions: The predictions, or the file to read. Ids that they have are replaced.
         poses: Frames with poses, such as the truth, or the file to read. If None, the predictions must have poses.
         scenes: The scene of each token, if neither the predictions nor ``poses`` have it.
         method: ``"pld"`` assigns the instances of a frame to the last instances of the tracks by the assignment of PLD,
             which weighs distances with confidences. ``"maptracker"`` follows MapTracker's rule for methods without
-            tracks: the overlap of rasters, for instances with a confidence above 0.4. Others have no id.
+            tracks: the overlap of rasters.
+        confidence: Instances with at most this confidence are left out, with a finding. If None, all stay.
         look_back: Number of earlier frames in which a track may have been seen last. A longer gap ends it.
         cutoff: Cutoff of SOSPA in metres. Lines without points this near to each other are never the same object.
         spacing: Distance between the points of a polyline after resampling, in metres.
@@ -133,9 +131,9 @@ def track(
         progress: A function that is called with the number of finished scenes and the number of all scenes.
 
     Returns:
-        The same frames and instances with ids in ``track``, such as ``scene-0001/divider-3``, and with the scenes, time
-        stamps and poses that were used. Ids do not depend on the order of the instances, nor on that of the frames if
-        they have time stamps.
+        The same frames with ids in ``track``, such as ``scene-0001/divider-3``, and with the scenes, time stamps and
+        poses that were used. Ids do not depend on the order of the instances, nor on that of the frames if they have
+        time stamps.
 
     >>> import mapgauge as mg
     >>> from mapgauge.demo import demo_world
@@ -148,7 +146,7 @@ def track(
         raise InvalidInput(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}")
     most, cut = check_whole("look_back", look_back, 1), check_cutoff("cutoff", cutoff)
     step = check_length("spacing", spacing)
-    given = loaded(predictions)
+    given, left_out = _without_faint(loaded(predictions), confidence)
     drives = drives_of(given, poses, scenes)
     frames = drives.frames
     box = check_region(region, frames.forward)
@@ -157,24 +155,34 @@ def track(
     named = np.full(len(frames.polylines), "", object)
     for rows, names in in_threads(work, list(drives.scenes), workers, progress):
         named[rows] = names
-    findings = [*frames.findings, *drives.findings]
+    findings = [*frames.findings, *drives.findings, *left_out]
     if frames.track is not None:
         count = int(np.count_nonzero(frames.track != ""))
         text = f"{count} instances had ids already. They were replaced"
         findings.append(Finding("note", "tracks-replaced", text, count))
     tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
-    # The order of the input, without frames that only the poses have.
-    return _with_boxes(given, tracked.at([tracked.index[token] for token in given.tokens]))
-
-
-def _with_boxes(given: MapFrames, tracked: MapFrames) -> MapFrames:
-    """Return the tracked lines with the boxes of the input, which get no ids."""
-    if len(given.polylines) == len(tracked.polylines):
-        return tracked
-    names = np.full(len(given.polylines), "", object)
-    names[~is_box(given)] = tracked.track
+    # The order of the input, without frames that only the poses have, and with its boxes, which get no ids.
+    tracked = tracked.at([tracked.index[token] for token in given.tokens])
+    ids = np.full(len(given.polylines), "", object)
+    ids[~is_box(given)] = tracked.track
     same = {name: getattr(tracked, name) for name in ("scenes", "timestamps", "poses", "findings")}
-    return replace(given, track=names.astype(np.str_), history=None, **same)
+    return replace(given, track=ids.astype(np.str_), history=None, **same)
+
+
+def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, list[Finding]]:
+    """Return the lines with more than this confidence, and all boxes, with a finding about the others."""
+    if most is not None:
+        check_confidence("confidence", [most], 1, "limit")
+    if most is None or frames.confidence is None:
+        return frames, []
+    # Confidences that are not valid are refused later.
+    faint = np.flatnonzero((frames.confidence <= most) & (frames.confidence >= 0) & ~is_box(frames))
+    if not len(faint):
+        return frames, []
+    text = f"{len(faint)} of {len(frames.polylines)} instances have a confidence of at most {most:g} and were left out"
+    remedy = Remedy("Pass confidence=None to give ids to all", "Give the file as FILE,confidence=0 to give ids to all")
+    finding = Finding("note", "faint-left-out", text, len(faint), remedy=remedy)
+    return frames.keep(np.delete(np.arange(len(frames.polylines)), faint)), [finding]
 
 
 def _by_content(frames: MapFrames) -> Indices:
@@ -194,37 +202,23 @@ def _track_scene(
 ) -> tuple[Indices, list[str]]:
     """Return the instances of a scene that have ids, and the ids."""
     frames, order = drives.frames, drives.scenes[scene].tolist()
-    rows_of: list[Indices] = []
-    names: list[str] = []
+    rows_of, names = [np.empty(0, np.int64)], []
     for label, class_name in enumerate(frames.classes):
-        past: list[tuple[int, Indices, Indices]] = []  # frame, instances, ids
+        past = [_Seen(*np.empty((4, 0), np.int64))]  # the most recent first
         count = 0
         for frame in order:
             rows = np.arange(*frames.offsets[frame : frame + 2].tolist())
             rows = rows[frames.label[rows] == label]
             rows = rows[np.argsort(rank[rows])]
-            number = matcher(rows, frame, _last_seen(past[-look_back:]))
+            number = matcher(rows, frame, _Seen(*map(np.concatenate, zip(*past, strict=True))))
             born = np.flatnonzero(number == -1)
             number[born] = count + np.arange(len(born))
             count += len(born)
-            kept = number >= 0
-            past.append((frame, rows[kept], number[kept]))
-            rows_of.append(rows[kept])
-            names += [f"{scene}/{class_name}-{k}" for k in number[kept].tolist()]
-    return np.concatenate([np.empty(0, np.int64), *rows_of]), names
-
-
-def _last_seen(past: Sequence[tuple[int, Indices, Indices]]) -> _Seen:
-    """Return all instances of earlier frames, the most recent frames first."""
-    none = np.empty(0, np.int64)
-    recent = list(reversed(past))
-    sizes = [len(rows) for _, rows, _ in recent]
-    return _Seen(
-        np.array([frame for frame, _, _ in recent], np.int64),
-        np.concatenate([none, *(rows for _, rows, _ in recent)]),
-        np.repeat(np.arange(1, len(recent) + 1), sizes),
-        np.concatenate([none, *(number for _, _, number in recent)]),
-    )
+            older = [seen._replace(age=seen.age + 1) for seen in past[: look_back - 1]]
+            past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number), *older]
+            rows_of.append(rows)
+            names += [f"{scene}/{class_name}-{k}" for k in number.tolist()]
+    return np.concatenate(rows_of), names
 
 
 def _moved(drives: Drives, polylines: Polylines, frame: int, seen: _Seen, chosen: Indices) -> Polylines:
@@ -270,18 +264,15 @@ def _by_raster(drives: Drives, region: Bounds) -> Matcher:
     """Return a matcher by the overlap of rasters: the most recent frame with a match decides."""
     frames = drives.frames
     raster = Raster.of(region, frames.forward)
-    sure = np.ones(len(frames.polylines)) if frames.confidence is None else frames.confidence
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
-        number = np.where(sure[rows] > DRAWN, -1, -2)  # -2: no id
-        drawn = raster.masks(frames.polylines.pick(rows[number == -1]))
-        place = (number == -1).cumsum() - 1  # of an instance among those that are drawn
+        number, drawn = np.full(len(rows), -1), raster.masks(frames.polylines.pick(rows))
         for age in np.unique(seen.age).tolist():
             free = np.flatnonzero(number == -1)
             at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))
             if len(free) and len(at):
                 earlier = _moved(drives, frames.polylines, frame, seen, at)
-                partner = raster.assign(drawn[place[free]], raster.masks(earlier))
+                partner = raster.assign(drawn[free], raster.masks(earlier))
                 number[free[partner >= 0]] = seen.number[at][partner[partner >= 0]]
         return number
 

@@ -1,4 +1,7 @@
-"""``sospa_cost``: SOSPA between all predictions and all true lines, as tensors with gradients."""
+"""``sospa_cost``: SOSPA between all predictions and all true lines, as tensors with gradients.
+
+A backend is a module with ``costs``, ``matchings`` and ``gradients`` as in ``plain.py``.
+"""
 
 from collections.abc import Sequence
 from types import ModuleType
@@ -9,8 +12,74 @@ import torch
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch import plain
-from mapgauge.training.torch.function import costs_with_gradient
 from mapgauge.training.torch.plain import NOTHING, Problem
+
+
+class _Sospa(torch.autograd.Function):
+    """Costs and readings of all pairs. Its arguments are a backend and the values of a ``Problem``."""
+
+    @staticmethod
+    def forward(backend: ModuleType, *values: Any) -> tuple[Any, Any]:
+        cost, reading = backend.costs(Problem(*values))
+        return cost, reading
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
+        """Keep lines, costs and readings for the backward pass. The matching is computed again."""
+        tensors = [value if isinstance(value, torch.Tensor) else None for value in inputs[1:]]
+        context.save_for_backward(*output, *tensors)
+        context.backend = inputs[0]
+        context.rest = [None if isinstance(value, torch.Tensor) else value for value in inputs[1:]]
+        context.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(context: Any, weight: Any, _: Any) -> tuple[Any, ...]:
+        cost, reading, *tensors = context.saved_tensors
+        values = [other if tensor is None else tensor for tensor, other in zip(tensors, context.rest, strict=True)]
+        of_y = context.needs_input_grad[2]
+        gradients = _SospaGradient.apply if torch.is_grad_enabled() else _SospaGradient.forward
+        grad_x, grad_y = gradients(context.backend, reading, cost, weight, of_y, *values)
+        return None, grad_x, grad_y if of_y else None, None, None, None, None, None, None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[Any, ...], backend: ModuleType, *values: Any) -> tuple[Any, Any]:
+        return _mapped(_Sospa, info.batch_size, dims, backend, *values), (0, 0)
+
+
+class _SospaGradient(torch.autograd.Function):
+    """The gradients of ``_Sospa``. They have no gradient of their own."""
+
+    @staticmethod
+    def forward(backend: ModuleType, reading: Any, cost: Any, weight: Any, of_y: bool, *values: Any) -> tuple[Any, Any]:
+        """Return the gradients for both sides; that for y is empty unless it is needed."""
+        problem = Problem(*values)
+        grad_x, grad_y = backend.gradients(problem, reading, cost, weight, of_y)
+        return grad_x, problem.y.new_zeros(len(problem.y), 0) if grad_y is None else grad_y
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
+        """Keep nothing."""
+
+    @staticmethod
+    def backward(context: Any, *weights: Any) -> tuple[Any, ...]:
+        raise NotImplementedError("the gradient of SOSPA has no gradient: second derivatives are not computed")
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[Any, ...], backend: ModuleType, *values: Any) -> tuple[Any, Any]:
+        return _mapped(_SospaGradient, info.batch_size, dims, backend, *values), (0, 0)
+
+
+def _mapped(function: Any, size: int, dims: tuple[Any, ...], *values: Any) -> tuple[Any, ...]:
+    """Apply a function to tensors whose mapped dimensions become a part of the batch."""
+    folded = []
+    for value, dim in zip(values, dims, strict=True):
+        if isinstance(value, torch.Tensor):
+            moved = value.expand(size, *value.shape) if dim is None else value.movedim(dim, 0)
+            folded.append(moved.flatten(0, 1))
+        else:
+            folded.append(value)
+    mapped = function.apply(*folded)
+    return tuple(value.unflatten(0, (size, value.shape[0] // max(size, 1))) for value in mapped)
 
 
 def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
@@ -38,59 +107,37 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
     if len(batch) != len(like):
         raise InvalidInput(f"truth must have one entry per item of the batch, {len(like)}, got {len(batch)}")
     dimension = like.shape[-1]
-    for i, item in enumerate(batch):
-        for j, line in enumerate(item):
-            where = f"truth[{j}]" if single else f"truth[{i}][{j}]"
-            if not isinstance(line, torch.Tensor) or line.ndim != 2 or (len(line) and line.shape[1] != dimension):
-                got = tuple(line.shape) if isinstance(line, torch.Tensor) else type(line).__name__
-                raise InvalidInput(f"{where} must be a tensor of shape (points, {dimension}), got {got}")
-            if not line.dtype.is_floating_point:
-                raise InvalidInput(f"{where} must hold floating-point numbers, got {line.dtype}")
-            if line.device != like.device:
-                raise InvalidInput(
-                    f"{where} is on {line.device} and predictions are on {like.device}",
-                    remedy="Move the truth: line.to(predictions.device)",
-                )
-    every = [line for item in batch for line in item if len(line)]
-    longest, most = max(map(len, every), default=0), max(map(len, batch), default=0)
-    kind = torch.float64 if any(line.dtype == torch.float64 for line in every) else torch.float32
+    places = [(i, j, line) for i, item in enumerate(batch) for j, line in enumerate(item)]
+    for i, j, line in places:
+        where = f"truth[{j}]" if single else f"truth[{i}][{j}]"
+        if not isinstance(line, torch.Tensor) or line.ndim != 2 or (len(line) and line.shape[1] != dimension):
+            got = tuple(line.shape) if isinstance(line, torch.Tensor) else type(line).__name__
+            raise InvalidInput(f"{where} must be a tensor of shape (points, {dimension}), got {got}")
+        if not line.dtype.is_floating_point:
+            raise InvalidInput(f"{where} must hold floating-point numbers, got {line.dtype}")
+        if line.device != like.device:
+            raise InvalidInput(
+                f"{where} is on {line.device} and predictions are on {like.device}",
+                remedy="Move the truth: line.to(predictions.device)",
+            )
+    filled = [(i, j, line) for i, j, line in places if len(line)]
+    longest, most = max((len(line) for _, _, line in filled), default=0), max(map(len, batch), default=0)
+    kind = torch.float64 if any(line.dtype == torch.float64 for _, _, line in filled) else torch.float32
     counts = [[len(line) for line in item] + [0] * (most - len(item)) for item in batch]
     # A tensor from a list is made on the host and copied. The copy does not wait for the device.
     points = torch.tensor(counts, dtype=torch.int32).reshape(len(batch), most).to(like.device, non_blocking=True)
     padded = torch.zeros(len(batch), most, longest, dimension, dtype=kind, device=like.device)
-    for i, item in enumerate(batch):
-        for j, line in enumerate(item):
-            if len(line):
-                padded[i, j, : len(line)] = line.to(kind)
+    for i, j, line in filled:
+        padded[i, j, : len(line)] = line.to(kind)
     return (padded[0], points[0]) if single else (padded, points)
 
 
-def check_count(name: str, count: Any, lines: Any, single: bool) -> Any:
-    """Return the numbers of points of padded lines with a batch dimension, at most the length of the padding."""
-    if count is None:
-        return None
+def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kind: bool) -> Any:
+    """Return a value per line with a batch dimension. Refuse values of another kind or on another device."""
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
-    if not isinstance(count, torch.Tensor) or tuple(count.shape) != shape or count.dtype.is_floating_point:
-        got = f"{count.dtype} {tuple(count.shape)}" if isinstance(count, torch.Tensor) else repr(count)
-        raise InvalidInput(f"{name} must be a tensor of whole numbers of shape {shape}, got {got}")
-    return _placed(name, count, lines, single).clamp(0, lines.shape[2]).to(torch.int32)
-
-
-def check_flags(name: str, flag: Any, lines: Any, single: bool) -> Any:
-    """Return one flag, or a flag per line with a batch dimension."""
-    if isinstance(flag, bool):
-        return flag
-    if not isinstance(flag, torch.Tensor):
-        return check_flag(name, flag)
-    shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
-    if tuple(flag.shape) != shape or flag.dtype != torch.bool:
-        raise InvalidInput(
-            f"{name} must be True, False or a tensor of booleans of shape {shape}, got {flag.dtype} {tuple(flag.shape)}"
-        )
-    return _placed(name, flag, lines, single)
-
-
-def _placed(name: str, value: Any, lines: Any, single: bool) -> Any:
+    if not is_kind or tuple(value.shape) != shape:
+        got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+        raise InvalidInput(f"{name} must be {kind} of shape {shape}, got {got}")
     if value.device != lines.device:
         raise InvalidInput(f"{name} is on {value.device}, the lines are on {lines.device}")
     return value[None] if single else value
@@ -170,9 +217,10 @@ def sospa_cost(
     >>> predictions.grad.tolist()
     [[[0.0, -1.0], [0.0, -1.0]]]
     """
-    cost, _, _, single = _solve(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points, backend
+    problem, single = problem_of(
+        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
     )
+    cost, _ = solve(problem, backend)
     return cost[0] if single else cost
 
 
@@ -197,9 +245,10 @@ def sospa_matching(
     >>> matching.partner.tolist(), matching.reversed.tolist()
     ([[[1, 0]]], [[True]])
     """
-    cost, reading, problem, single = _solve(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points, backend
+    problem, single = problem_of(
+        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
     )
+    cost, reading = solve(problem, backend)
     with torch.no_grad():
         partner = _backend(backend, problem).matchings(problem, reading).to(torch.int64)
         backward = (reading % 2).to(torch.bool)
@@ -207,53 +256,23 @@ def sospa_matching(
     return SospaMatching(*(value[0] for value in matching)) if single else matching
 
 
-def pair_costs(
-    x: Any,
-    y: Any,
-    *,
-    cutoff: float,
-    closed: Any,
-    directed: Any,
-    normalised: bool,
-    prediction_points: Any,
-    truth_points: Any,
-    backend: Backend = "auto",
-) -> tuple[Any, Any, Problem]:
-    """SOSPA of each line of x ``(pairs, points, dimension)`` to the line of y with the same index.
-
-    Returns costs and readings, ``(pairs,)``, and the problem, in which each pair is an item of the batch.
-    """
-    if isinstance(y, torch.Tensor):
-        as_batch(y, "truth")
-        y = y[:, None]
-    else:
-        y = [[line] for line in y]
-    as_batch(x, "predictions")
-    per_pair = [closed, directed, prediction_points, truth_points]
-    closed, directed, n, m = (value[:, None] if isinstance(value, torch.Tensor) else value for value in per_pair)
-    cost, reading, problem, _ = _solve(x[:, None], y, cutoff, closed, directed, normalised, n, m, backend)
-    return cost.reshape(-1), reading.reshape(-1), problem
+def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
+    """Return the costs, which have a gradient, and the readings of all pairs."""
+    cost, reading = _Sospa.apply(_backend(backend, problem), *problem)
+    return cost, reading
 
 
-def _solve(
-    predictions: Any,
-    truth: Any,
-    cutoff: float,
-    closed: Any,
-    directed: Any,
-    normalised: bool,
-    prediction_points: Any,
-    truth_points: Any,
-    backend: Backend,
-) -> tuple[Any, Any, Problem, bool]:
-    """Check the arguments. Returns costs, readings, the problem, and whether the batch dimension was added."""
+def problem_of(
+    predictions: Any, truth: Any, cutoff: float, closed: Any, directed: Any, normalised: bool, n: Any, m: Any
+) -> tuple[Problem, bool]:
+    """Check the arguments; n and m are numbers of points. Returns the problem, and whether its batch was added."""
     if not torch.compiler.is_compiling():  # the checks of numbers use numpy, which is not traced
         cutoff, normalised = check_cutoff("cutoff", cutoff), check_flag("normalised", normalised)
     x, single = as_batch(predictions, "predictions")
     if not isinstance(truth, torch.Tensor):
-        if truth_points is not None:
+        if m is not None:
             raise InvalidInput("truth_points is for a padded tensor, got a sequence of lines", remedy="Leave it out")
-        truth, truth_points = pad_lines(truth, x, single)
+        truth, m = pad_lines(truth, x, single)
     y, other = as_batch(truth, "truth")
     if single != other or len(x) != len(y):
         raise InvalidInput(
@@ -271,16 +290,24 @@ def _solve(
         )
     kind = torch.float64 if torch.float64 in (x.dtype, y.dtype) else torch.float32
     x, y = x.to(kind), y.to(kind)
-    x_points = check_count("prediction_points", prediction_points, x, single)
-    y_points = check_count("truth_points", truth_points, y, single)
-    cyclic = check_flags("closed", closed, y, single)
-    along = check_flags("directed", directed, y, single)
+    counts = []
+    for name, count, lines in (("prediction_points", n, x), ("truth_points", m, y)):
+        if count is not None:
+            is_whole = isinstance(count, torch.Tensor) and not count.dtype.is_floating_point
+            count = _per_line(name, count, lines, single, "a tensor of whole numbers", is_whole)
+            count = count.clamp(0, lines.shape[2]).int()
+        counts.append(count)
+    flags = []
+    for name, flag in (("closed", closed), ("directed", directed)):
+        if isinstance(flag, torch.Tensor):
+            is_flag = flag.dtype == torch.bool
+            flag = _per_line(name, flag, y, single, "True, False or a tensor of booleans", is_flag)
+        flags.append(flag if isinstance(flag, bool | torch.Tensor) else check_flag(name, flag))
+    (x_points, y_points), (cyclic, along) = counts, flags
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along
-    problem = Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised)
-    cost, reading = costs_with_gradient(_backend(backend, problem), problem)
-    return cost, reading, problem, single
+    return Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised), single
 
 
 def _backend(name: Backend, problem: Problem) -> ModuleType:
@@ -291,25 +318,21 @@ def _backend(name: Backend, problem: Problem) -> ModuleType:
         return plain
     from mapgauge.training.torch import fast
 
-    if fast.fits(problem):
-        return fast
-    if name == "triton":
+    if name == "triton" and not fast.fits(problem):
         raise InvalidInput(
             f"the Triton backend takes true lines of up to {fast.LONGEST} points, got {problem.y.shape[2]}",
             remedy='Pass backend="plain"',
         )
-    return plain
+    return fast if fast.fits(problem) else plain
 
 
 def _shift(problem: Problem, partner: Any, backward: Any) -> Any:
     """Return where a true line is read from: the partner of the first matched point, if the matching wraps around."""
-    points = problem.y.shape[2]
-    count = points if problem.y_points is None else problem.y_points[:, None, :, None]
+    if not partner.shape[-1]:
+        return partner.new_zeros(problem.shape)
+    count = problem.y.shape[2] if problem.y_points is None else problem.y_points[:, None, :, None]
     walked = torch.where(backward[..., None], count - 1 - partner, partner)
     matched = partner != NOTHING
-    # The largest place so far, and whether a later one is smaller.
-    highest = torch.cummax(torch.where(matched, walked, NOTHING), -1).values if partner.shape[-1] else walked
-    wraps = (matched & (walked < highest)).any(-1)
-    first = matched.to(torch.int8).argmax(-1, keepdim=True) if partner.shape[-1] else None
-    start = partner.new_zeros(problem.shape) if first is None else walked.gather(-1, first)[..., 0]
-    return torch.where(wraps, start, 0)
+    highest = torch.cummax(torch.where(matched, walked, NOTHING), -1).values  # so far
+    first = matched.to(torch.int8).argmax(-1, keepdim=True)
+    return torch.where((matched & (walked < highest)).any(-1), walked.gather(-1, first)[..., 0], 0)

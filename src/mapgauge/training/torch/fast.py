@@ -1,16 +1,24 @@
-"""The backend for CUDA: allocates, chooses the tile, and launches the kernels of ``triton_kernels.py``.
+"""The backend for CUDA: Triton kernels for SOSPA of pairs of lines, its matching and its gradient, and their launch.
+
+A tile has a column per lane and a row per point of y. A lane is one pair in one reading, and a whole column lies in the
+registers of one thread. So the recurrence of a lane needs no other thread. ``F[j]`` is the gain of the best matching of
+the points of x so far that ends with point j of y, and ``E[j]`` is the largest ``F`` before j. A new point of x gives
+``F = max(F, E + gain)``. The padding of y lies far away, so that it gains nothing. Gains and readings are as in
+``plain.py``.
 
 Nothing waits for the device. Sums are taken in a fixed order, so that results are the same in every run.
 """
 
+import math
 import struct
 from contextlib import nullcontext
 from typing import Any
 
 import torch
+import triton
+import triton.language as tl
 
 from mapgauge.training.torch.plain import NOTHING, Problem
-from mapgauge.training.torch.triton_kernels import costs_kernel, gradient_kernel, matchings_kernel
 
 LONGEST = 128  # points of y; the tile of a longer line does not fit into registers
 _SIDE_BY_SIDE = 8  # readings of a closed pair that run in one program
@@ -30,7 +38,7 @@ def fits(problem: Problem) -> bool:
 def costs(problem: Problem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
     x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], _pairs(problem)
+    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
     cost = x.new_empty(problem.shape)
     reading = torch.empty(problem.shape, dtype=torch.int32, device=x.device)
     cyclic, both = problem.closed is not False, problem.undirected is not False
@@ -38,7 +46,8 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     lanes = LANES[_rows(m)]
     side = min(_SIDE_BY_SIDE if cyclic else 2 if both else 1, lanes)
     if pairs:
-        closed, undirected = (_bytes(flag) for flag in (problem.closed, problem.undirected))
+        flags = (problem.closed, problem.undirected)
+        closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
         some = lanes // side
         with _on_device_of(x):
             costs_kernel[(-(-pairs // some),)](
@@ -85,7 +94,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
 
 def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], _pairs(problem)
+    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
     partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
     lanes = MATCHING_LANES[_rows(m)]
@@ -110,18 +119,9 @@ def _cutoff(problem: Problem) -> tuple[float, float]:
     return near, problem.cutoff - near
 
 
-def _pairs(problem: Problem) -> int:
-    batch, queries, truths = problem.shape
-    return batch * queries * truths
-
-
 def _rows(points: int) -> int:
     """Return the rows of a tile for lines with this number of points: a power of two, and whole words of bits."""
     return max(1 << (points - 1).bit_length(), 32) if points else 32
-
-
-def _bytes(flag: Any) -> Any:
-    return None if isinstance(flag, bool) else flag.contiguous().view(torch.uint8)
 
 
 def _or_placeholder(other: Any, *values: Any) -> list[Any]:
@@ -133,3 +133,289 @@ def _on_device_of(tensor: Any) -> Any:
     """Launch on the device of a tensor."""
     is_current = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
     return nullcontext() if is_current else torch.cuda.device_of(tensor)
+
+
+FAR = tl.constexpr(1e15)  # metres; the square is an ordinary float32
+
+
+@triton.jit
+def _before(p, q, p_next, q_next):
+    """Combine (largest but the last, last) of two stretches."""
+    return tl.maximum(tl.maximum(p, q), p_next), q_next
+
+
+@triton.jit
+def _largest_before(f):
+    """For each row of a tile, the largest value in the rows before it, at least 0."""
+    largest, _ = tl.associative_scan((tl.zeros_like(f), f), 0, _before)
+    return largest
+
+
+@triton.jit
+def _whole(cutoff, rest, like):
+    """The cutoff in the type of the lines. Triton takes numbers in float32, so its rest comes apart."""
+    return tl.sum((tl.zeros((1,), like.dtype) + cutoff + rest).to(like.dtype), axis=0)
+
+
+@triton.jit
+def _lines_of(lane_pair, Q, T):
+    """The lines and the place in the output of a pair. Pairs of the same y are neighbours."""
+    y_line = lane_pair // Q
+    x_line = (y_line // T) * Q + lane_pair % Q
+    return x_line, y_line, x_line * T + y_line % T
+
+
+@triton.jit
+def _row_of(i, shift, backward, N):
+    """The point of x that is read at step i."""
+    place = shift + i
+    place = tl.where(place >= N, place - N, place)
+    return tl.where(backward, N - 1 - place, place)
+
+
+@triton.jit
+def _load_y(y, y_line, count, live, M, d, D: tl.constexpr, MP: tl.constexpr):
+    """One coordinate of the points of y as a tile, far away where there is no point; and NaN if one is not finite."""
+    j = tl.arange(0, MP)[:, None]
+    exists = (j < count[None, :]) & live[None, :]
+    value = tl.load(y + (y_line[None, :].to(tl.int64) * M + j) * D + d, mask=exists, other=0.0)
+    return tl.where(exists, value, FAR), tl.sum(value * 0.0, axis=0)
+
+
+@triton.jit
+def _load_x(x, x_line, row, exists, N, d, D: tl.constexpr):
+    return tl.load(x + (x_line.to(tl.int64) * N + row) * D + d, mask=exists, other=-FAR)
+
+
+@triton.jit
+def _count(points, line, live, full, GIVEN: tl.constexpr):
+    """The numbers of points of lines."""
+    if GIVEN:
+        count = tl.load(points + line, mask=live, other=0)
+    else:
+        count = tl.where(live, full, 0)
+    return count
+
+
+@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M", "R"])
+def costs_kernel(
+    x, y, x_points, y_points, closed, undirected, cost, reading,
+    pairs, Q, T, N, M, R, cutoff, rest,
+    D: tl.constexpr, MP: tl.constexpr, PAIRS: tl.constexpr, READ: tl.constexpr,
+    HAS_N: tl.constexpr, HAS_M: tl.constexpr, HAS_CLOSED: tl.constexpr, HAS_UNDIRECTED: tl.constexpr,
+    CYCLIC: tl.constexpr, NORMALISED: tl.constexpr,
+):  # fmt: skip
+    """Write cost and best reading of all pairs. ``READ`` readings of a pair run side by side, all ``R`` in a loop."""
+    lane = tl.arange(0, PAIRS * READ)
+    pair = tl.program_id(0) * PAIRS + lane // READ
+    live = pair < pairs
+    x_line, y_line, place = _lines_of(tl.where(live, pair, 0), Q, T)
+    n, m = _count(x_points, x_line, live, N, HAS_N), _count(y_points, y_line, live, M, HAS_M)
+    y0, poison = _load_y(y, y_line, m, live, M, 0, D, MP)
+    y1, more = _load_y(y, y_line, m, live, M, 1, D, MP)
+    poison += more
+    if D == 3:
+        y2, more = _load_y(y, y_line, m, live, M, 2, D, MP)
+        poison += more
+    c = _whole(cutoff, rest, poison)
+    inverse = 1.0 / c
+    best = tl.zeros_like(poison) - 1.0
+    best_read = tl.zeros_like(lane)
+    for base in range(0, R, READ):
+        number = base + lane % READ
+        backward = number >= N if CYCLIC else number > 0
+        shift = tl.where(backward, number - N, number) if CYCLIC else tl.zeros_like(number)
+        allowed = live & (number < R)
+        if HAS_CLOSED:
+            allowed = allowed & ((shift == 0) | (tl.load(closed + y_line, mask=live, other=0) != 0))
+        if HAS_UNDIRECTED:
+            allowed = allowed & (~backward | (tl.load(undirected + y_line, mask=live, other=0) != 0))
+        if tl.max(allowed.to(tl.int32), axis=0) > 0:
+            f = tl.zeros_like(y0)
+            for i in range(N):
+                row = _row_of(i, shift, backward, N)
+                exists = allowed & (row < n)
+                x0, x1 = _load_x(x, x_line, row, exists, N, 0, D), _load_x(x, x_line, row, exists, N, 1, D)
+                poison += tl.where(exists, x0 * 0.0 + x1 * 0.0, 0.0)
+                a, b = x0[None, :] - y0, x1[None, :] - y1
+                square = a * a + b * b
+                if D == 3:
+                    x2 = _load_x(x, x_line, row, exists, N, 2, D)
+                    poison += tl.where(exists, x2 * 0.0, 0.0)
+                    e = x2[None, :] - y2
+                    square += e * e
+                f = tl.maximum(f, _largest_before(f) + (1.0 - tl.sqrt(square) * inverse))
+            gain = tl.where(allowed, tl.max(f, axis=0), -1.0)
+            better = gain > best
+            best = tl.where(better, gain, best)
+            best_read = tl.where(better, 2 * shift + backward.to(tl.int32), best_read)
+    # Among readings with the same gain, those forwards win, and then those with the smallest shift.
+    half = tl.reshape(0.5 * (n + m).to(poison.dtype), (PAIRS, READ))
+    bad = tl.sum(tl.reshape(poison, (PAIRS, READ)), axis=1)
+    gains, reads = tl.reshape(best, (PAIRS, READ)), tl.reshape(best_read, (PAIRS, READ))
+    top = tl.max(gains, axis=1)
+    rank = (reads % 2) * N + reads // 2
+    first = tl.min(tl.where(gains == top[:, None], rank, 2 * N), axis=1)
+    most = tl.max(half, axis=1)
+    left = tl.maximum(most - top, 0.0)
+    if NORMALISED:
+        value = 2.0 * left / tl.where(most + left > 0.0, most + left, 1.0)
+    else:
+        value = c * left
+    out = tl.max(tl.reshape(tl.where(live, place, -1), (PAIRS, READ)), axis=1)
+    tl.store(cost + out, value + bad, mask=out >= 0)
+    tl.store(reading + out, tl.where(first >= N, 2 * (first - N) + 1, 2 * first), mask=out >= 0)
+
+
+@triton.jit
+def _words(flag, W: tl.constexpr, BLOCK: tl.constexpr):
+    """The rows of a tile of flags as bits of W words of each column."""
+    bit = tl.arange(0, 32)[None, :, None]
+    return tl.sum(tl.reshape(flag.to(tl.int32), (W, 32, BLOCK)) << bit, axis=1)
+
+
+@triton.jit
+def _highest_bit(word):
+    """The place of the highest bit of words that are not 0."""
+    number = word.to(tl.uint32, bitcast=True).to(tl.float64)
+    return ((number.to(tl.int64, bitcast=True) >> 52) - 1023).to(tl.int32)
+
+
+@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M", "programs"])
+def matchings_kernel(
+    x, y, x_points, y_points, reading, weight, moves, partner_x, partner_y,
+    pairs, Q, T, N, M, cutoff, rest, programs,
+    D: tl.constexpr, MP: tl.constexpr, BLOCK: tl.constexpr,
+    HAS_N: tl.constexpr, HAS_M: tl.constexpr, HAS_WEIGHT: tl.constexpr, OF_Y: tl.constexpr,
+):  # fmt: skip
+    """Write the partner of each point. ``moves`` is the scratch of the programs: two bits per cell.
+
+    The first bit says that point i of x raised the gain of the points of y up to j, the second that the gain rises at
+    j. From the last point of x back, a point that raised the gain is matched at the last rise.
+    """
+    W: tl.constexpr = MP // 32
+    lane = tl.arange(0, BLOCK)
+    own = moves + tl.program_id(0) * N * 2 * W * BLOCK + lane
+    for block in range(tl.program_id(0), tl.cdiv(pairs, BLOCK), programs):
+        pair = block * BLOCK + lane
+        live = pair < pairs
+        x_line, y_line, place = _lines_of(tl.where(live, pair, 0), Q, T)
+        wanted = live
+        if HAS_WEIGHT:
+            wanted = live & (tl.load(weight + place, mask=live, other=0.0) != 0.0)
+        read = tl.load(reading + place, mask=live, other=0)
+        backward, shift = read % 2 == 1, read // 2
+        free = tl.zeros_like(read)
+        some = tl.max(wanted.to(tl.int32), axis=0) > 0
+        if some:
+            n, m = _count(x_points, x_line, wanted, N, HAS_N), _count(y_points, y_line, wanted, M, HAS_M)
+            y0, _ = _load_y(y, y_line, m, wanted, M, 0, D, MP)
+            y1, _ = _load_y(y, y_line, m, wanted, M, 1, D, MP)
+            if D == 3:
+                y2, _ = _load_y(y, y_line, m, wanted, M, 2, D, MP)
+            inverse = 1.0 / _whole(cutoff, rest, y0)
+            f, before, last = tl.zeros_like(y0), tl.zeros_like(y0), tl.zeros_like(y0)
+            for i in range(N):
+                row = _row_of(i, shift, backward, N)
+                exists = wanted & (row < n)
+                a = _load_x(x, x_line, row, exists, N, 0, D)[None, :] - y0
+                b = _load_x(x, x_line, row, exists, N, 1, D)[None, :] - y1
+                square = a * a + b * b
+                if D == 3:
+                    c = _load_x(x, x_line, row, exists, N, 2, D)[None, :] - y2
+                    square += c * c
+                f = tl.maximum(f, before + (1.0 - tl.sqrt(square) * inverse))
+                before = _largest_before(f)
+                whole = tl.maximum(before, f)
+                raised, rises = _words(whole > last, W, BLOCK), _words(f > before, W, BLOCK)
+                last = whole
+                word = tl.arange(0, W)[:, None]
+                here = own[None, :] + (2 * i * W + word) * BLOCK
+                tl.store(here, raised)
+                tl.store(here + W * BLOCK, rises)
+            free = tl.where(wanted, MP, 0)
+        tl.debug_barrier()  # words are read by other threads than wrote them
+        for back in range(N):
+            i = N - 1 - back
+            at = free - 1
+            used = free < 0
+            chosen = tl.zeros_like(free) - 1
+            if some:
+                for step in tl.static_range(W):
+                    w = W - 1 - step
+                    raised = tl.load(own + (2 * i * W + w) * BLOCK)
+                    rises = tl.load(own + (2 * i * W + W + w) * BLOCK)
+                    used = used | ((at >= 0) & (at // 32 == w) & (((raised >> (at % 32)) & 1) == 1))
+                    below = tl.minimum(tl.maximum(free - 32 * w, 0), 32)
+                    mask = tl.where(below >= 32, -1, (1 << tl.minimum(below, 31)) - 1)
+                    rises = rises & mask
+                    top = 32 * w + _highest_bit(tl.where(rises == 0, 1, rises))
+                    chosen = tl.where((chosen < 0) & (rises != 0), top, chosen)
+            chosen = tl.where(used, chosen, -1)
+            free = tl.where(used, chosen, free)
+            row = _row_of(i, shift, backward, N)
+            tl.store(partner_x + place.to(tl.int64) * N + row, chosen.to(tl.int16), mask=live)
+            if OF_Y:
+                tl.store(partner_y + place.to(tl.int64) * M + chosen, row.to(tl.int16), mask=live & (chosen >= 0))
+        tl.debug_barrier()
+
+
+@triton.jit(do_not_specialize=["lines", "others", "N", "M", "own_step", "other_step", "group_step"])
+def gradient_kernel(
+    own, other, own_points, other_points, partner, cost, weight, grad,
+    lines, others, N, M, own_step, other_step, group_step, cutoff, rest,
+    D: tl.constexpr, NP: tl.constexpr,
+    HAS_N: tl.constexpr, HAS_M: tl.constexpr, NORMALISED: tl.constexpr,
+):  # fmt: skip
+    """Write the gradient of one line: the sum over the lines of the other side, in their order.
+
+    ``lines`` are the lines of this side in an item of the batch, ``others`` the lines of the other side. A pair has the
+    place ``item * group_step + line * own_step + other * other_step``.
+    """
+    line = tl.program_id(0)
+    item = line // lines
+    i = tl.arange(0, NP)
+    if HAS_N:
+        n = tl.load(own_points + line)
+    else:
+        n = N + tl.zeros_like(line)
+    exists = i < n
+    start = own + line.to(tl.int64) * N * D
+    x0, x1 = tl.load(start + i * D, mask=exists, other=0.0), tl.load(start + i * D + 1, mask=exists, other=0.0)
+    g0, g1 = x0 * 0.0, x1 * 0.0  # NaN if a coordinate is not finite
+    if D == 3:
+        x2 = tl.load(start + i * D + 2, mask=exists, other=0.0)
+        g2 = x2 * 0.0
+    for k in range(others):
+        pair = item.to(tl.int64) * group_step + (line % lines) * own_step + k * other_step
+        pull = tl.load(weight + pair)
+        if pull != 0.0:
+            if NORMALISED:
+                value = tl.load(cost + pair)
+                if HAS_M:
+                    m = tl.load(other_points + item * others + k)
+                else:
+                    m = M + tl.zeros_like(line)
+                most = 0.5 * (n + m).to(value.dtype)
+                total = most + most * value / (2.0 - value)
+                pull = pull * 2.0 * most / tl.where(most > 0.0, total * total * _whole(cutoff, rest, value), 1.0)
+            to = tl.load(partner + pair * N + i, mask=exists, other=-1).to(tl.int32)
+            end = other + ((item * others + k).to(tl.int64) * M + to) * D
+            a = x0 - tl.load(end, mask=to >= 0, other=0.0)
+            b = x1 - tl.load(end + 1, mask=to >= 0, other=0.0)
+            square = a * a + b * b
+            if D == 3:
+                c = x2 - tl.load(end + 2, mask=to >= 0, other=0.0)
+                square += c * c
+            moved = (to >= 0) & (square > 0.0)
+            scale = tl.where(moved, pull / tl.sqrt(tl.where(moved, square, 1.0)), 0.0)
+            g0 += tl.where(moved, a * scale, 0.0)
+            g1 += tl.where(moved, b * scale, 0.0)
+            if D == 3:
+                g2 += tl.where(moved, c * scale, 0.0)
+    out = grad + line.to(tl.int64) * N * D
+    inside = i < N
+    tl.store(out + i * D, g0, mask=inside)
+    tl.store(out + i * D + 1, g1, mask=inside)
+    if D == 3:
+        tl.store(out + i * D + 2, g2, mask=inside)

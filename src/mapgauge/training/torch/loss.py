@@ -1,6 +1,7 @@
-"""Losses: SOSPA of matched lines, and PLD of a set of lines with confidences."""
+"""Losses: SOSPA of matched lines, PLD of lines with confidences; and the assignment of queries to true lines."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,30 +10,34 @@ import torch
 from mapgauge import kernels
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
-from mapgauge.training.torch.cost import Backend, as_batch, check_count, check_flags, pad_lines, pair_costs, sospa_cost
+from mapgauge.training.torch.cost import Backend, as_batch, pad_lines, problem_of, solve, sospa_cost
 from mapgauge.training.torch.plain import Problem, reading_order
 
 
-def smooth_costs(x: Any, y: Any, x_points: Any, y_points: Any, reading: Any, cutoff: float, temperature: float) -> Any:
-    """Return the debiased smooth SOSPA of each line of x to the line of y with the same index, in metres.
-
-    Lines are ``(pairs, points, dimension)``; numbers of points and readings of x, as in ``plain.py``, are ``(pairs,)``.
-    """
+def _smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
+    """Return the debiased smooth SOSPA of pairs, each an item of the batch, with their readings as in ``plain.py``."""
+    x, y = problem.x[:, 0], problem.y[:, 0]
+    n, m = (
+        torch.full((len(x),), line.shape[1], dtype=torch.int32, device=x.device) if count is None else count[:, 0]
+        for line, count in ((x, problem.x_points), (y, problem.y_points))
+    )
     order = reading_order(x.shape[1], reading).T
-    padding = (order >= x_points[:, None]).to(torch.int8)
+    padding = (order >= n[:, None]).to(torch.int8)
     order = order.gather(1, torch.argsort(padding, dim=1, stable=True))  # the padding comes last
     x = x.gather(1, order[..., None].expand(x.shape))
-    sides = (x, x, x_points, x_points), (y, y, y_points, y_points), (x, y, x_points, y_points)
-    of_x, of_y, both = (_soft_chain(_gains(a, b, cutoff) / temperature, n, m) for a, b, n, m in sides)
-    return temperature * ((of_x + of_y) / 2 - both)
-
-
-def _gains(x: Any, y: Any, cutoff: float) -> Any:
-    """Return what each pair of points gains, ``(points of x, points of y, pairs)``; negative beyond the cutoff."""
-    square = (x[:, :, None] - y[:, None]).square().sum(-1)
-    apart = square > 0
-    distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
-    return (cutoff - distance).permute(1, 2, 0)
+    gains = []
+    for a, b, points, others in ((x, x, n, n), (y, y, m, m), (x, y, n, m)):
+        square = (a[:, :, None] - b[:, None]).square().sum(-1)
+        apart = square > 0
+        distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
+        gain = (problem.cutoff - distance).permute(1, 2, 0)  # (points of a, points of b, pairs)
+        gains.append(_soft_chain(gain / temperature, points, others))
+    of_x, of_y, both = gains
+    cost = temperature * ((of_x + of_y) / 2 - both)
+    if not problem.normalised:
+        return cost
+    most = problem.cutoff * (n + m).to(cost.dtype) / 2
+    return 2 * cost / torch.where(most + cost > 0, most + cost, 1.0)
 
 
 def _soft_chain(gain: Any, n: Any, m: Any) -> Any:
@@ -123,18 +128,17 @@ class SospaLoss(torch.nn.Module):
             prediction_points: ``(pairs,)`` numbers of points of padded lines.
             truth_points: The same for the truth.
         """
-        loss, reading, problem = pair_costs(
-            predictions,
-            truth,
-            cutoff=self.cutoff,
-            closed=self.closed if closed is None else closed,
-            directed=self.directed if directed is None else directed,
-            normalised=self.normalised,
-            prediction_points=prediction_points,
-            truth_points=truth_points,
-        )
+        as_batch(predictions, "predictions")
+        if isinstance(truth, torch.Tensor):
+            as_batch(truth, "truth")
+        y = truth[:, None] if isinstance(truth, torch.Tensor) else [[line] for line in truth]
+        flags = (self.closed if closed is None else closed, self.directed if directed is None else directed)
+        per_pair = (*flags, prediction_points, truth_points)
+        closed, directed, n, m = (value[:, None] if isinstance(value, torch.Tensor) else value for value in per_pair)
+        problem, _ = problem_of(predictions[:, None], y, self.cutoff, closed, directed, self.normalised, n, m)
+        loss, reading = (value.reshape(-1) for value in solve(problem))
         if self.temperature and len(loss):
-            loss = self._smooth(problem, reading)
+            loss = _smooth_costs(problem, reading, self.temperature)
         weight = torch.ones_like(loss)
         if self.class_weights is not None:
             if labels is None:
@@ -147,19 +151,6 @@ class SospaLoss(torch.nn.Module):
             return total
         mass = weight.sum()
         return total / torch.where(mass > 0, mass, 1.0)
-
-    def _smooth(self, problem: Problem, reading: Any) -> Any:
-        """Return the smooth loss of each pair."""
-        x, y = problem.x[:, 0], problem.y[:, 0]
-        n, m = (
-            torch.full((len(x),), line.shape[1], dtype=torch.int32, device=x.device) if count is None else count[:, 0]
-            for line, count in ((x, problem.x_points), (y, problem.y_points))
-        )
-        cost = smooth_costs(x, y, n, m, reading, self.cutoff, self.temperature)
-        if not self.normalised:
-            return cost
-        most = self.cutoff * (n + m).to(cost.dtype) / 2
-        return 2 * cost / torch.where(most + cost > 0, most + cost, 1.0)
 
 
 def pld_loss(
@@ -203,45 +194,32 @@ def pld_loss(
     >>> round(loss.item(), 3), confidence.grad.item()
     (0.1, -0.5)
     """
-    x, single = as_batch(predictions, "predictions")
-    if not isinstance(truth, torch.Tensor):
-        truth, truth_points = pad_lines(truth, x, single)
-    y, _ = as_batch(truth, "truth")
-    settings: dict[str, Any] = {"cutoff": cutoff, "backend": backend}
+    problem, single = problem_of(predictions, truth, cutoff, closed, directed, True, prediction_points, truth_points)
     with torch.no_grad():
-        cost = sospa_cost(
-            predictions,
-            truth,
-            closed=closed,
-            directed=directed,
-            normalised=True,
-            prediction_points=prediction_points,
-            truth_points=truth_points,
-            **settings,
-        )
-        cost = cost[None] if single else cost
+        cost, _ = solve(problem, backend)
     if not isinstance(confidence, torch.Tensor) or confidence.shape != predictions.shape[:-2]:
         got = tuple(confidence.shape) if isinstance(confidence, torch.Tensor) else type(confidence).__name__
         raise InvalidInput(f"confidence must be a tensor of shape {tuple(predictions.shape[:-2])}, got {got}")
     r = (confidence[None] if single else confidence).to(cost.dtype)
-    m = check_count("truth_points", truth_points, y, single)
-    s = cost.new_ones(len(cost), cost.shape[2]) if m is None else (m > 0).to(cost.dtype)
+    is_padded = truth_points is not None or not isinstance(truth, torch.Tensor)
+    s = (problem.y_points > 0).to(cost.dtype) if is_padded else cost.new_ones(len(cost), cost.shape[2])
     with torch.no_grad():
         least = torch.minimum(r[:, :, None], s[:, None, :])
-        item, query, line = _assigned(least * (1 - cost), cost.device)
-    flags = [check_flags("closed", closed, y, single), check_flags("directed", directed, y, single)]
-    cyclic, along = (value[item, line] if isinstance(value, torch.Tensor) else value for value in flags)
-    n = check_count("prediction_points", prediction_points, x, single)
-    distance, _, _ = pair_costs(
-        x[item, query],
-        y[item, line],
-        closed=cyclic,
-        directed=along,
-        normalised=True,
-        prediction_points=None if n is None else n[item, query],
-        truth_points=None if m is None else m[item, line],
-        **settings,
-    )
+        saving = (least * (1 - cost)).to("cpu", torch.float64).numpy()
+    if not np.isfinite(saving).all():
+        raise InvalidInput("SOSPA or confidences are NaN, so that lines cannot be assigned")
+    rows = []
+    for number, matrix in enumerate(saving):
+        partner, _ = kernels.assignment.assign(np.ascontiguousarray(matrix))
+        rows += [(number, query, line) for query, line in enumerate(partner.tolist()) if line >= 0]
+    item, query, line = torch.tensor(rows, dtype=torch.int64).reshape(-1, 3).to(cost.device).T
+    places = (query, line, query, line, line, line)  # in the tensors of the problem
+    tensors = [
+        value[item, place][:, None] if isinstance(value, torch.Tensor) else value
+        for value, place in zip(problem, places, strict=False)
+    ]
+    pairs = problem._replace(**dict(zip(Problem._fields, tensors, strict=False)))
+    distance = solve(pairs, backend)[0].reshape(-1)
     saved = torch.minimum(r[item, query], s[item, line]) * (1 - distance)
     mass = (r.sum(1) + s.sum(1)) / 2
     value = (mass - torch.zeros_like(mass).index_add(0, item, saved)).clamp(min=0)
@@ -250,14 +228,122 @@ def pld_loss(
     return value[0] if single else value
 
 
-def _assigned(saving: Any, device: Any) -> tuple[Any, Any, Any]:
-    """Return item, query and truth of the pairs of the assignment with the largest saving."""
-    saving = saving.to("cpu", torch.float64).numpy()
-    if not np.isfinite(saving).all():
-        raise InvalidInput("SOSPA or confidences are NaN, so that lines cannot be assigned")
-    rows = []
-    for number, matrix in enumerate(saving):
-        partner, _ = kernels.assignment.assign(np.ascontiguousarray(matrix))
-        rows += [(number, query, line) for query, line in enumerate(partner.tolist()) if line >= 0]
-    index = torch.tensor(rows, dtype=torch.int64).reshape(-1, 3).to(device)
-    return index[:, 0], index[:, 1], index[:, 2]
+_ALPHA, _GAMMA, _SMALL = 0.25, 2.0, 1e-8  # of the focal loss
+
+
+class SospaMatcher(torch.nn.Module):
+    """Assigns each true line to one query, so that SOSPA plus the cost of the class is smallest.
+
+    Args:
+        cutoff: Metres. A large cutoff also ranks queries that are still far away.
+        point_weight: Weight of normalised SOSPA.
+        class_weight: Weight of the cost of the class.
+        class_cost: ``"softmax"`` is minus the probability of the class, ``"focal"`` the difference of the two branches
+            of the focal loss of a sigmoid.
+        closed: Whether true lines are closed, unless the targets say it.
+        directed: Whether the direction of lines counts, unless the targets say it.
+
+    >>> matcher = SospaMatcher()
+    >>> points = torch.tensor([[[[5.0, 0.0], [6.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]]])
+    >>> outputs = {"pred_logits": torch.zeros(1, 2, 3), "pred_points": points}
+    >>> targets = [{"labels": torch.tensor([1]), "points": points[0, 1:]}]
+    >>> matcher(outputs, targets)
+    [(tensor([1]), tensor([0]))]
+    """
+
+    def __init__(
+        self,
+        cutoff: float = 1.5,
+        *,
+        point_weight: float = 5.0,
+        class_weight: float = 1.0,
+        class_cost: Literal["softmax", "focal"] = "softmax",
+        closed: bool = False,
+        directed: bool = True,
+    ) -> None:
+        """Keep the settings."""
+        super().__init__()
+        self.cutoff = check_cutoff("cutoff", cutoff)
+        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
+        self.point_weight, self.class_weight = float(point_weight), float(class_weight)
+        if class_cost not in ("softmax", "focal"):
+            raise InvalidInput(f"class_cost must be 'softmax' or 'focal', got {class_cost!r}")
+        self.class_cost = class_cost
+
+    def forward(self, outputs: Mapping[str, Any], targets: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any]]:
+        """Return the indices of queries and of true lines, for each item of the batch.
+
+        The costs are copied to the host once, where the assignment is computed.
+
+        Args:
+            outputs: ``pred_logits`` ``(batch, queries, classes)`` and ``pred_points`` ``(batch, queries, points, 2 or
+                3)`` in metres.
+            targets: For each item ``labels`` ``(truths,)`` and ``points``, a tensor ``(truths, points, 2 or 3)`` or a
+                sequence of lines; if needed ``closed`` and ``directed``, flags ``(truths,)``.
+
+        Returns:
+            Two tensors int64 on the CPU for each item: queries in increasing order, and their true lines. With more
+            true lines than queries, every query has a line.
+        """
+        _check_keys("outputs", outputs, "pred_logits", "pred_points")
+        for number, target in enumerate(targets):
+            _check_keys(f"targets[{number}]", target, "labels", "points")
+            size, lines = len(target["labels"]), len(target["points"])
+            if size != lines:
+                raise InvalidInput(f"targets[{number}] has {size} labels and {lines} lines, expected the same")
+        points, logits = outputs["pred_points"], outputs["pred_logits"]
+        if points.ndim != 4 or logits.ndim != 3 or points.shape[:2] != logits.shape[:2]:
+            raise InvalidInput(
+                f"pred_points must be (batch, queries, points, 2 or 3) and pred_logits (batch, queries, classes), got "
+                f"{tuple(points.shape)} and {tuple(logits.shape)}"
+            )
+        with torch.no_grad():
+            cost = self._costs(points, logits, targets).to("cpu", torch.float64).numpy()
+        costs = [matrix[:, : len(target["labels"])] for matrix, target in zip(cost, targets, strict=True)]
+        if not all(np.isfinite(matrix).all() for matrix in costs):
+            raise InvalidInput("costs are NaN or infinite: points or logits of the model are not finite")
+        pairs = (kernels.assignment.cheapest_pairs(matrix) for matrix in costs)
+        return [(torch.from_numpy(query), torch.from_numpy(line)) for query, line in pairs]
+
+    def _costs(self, points: Any, logits: Any, targets: Sequence[Mapping[str, Any]]) -> Any:
+        """Return the costs of all queries and true lines, ``(batch, queries, truths)``."""
+        truth, counts = pad_lines([list(target["points"]) for target in targets], points, False)
+        labels, closed, directed = (
+            _per_line(name, targets, truth, default)
+            for name, default in (("labels", 0), ("closed", self.closed), ("directed", self.directed))
+        )
+        cost = sospa_cost(
+            points, truth, cutoff=self.cutoff, closed=closed, directed=directed, normalised=True, truth_points=counts
+        )
+        logits = logits.to(cost.dtype)
+        if self.class_cost == "softmax":
+            of_class = -logits.softmax(-1)
+        else:
+            p = logits.sigmoid()
+            right = _ALPHA * (1 - p) ** _GAMMA * -(p + _SMALL).log()
+            wrong = (1 - _ALPHA) * p**_GAMMA * -(1 - p + _SMALL).log()
+            of_class = right - wrong
+        of_class = of_class.gather(2, labels[:, None].expand(-1, logits.shape[1], -1))
+        return self.point_weight * cost + self.class_weight * of_class
+
+
+def _per_line(name: str, targets: Sequence[Mapping[str, Any]], truth: Any, default: bool | int) -> Any:
+    """Return a value per padded true line. A flag that no target has is the default."""
+    if isinstance(default, bool) and not any(name in target for target in targets):
+        return default
+    table = torch.full(truth.shape[:2], default, device=truth.device)
+    for row, target in zip(table, targets, strict=True):
+        if name in target:
+            row[: len(target["labels"])] = target[name]
+    return table
+
+
+def _check_keys(name: str, given: Any, *keys: str) -> None:
+    """Refuse anything but a mapping with some keys."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{name} must be a mapping with {' and '.join(keys)}, got {type(given).__name__}")
+    lacking = [key for key in keys if key not in given]
+    if lacking:
+        raise InvalidInput(
+            f"{name} has no {' and no '.join(lacking)}; available: {', '.join(map(str, given)) or 'none'}"
+        )

@@ -10,7 +10,12 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from mapgauge.errors import InvalidInput, MissingDependency
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.dependencies import require
+from mapgauge.errors import InvalidInput
 from mapgauge.frames.batches import Batch
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS, hit_metrics
@@ -18,18 +23,36 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
-from mapgauge.training.accumulator import Accumulator, Repeated
-from mapgauge.training.batch_rows import packed, unpacked, widths_of
+from mapgauge.training.accumulator import Accumulator, BatchRows, Repeated, ScoringSettings
 from mapgauge.typing import Degenerate
 
-try:
-    import torch
-    from torchmetrics import Metric
-except ImportError as error:
-    raise MissingDependency(
-        "metrics for PyTorch need torch and torchmetrics",
-        remedy="Install them with: pip install 'mapgauge[torch]'",
-    ) from error
+torch: Any = require("torch", "a metric for PyTorch", "torch")
+Metric: Any = require("torchmetrics", "a metric for PyTorch", "torch").Metric
+
+_LENGTH = 8  # bytes that hold the number of bytes of a part
+_COLUMNS = msgspec.msgpack.Decoder(dict[str, tuple[str, tuple[int, ...], bytes]])
+
+
+def _packed(rows: BatchRows) -> NDArray[np.uint8]:
+    """Return rows as bytes. The bytes of several parts can be concatenated."""
+    columns = {name: (column.dtype.str, column.shape, column.tobytes()) for name, column in rows.columns().items()}
+    content = msgspec.msgpack.encode(columns)
+    return np.frombuffer(bytearray(len(content).to_bytes(_LENGTH, "little") + content), np.uint8)
+
+
+def _unpacked(data: bytes, settings: ScoringSettings) -> list[BatchRows]:
+    """Return the rows of each part of concatenated bytes."""
+    parts, at = [], 0
+    while at < len(data):
+        begin = at + _LENGTH
+        at = begin + int.from_bytes(data[at:begin], "little")
+        stored = _COLUMNS.decode(data[begin:at])
+        columns = {
+            name: np.frombuffer(bytearray(content), kind).reshape(shape)
+            for name, (kind, shape, content) in stored.items()
+        }
+        parts.append(BatchRows.of_columns(columns, settings))
+    return parts
 
 
 class PolylineMetric(Metric):
@@ -72,19 +95,15 @@ class PolylineMetric(Metric):
         # A MetricCollection merges metrics whose states are almost equal after the first batch. The names of the states
         # contain a digest of the settings, so that only metrics with equal settings are merged.
         digest = hashlib.blake2b(repr((self._empty.settings, degenerate, repeated)).encode(), digest_size=4).hexdigest()
-        kinds = {"frames": torch.int64, "records": torch.int64, "names": torch.uint8}
-        kinds |= {"kept": torch.uint8} if self._empty.settings.of_scenes else {}
-        self._states = {f"{name}_{digest}": kind for name, kind in kinds.items()}
-        for name in self._states:
-            self.add_state(name, [], dist_reduce_fx="cat")
+        self._state = f"rows_{digest}"
+        self.add_state(self._state, [], dist_reduce_fx="cat")
         self.reset()
 
     def reset(self) -> None:
         """Remove all frames."""
         super().reset()
-        # A process without frames must still provide tensors of the right type and width.
-        for (name, kind), shape in zip(self._states.items(), widths_of(self._empty.settings), strict=True):
-            getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
+        # A process without frames must still provide a tensor of the right type.
+        getattr(self, self._state).append(torch.zeros(0, dtype=torch.uint8, device=self.device))
 
     def update(
         self,
@@ -95,23 +114,11 @@ class PolylineMetric(Metric):
         timestamps: Any = None,
         poses: Any = None,
     ) -> None:
-        """Score a batch and keep its rows.
-
-        Args:
-            predictions: One dictionary per frame: ``polylines``, a list of ``(n, 2 or 3)`` tensors in metres or one
-                ``(polylines, n, 2 or 3)`` tensor; ``labels``, whole numbers or names; ``confidence``, numbers in
-                [0, 1]. For metrics that need tracks also ``tracks``, one id per polyline. On any device.
-            truth: The truth of the same frames in the same order, without confidences.
-            tokens: The name of each frame, needed to detect frames that a sampler repeats.
-            scenes: The scene of each frame. Metrics of scenes need it.
-            timestamps: The time of each frame, or its number in its scene. Metrics of scenes need it.
-            poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``PolylineStability`` needs it.
-        """
+        """Score a batch and keep its rows. The arguments are as in ``mapgauge.Accumulator.update``."""
         # Repeated tokens are detected when all frames are together, because only then all of them are known.
         rows = self._empty.score(predictions, truth, tokens, scenes, timestamps, poses)
         if rows.tokens:
-            for name, array in zip(self._states, packed(rows), strict=True):
-                getattr(self, name).append(torch.from_numpy(array).to(self.device))
+            getattr(self, self._state).append(torch.from_numpy(_packed(rows)).to(self.device))
 
     def compute(self) -> dict[str, Any]:
         """Return the values of all classes and their means as scalar tensors, by keys such as ``pld/mean``."""
@@ -126,11 +133,11 @@ class PolylineMetric(Metric):
         They are of the frames of this process, or of all processes inside ``with metric.sync_context():``.
         """
         whole = self._empty.fresh()
-        states = [getattr(self, name) for name in self._states]  # lists; tensors after synchronisation
-        arrays = [torch.cat(state) if isinstance(state, list) else state for state in states]
-        rows = unpacked([array.cpu().numpy() for array in arrays], whole.settings)
-        if rows.tokens:
-            whole.add(rows)
+        state = getattr(self, self._state)  # a list; a tensor after synchronisation
+        data = torch.cat(state) if isinstance(state, list) else state
+        parts = _unpacked(data.cpu().numpy().tobytes(), whole.settings)
+        if parts:
+            whole.add(BatchRows.concatenate(parts))
         return whole.results()
 
     def set_dtype(self, dst_type: Any) -> "PolylineMetric":
@@ -193,9 +200,8 @@ class TrackPolylineLocalisationDetection(PolylineMetric):
     ) -> None:
         """Create the metric without frames."""
         own = {} if switch_cost is None else {"switch_cost": switch_cost}
-        super().__init__(
-            protocol_of(protocol).replace(settings={"track_pld": own}), metrics=("track_pld",), **arguments
-        )
+        chosen = protocol_of(protocol).replace(settings={"track_pld": own})
+        super().__init__(chosen, metrics=("track_pld",), **arguments)
 
 
 class ConsistentPolylineAveragePrecision(PolylineMetric):

@@ -36,33 +36,24 @@ class Problem(NamedTuple):
         return self.x.shape[0], self.x.shape[1], self.y.shape[1]
 
 
-class _Chunk(NamedTuple):
-    """Some of the pairs, with the pair as the last dimension."""
-
-    index: Any  # of the pairs
-    x_line: Any  # of each pair, in the flat batch
-    y_line: Any
-    gain: Any  # (points of x, points of y, pairs): 1 - d / c, at least 0
-
-
 def costs(problem: Problem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
-    best, reading, places = [], [], []
-    for pairs, closed in _parts(problem):
-        for chunk in _chunks(problem, pairs, closed):
-            flags = [_flags_of(flag, chunk.y_line) for flag in (closed, problem.undirected)]
-            gain, read = _best_reading(chunk.gain, *flags)
-            best.append(gain)
-            reading.append(read)
-            places.append(chunk.index)
-    gain, read = _in_order_of_pairs(best, places, problem), _in_order_of_pairs(reading, places, problem)
-    return cost_of(problem, gain) + _poison(problem), read.to(torch.int32)
+    solved = [
+        (index, *_best_reading(gain, _flags_of(closed, y_line), _flags_of(problem.undirected, y_line)))
+        for pairs, closed in _parts(problem)
+        for index, _, y_line, gain in _chunks(problem, pairs, closed)
+    ]
+    index, gain, read = (torch.cat(values) for values in zip(*solved, strict=True))
+    if len(solved) > 1:
+        gain, read = (torch.zeros_like(value).scatter(0, index, value) for value in (gain, read))
+    cost = _cost_of(problem, gain.reshape(problem.shape)) + _poison(problem)
+    return cost, read.reshape(problem.shape).to(torch.int32)
 
 
 def matchings(problem: Problem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
     chunks = _chunks(problem, _pairs(problem), False)
-    partners = [_match(chunk.gain, reading.reshape(-1)[chunk.index]) for chunk in chunks]
+    partners = [_match(gain, reading.reshape(-1)[index]) for index, _, _, gain in chunks]
     return torch.cat(partners, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
 
 
@@ -74,25 +65,24 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     """
     x, y = problem.x.flatten(0, 1), problem.y.flatten(0, 1)
     grad_x, grad_y = torch.zeros_like(x), torch.zeros_like(y)
-    pull = pull_of(problem, cost, weight).reshape(-1)
-    for chunk in _chunks(problem, _pairs(problem), False):
-        partner = _match(chunk.gain, reading.reshape(-1)[chunk.index]).T  # (pairs, points of x)
+    pull = _pull_of(problem, cost, weight).reshape(-1)
+    for index, x_line, y_line, gain in _chunks(problem, _pairs(problem), False):
+        partner = _match(gain, reading.reshape(-1)[index]).T  # (pairs, points of x)
         place = partner.clamp(min=0)[..., None].expand(*partner.shape, x.shape[-1])
-        apart = x[chunk.x_line] - y[chunk.y_line].gather(1, place)
+        apart = x[x_line] - y[y_line].gather(1, place)
         distance = apart.square().sum(-1, keepdim=True).sqrt()
         moved = (partner >= 0)[..., None] & (distance > 0)
         unit = torch.where(moved, apart / torch.where(moved, distance, 1.0), 0.0)
-        force = unit * pull[chunk.index][:, None, None]
-        force = torch.where(moved, force, 0.0)
-        grad_x = grad_x.index_add(0, chunk.x_line, force)
+        force = torch.where(moved, unit * pull[index][:, None, None], 0.0)
+        grad_x = grad_x.index_add(0, x_line, force)
         if of_y:
-            back = torch.zeros_like(y[chunk.y_line]).scatter_add(1, place, -force)
-            grad_y = grad_y.index_add(0, chunk.y_line, back)
+            back = torch.zeros_like(y[y_line]).scatter_add(1, place, -force)
+            grad_y = grad_y.index_add(0, y_line, back)
     grad_x = grad_x.view_as(problem.x) + _masked(problem.x, problem.x_points) * 0.0
     return grad_x, grad_y.view_as(problem.y) + _masked(problem.y, problem.y_points) * 0.0 if of_y else None
 
 
-def cost_of(problem: Problem, gain: Any) -> Any:
+def _cost_of(problem: Problem, gain: Any) -> Any:
     """Return SOSPA from the gain of the best matching."""
     most = _half_points(problem)
     left = (most - gain).clamp(min=0)
@@ -101,7 +91,7 @@ def cost_of(problem: Problem, gain: Any) -> Any:
     return problem.cutoff * left
 
 
-def pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
+def _pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
     """Return the gradient of the distance of each matched point of a pair, from the gradient of its cost."""
     if not problem.normalised:
         return weight
@@ -113,10 +103,10 @@ def pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
 
 def _half_points(problem: Problem) -> Any:
     """Return half the number of points of each pair, ``(batch, queries, truths)``."""
-    counts = []
-    for points, given in ((problem.x, problem.x_points), (problem.y, problem.y_points)):
-        full = points.new_full((1, 1), float(points.shape[2]))
-        counts.append(full if given is None else given.to(points.dtype))
+    counts = [
+        points.new_full((1, 1), float(points.shape[2])) if given is None else given.to(points.dtype)
+        for points, given in ((problem.x, problem.x_points), (problem.y, problem.y_points))
+    ]
     return ((counts[0][:, :, None] + counts[1][:, None, :]) / 2).expand(problem.shape)
 
 
@@ -163,8 +153,8 @@ def _flags_of(flag: Any, y_line: Any) -> Any:
     return flag if isinstance(flag, bool) else flag.reshape(-1)[y_line]
 
 
-def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[_Chunk]:
-    """Yield pairs in chunks that bound the memory, with their gains."""
+def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield pairs in chunks that bound the memory: their indices, their lines of x and of y, and their gains."""
     x, y = (line.flatten(0, 1).permute(2, 1, 0) for line in (problem.x, problem.y))
     n, m = x.shape[1], y.shape[1]
     width = n * max(m, n if closed is not False else 1, 1)
@@ -176,12 +166,12 @@ def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[_Chunk]:
         for u, v in zip(x, y, strict=True):
             apart = u[:, None, x_line] - v[None, :, y_line]
             square = square + apart * apart
-        gain = (1 - square.sqrt() / problem.cutoff).clamp(min=0)
+        gain = (1 - square.sqrt() / problem.cutoff).clamp(min=0)  # (points of x, points of y, pairs)
         for count, line, dim in ((problem.x_points, x_line, 0), (problem.y_points, y_line, 1)):
             if count is not None:
                 place = torch.arange(gain.shape[dim], device=gain.device)[:, None]
                 gain = torch.where((place < count.reshape(-1)[line]).unsqueeze(1 - dim), gain, 0.0)
-        yield _Chunk(index, x_line, y_line, gain)
+        yield index, x_line, y_line, gain
 
 
 def _best_reading(gain: Any, closed: Any, undirected: Any) -> tuple[Any, Any]:
@@ -246,11 +236,3 @@ def reading_order(n: int, reading: Any) -> Any:
     """Return the points of x in the order in which they are read: ``(points, pairs)``."""
     place = (torch.arange(n, device=reading.device)[:, None] + reading // 2) % max(n, 1)
     return torch.where(reading % 2 == 1, n - 1 - place, place).to(torch.int64)
-
-
-def _in_order_of_pairs(values: list[Any], places: list[Any], problem: Problem) -> Any:
-    """Return the values of all chunks in the order of the pairs."""
-    value = torch.cat(values)
-    if len(places) > 1:
-        value = torch.zeros_like(value).scatter(0, torch.cat(places), value)
-    return value.reshape(problem.shape)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, cycle
+from itertools import cycle
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +42,7 @@ from mapgauge.views.figures.style import (
     Drawing,
     GivenAxes,
     Style,
+    add_legend,
     given,
     legend_columns,
     look,
@@ -105,32 +106,33 @@ def frame(
     panels = _panels(assignments, colours, side_by_side, values, names)
     least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
     view = view_of(assignments, least, region, forward)
-    if ax is None:
-        places = [(0, k) for k in range(len(panels))]
-        sheet, view = new_sheet(panels, places, view, legend_of(panels, colours, view), title)
-    else:
-        sheet = given(ax, len(panels))
-        view = view._replace(width=width_in(sheet, view))
+    places = [(0, k) for k in range(len(panels))]
+    sheet, view = sheet_of(panels, places, view, legend_of(panels, colours, view), title, ax)
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
         draw_panel(axes, view, panel, k, left=k == 0)
     return sheet.finished(None if ax is None else title)
 
 
-def new_sheet(
+def sheet_of(
     panels: Sequence[Panel],
     places: Sequence[tuple[int, int]],
     view: View,
     handles: list[Artist],
     title: str | None,
+    ax: GivenAxes,
     *,
     narrowest: float = NARROWEST,
     margin: float = LEFT,
 ) -> tuple[Canvas, View]:
-    """Return a new figure with a legend and a title, its axes, and the view with the width of a panel.
+    """Return the given axes, or a new figure with a legend and a title, and the view with the width of a panel.
 
     ``places`` are the row and the column of each panel. ``narrowest`` is the smallest width of a panel and ``margin``
     the room on the left, both in inches.
     """
+    if ax is not None:
+        sheet = given(ax, len(panels))
+        box = sheet.axes[0].get_window_extent()
+        return sheet, view._replace(width=min(box.width, box.height * view.width / view.height) / sheet.figure.dpi)
     margin += 0 if view.ego else LONGER
     left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
     rows, columns = (max(place) + 1 for place in zip(*places, strict=True))
@@ -156,27 +158,10 @@ def new_sheet(
     if titles:
         look_of: dict[str, Any] = {"fontsize": look().normal, "color": INK, "weight": "bold"}
         figure.text(0.5, 1 - 0.04 / height, "\n".join(titles), ha="center", va="top", **look_of)
-    figure.legend(
-        handles=list(chain(*legend)),
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0),
-        ncols=len(legend),
-        fontsize=look().small,
-        frameon=False,
-        handlelength=2.0,
-        handletextpad=0.5,
-        columnspacing=1.0,
-        labelspacing=0.35,
-        borderaxespad=0.1,
-    )
+    spaces: dict[str, float] = {"handlelength": 2.0, "handletextpad": 0.5, "columnspacing": 1.0}
+    spaces |= {"labelspacing": 0.35, "borderaxespad": 0.1}
+    add_legend(figure, legend, loc="lower center", bbox_to_anchor=(0.5, 0), **spaces)
     return Canvas(figure, axes, own=True), view
-
-
-def width_in(sheet: Canvas, view: View) -> float:
-    """Return the width in inches that the region has in given axes."""
-    box = sheet.axes[0].get_window_extent()
-    ratio = view.width / view.height
-    return float(min(box.width, box.height * ratio) / sheet.figure.dpi)
 
 
 def _checked(assignments: list[Assignment]) -> list[Assignment]:
@@ -363,14 +348,10 @@ def scene(
             sides = {"truth": matched or bool(frame.truth), "predictions": matched or bool(frame.predictions)}
             panels.append(Panel(name, frame, **sides, marks=matched, values={}, paint=paint, detail=False))
             places.append((k // columns * len(methods) + m, k % columns))
-    if ax is None:
-        handles = legend_of(panels, {} if tracked else colours, view)
-        handles += [Line2D([], [], linestyle="none", label="colour: track")] if tracked else []
-        margin = LEFT + (LINE if len(methods) > 1 else 0)
-        sheet, view = new_sheet(panels, places, view, handles, title, narrowest=NARROWEST_PANEL, margin=margin)
-    else:
-        sheet = given(ax, len(panels))
-        view = view._replace(width=width_in(sheet, view))
+    handles = legend_of(panels, {} if tracked else colours, view)
+    handles += [Line2D([], [], linestyle="none", label="colour: track")] if tracked else []
+    margin = LEFT + (LINE if len(methods) > 1 else 0)
+    sheet, view = sheet_of(panels, places, view, handles, title, ax, narrowest=NARROWEST_PANEL, margin=margin)
     for k, (axes, panel, (r, c)) in enumerate(zip(sheet.axes, panels, places, strict=True)):
         draw_panel(axes, view, panel, k, left=c == 0, bottom=(r + 1, c) not in places)
         if c == 0 and len(methods) > 1:

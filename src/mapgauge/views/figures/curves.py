@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.sweeps import Sweep, region_of, sampling_of
 from mapgauge.markup import number
-from mapgauge.metrics.metric import ValueKey
+from mapgauge.metrics.metric import Metric, ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, colours_of, part_colours
 from mapgauge.results.results import Results
@@ -196,15 +196,19 @@ def parts(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into; None makes a new figure.
     """
-    methods = several(results, names)
-    need(PLD.name, methods.items())
+    return stacked(several(results, names), PLD, title, ax)
+
+
+def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: GivenAxes) -> Figure:
+    """Draw the parts of a metric as stacked bars, for each class and the mean."""
+    need(metric.name, methods.items())
     for name, method in methods.items():
         if method.protocol.order != 1:
             raise InvalidInput(
                 f"{name}: PLD of order {method.protocol.order:g} does not split into parts",
                 remedy="Evaluate with a protocol of order 1",
             )
-    rows, labels = _bars(methods)
+    rows, labels = _bars(methods, metric)
     labels = {place: shortened(label, LONGEST * look().room, look().small) for place, label in labels.items()}
     needed = max(width_of(label, look().small) for label in labels.values())
     width = min(look().column + max(needed - 0.8 * look().room, 0), look().page)
@@ -212,7 +216,7 @@ def parts(
     (axes,) = sheet.axes
     places, values = list(rows), np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
-    colours = part_colours(PLD)
+    colours = part_colours(metric)
     for k, part in enumerate(colours):
         axes.barh(
             places,
@@ -235,21 +239,23 @@ def parts(
         tick.set_fontweight("normal" if place in rows else "bold")
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
-    axes.set_xlabel(word_of(PLD.main.key, methods.values()), fontsize=look().normal, color=INK)
-    sheet.legend([Patch(facecolor=colours[part], label=word_of(part)) for part in colours], 3)
+    axes.set_xlabel(word_of(metric.main.key, methods.values()), fontsize=look().normal, color=INK)
+    sheet.legend([Patch(facecolor=colours[part], label=word_of(part).removeprefix("due to ")) for part in colours], 3)
     return sheet.finished(title)
 
 
-def _bars(methods: dict[str, Results]) -> tuple[dict[float, list[float]], dict[float, str]]:
+def _bars(methods: dict[str, Results], metric: Metric) -> tuple[dict[float, list[float]], dict[float, str]]:
     """Return parts and labels by their position from the top. Several methods have the class as a line above them."""
     rows: dict[float, list[float]] = {}
     labels: dict[float, str] = {}
     place = 0.0
     for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
         bars = {
-            name: [float(values[part] or 0.0) for part in part_colours(PLD)]
+            name: [float(values[part] or 0.0) for part in part_colours(metric)]
             for name, method in methods.items()
-            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(PLD.main.key)
+            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(
+                metric.main.key
+            )
             is not None
         }
         if len(methods) > 1 and bars:

@@ -270,46 +270,22 @@ def _opacity(line: Instance, least: float = FAINTEST) -> float:
 def truth_line(points: Points, colour: str, width: float, *, alone: bool = False, name: str | None = None) -> Line2D:
     """Return a wide pale line, dashed if it was missed. It is opaque, because crossing lines would show through."""
     red, green, blue = (0.42 * channel + 0.58 for channel in to_rgb(colour))
-    return Line2D(
-        *points.T,
-        color=(red, green, blue),
-        linewidth=width,
-        linestyle=(0, (1.2, 0.6)) if alone else "-",
-        solid_capstyle="round",
-        zorder=2,
-        gid=name,
-    )
+    look_of: dict[str, Any] = {"linestyle": (0, (1.2, 0.6)) if alone else "-", "solid_capstyle": "round", "zorder": 2}
+    return Line2D(*points.T, color=(red, green, blue), linewidth=width, gid=name, **look_of)
 
 
 def prediction_line(
     points: Points, colour: str, *, alone: bool = False, opacity: float = 1.0, name: str | None = None
 ) -> Line2D:
     """Return a thin line, dashed if the prediction is false."""
-    return Line2D(
-        *points.T,
-        color=colour,
-        linewidth=1.1,
-        linestyle=(0, (3, 1.6)) if alone else "-",
-        alpha=opacity,
-        zorder=4,
-        gid=name,
-    )
+    look_of: dict[str, Any] = {"linewidth": 1.1, "linestyle": (0, (3, 1.6)) if alone else "-", "zorder": 4}
+    return Line2D(*points.T, color=colour, alpha=opacity, gid=name, **look_of)
 
 
 def hollow_points(points: Points, colour: str, size: float, *, opacity: float = 1.0, name: str | None = None) -> Line2D:
     """Return hollow markers for unmatched points."""
-    return Line2D(
-        *points.T,
-        linestyle="none",
-        marker="o",
-        markersize=size,
-        markerfacecolor="white",
-        markeredgecolor=colour,
-        markeredgewidth=0.6,
-        alpha=opacity,
-        zorder=5,
-        gid=name,
-    )
+    look_of: dict[str, Any] = {"marker": "o", "markersize": size, "markerfacecolor": "white", "markeredgewidth": 0.6}
+    return Line2D(*points.T, linestyle="none", markeredgecolor=colour, alpha=opacity, zorder=5, gid=name, **look_of)
 
 
 def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> PathPatch:
@@ -428,12 +404,8 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
 def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
     """Return the points of all lines of a panel, and how visible they are."""
     lines = [(line, 0.5) for line in panel.assignment.truth if panel.truth]
-    lines += [(line, sure(line)) for line in _drawn(view, panel)]
+    drawn = panel.assignment.predictions if panel.predictions else []
+    lines += [(line, sure(line)) for line in drawn if sure(line) >= view.confidence]
     points = [view.on_page(line.points) for line, _ in lines]
     weights = [np.full(len(line.points), weight) for line, weight in lines]
     return np.concatenate([np.empty((0, 2)), *points]), np.concatenate([np.empty(0), *weights])
-
-
-def _drawn(view: View, panel: Panel) -> list[Instance]:
-    """Return the predictions that are drawn."""
-    return [line for line in panel.assignment.predictions if panel.predictions and sure(line) >= view.confidence]

@@ -101,14 +101,10 @@ def shortened(text: str, width: float, size: float, weight: str = "normal") -> s
     """
     if width_of(text, size, weight) <= width:
         return text
-    fits = 2  # letters that are kept
-    while fits < len(text) and width_of(_without_middle(text, fits + 1), size, weight) <= width:
-        fits += 1
-    return _without_middle(text, fits)
-
-
-def _without_middle(text: str, kept: int) -> str:
-    return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+    kept = range(2, max(len(text), 2) + 1)  # letters
+    shorter = [f"{text[: (count + 1) // 2]}…{text[len(text) - count // 2 :]}" for count in kept]
+    too_wide = (k for k, line in enumerate(shorter) if width_of(line, size, weight) > width)
+    return shorter[max(next(too_wide, len(shorter)) - 1, 0)]
 
 
 def word_of(key: str, methods: Iterable[Results] = ()) -> str:
@@ -263,16 +259,8 @@ class Canvas(NamedTuple):
             return
         rows = max(map(len, columns))
         self.figure.set_size_inches(width, height + (rows - 1) * 1.45 * look().small / 72)  # the chart keeps its height
-        self.figure.legend(
-            handles=list(chain(*columns)),
-            loc="outside lower center",
-            ncols=len(columns),
-            fontsize=look().small,
-            frameon=False,
-            handlelength=2.2,
-            columnspacing=1.2,
-            borderaxespad=0.2,
-        )
+        spaces: dict[str, float] = {"handlelength": 2.2, "columnspacing": 1.2, "borderaxespad": 0.2}
+        add_legend(self.figure, columns, loc="outside lower center", **spaces)
 
     def finished(self, title: str | None = None) -> Figure:
         """Return the figure with a title: above a new figure, which grows by its lines, or above the first given axes.
@@ -299,18 +287,15 @@ class Canvas(NamedTuple):
 def list_below(axes: Axes, columns: Sequence[Sequence[Artist]]) -> None:
     """Add a legend below axes and their label, however high the axes are."""
     lower = (10 + 1.3 * (look().small + look().normal)) / 72  # inches: ticks, their labels and the label of the axis
-    axes.legend(
-        handles=list(chain(*columns)),
-        ncols=len(columns),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),
-        bbox_transform=axes.transAxes + ScaledTranslation(0, -lower, axes.figure.dpi_scale_trans),
-        borderaxespad=0,
-        fontsize=look().small,
-        frameon=False,
-        labelspacing=0.3,
-        handlelength=1.6,
-    )
+    place = axes.transAxes + ScaledTranslation(0, -lower, axes.figure.dpi_scale_trans)
+    spaces: dict[str, float] = {"borderaxespad": 0, "labelspacing": 0.3, "handlelength": 1.6}
+    add_legend(axes, columns, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, **spaces)
+
+
+def add_legend(where: Figure | Axes, columns: Sequence[Sequence[Artist]], **settings: Any) -> None:
+    """Add a legend with some columns, in small text and without a frame."""
+    handles = list(chain(*columns))
+    where.legend(handles=handles, ncols=len(columns), fontsize=look().small, frameon=False, **settings)
 
 
 def canvas(

@@ -6,14 +6,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.checks.extent import extent_of
+from mapgauge.checks.context import extent_of
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.results import Results
-from mapgauge.typing import Forward, Points
 from mapgauge.views.report.pack import Arrays, steps
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
@@ -64,16 +63,15 @@ def _around_centre(frame: Assignment) -> Assignment:
     return replace(frame, truth=truth, predictions=predictions, forward=frame.forward or "y")
 
 
-def _x_forward(points: Points, forward: Forward | None) -> Points:
-    """Return points with x forward and y to the left, so that the panels of all methods have the same axes."""
-    return np.stack([points[:, 1], -points[:, 0]], axis=1) if forward == "y" else points[:, :2]
-
-
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
     """Return the columns of the instances of one side of all frames."""
     instances = [instance for frame in frames for instance in getattr(frame, side)]
     offsets = _offsets([len(instance.points) for instance in instances])
-    lines = [_x_forward(instance.points, frame.forward) for frame in frames for instance in getattr(frame, side)]
+    lines = [  # with x forward and y to the left, so that the panels of all methods have the same axes
+        instance.points[:, 1::-1] * (1.0, -1.0) if frame.forward == "y" else instance.points[:, :2]
+        for frame in frames
+        for instance in getattr(frame, side)
+    ]
     coords = np.concatenate([np.empty((0, 2)), *lines]) * CENTIMETRES
     largest = float(np.abs(coords).max(initial=0.0))
     kind = np.int16 if largest < np.iinfo(np.int16).max else np.int32
@@ -107,13 +105,11 @@ def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
 
 def _link_columns(frames: list[Assignment]) -> Arrays:
     links = [link for frame in frames for link in frame.links]
+    kinds = {"predicted": np.uint8, "source": np.int32, "target": np.int32, "score": np.float32}
     return {
         "frames": _offsets([len(frame.links) for frame in frames]).astype(np.int32),
         "state": np.array([LINK_STATES.index(link.state) for link in links], np.uint8),
-        "predicted": np.array([link.predicted for link in links], np.uint8),
-        "source": np.array([link.source for link in links], np.int32),
-        "target": np.array([link.target for link in links], np.int32),
-        "score": np.array([link.score for link in links], np.float32),
+        **{name: np.array([getattr(link, name) for link in links], kind) for name, kind in kinds.items()},
     }
 
 

@@ -11,8 +11,8 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric, ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, setting_of, title_of
+from mapgauge.results.frame_tables import frame_arrays
 from mapgauge.results.results import Results
-from mapgauge.results.tables import frame_arrays
 from mapgauge.results.values import COUNTS, lists_of_frames
 from mapgauge.typing import Flags, Floats
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.metric import Metric
+from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
 
 LEVEL = 6  # level 9 takes seven times as long and saves 2 %
@@ -55,6 +56,10 @@ class Section:
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
         """Return what the page needs besides. ``drawn`` are the frames that can be drawn."""
         return Added()
+
+    def differences(self, first: Results, second: Results, **draws: Any) -> dict[str, dict[str, Difference]]:
+        """Return what explains the difference between two methods, by class and label. ``draws`` sets the bootstrap."""
+        return {}
 
     def sentence(self, results: Results, metric: Metric) -> str:
         """Return a sentence about the parts of a metric."""

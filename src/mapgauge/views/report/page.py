@@ -26,7 +26,6 @@ from mapgauge.io.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of
-from mapgauge.protocols import Protocol
 from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
@@ -137,6 +136,7 @@ def _explorer(
         arrays |= added.arrays
     directory, data = pack(arrays)
     colour = colours_of(first.class_names)
+    linked = any(metric.frame_links is not None and metric.settings(first.protocol) for metric in METRICS.values())
     meta = {
         "methods": names,
         "classes": first.class_names,
@@ -150,7 +150,7 @@ def _explorer(
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "matched": bool(first.protocol.cutoffs),
-        "linkStates": LINK_STATES if _draws_links(first.protocol) else [],
+        "linkStates": LINK_STATES if linked else [],
         "region": None if world else first.protocol.region,
         "ego": not world,
         "arrays": directory,
@@ -161,11 +161,6 @@ def _explorer(
     said = [_about_drawings(methods, drawn), moved, *(added.about for added in additions.values())]
     resources = [section.resource for section, added in additions.items() if section.resource and added.meta]
     return _Explorer(meta, data, resources, " ".join(filter(None, said)))
-
-
-def _draws_links(protocol: Protocol) -> bool:
-    """Whether a metric of the protocol has links to draw."""
-    return any(metric.frame_links is not None and metric.settings(protocol) for metric in METRICS.values())
 
 
 def _in_order_of(first: Results, method: Results) -> Results:

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from html import escape
 from math import isnan
-from typing import Any
 from urllib.parse import urlencode
 
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.markup import number
+from mapgauge.markup import Html, number, table, value_text
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, part_colours, setting_of, title_of, value_keys
@@ -70,30 +69,22 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
         *_meaning(first),
         *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
     ]
-    for metric in first.metrics:
-        if is_repeated(METRICS[metric], first.metrics):
-            continue
-        keys = _keys(first, METRICS[metric])
+    shown = [METRICS[name] for name in first.metrics if not is_repeated(METRICS[name], first.metrics)]
+    for metric in shown:
+        keys = _keys(first, metric)
         rows = [
             [
                 escape(name),
-                *([escape(called)] if several else []),
+                *[escape(called)] * several,
                 *(_estimate(estimates.get(name, {}).get(key), result, name, key) for key in keys),
             ]
-            for name, _ in first.rows_of(metric)
+            for name, _ in first.rows_of(metric.name)
             for called, estimates, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
-        header = [
-            "class",
-            *(["method"] if several else []),
-            *(escape(column_title(key, first.protocol)) for key in keys),
-        ]
-        tables.append(table(_caption(METRICS[metric]), header, rows, heads=1 + several))
+        header = ["class", *["method"] * several, *(escape(column_title(key, first.protocol)) for key in keys)]
+        tables.append(_table(f"{escape(metric.title)} ({metric.better})", header, rows, heads=1 + several))
     for (first_name, second_name), by_class in comparison.differences.items():
-        rows_of = [
-            metric for metric in map(METRICS.__getitem__, first.metrics) if not is_repeated(metric, first.metrics)
-        ]
-        keys = [metric.main.key for metric in rows_of if metric.main.key in by_class["mean"]]
+        keys = [metric.main.key for metric in shown if metric.main.key in by_class["mean"]]
         if keys:
             rows = [
                 [escape(name), *(_difference(by_class[name].get(key)) for key in keys)]
@@ -101,7 +92,15 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
                 if name in by_class and any(by_class[name].get(key) for key in keys)
             ]
             caption = f"{escape(second_name)} minus {escape(first_name)}, on the same samples"
-            tables.append(table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
+            tables.append(_table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
+        both = [methods[comparison.names.index(name)] for name in (first_name, second_name)]
+        for section in SECTIONS:
+            changes = section.differences(*both, samples=comparison.samples, level=comparison.level)
+            labels = changes.get("mean", {})
+            rows = [[escape(label), *(_difference(row[label], "") for row in changes.values())] for label in labels]
+            if rows:
+                caption = f"{escape(second_name)} minus {escape(first_name)}: causes of the difference in PLD"
+                tables.append(_table(caption, ["cause", *map(escape, changes)], rows))
     return "".join([*text, '<div class="tables">', *tables, "</div>"])
 
 
@@ -118,10 +117,6 @@ def _meaning(results: Results) -> list[str]:
     ] * bool(near)
 
 
-def _caption(metric: Metric) -> str:
-    return f"{escape(metric.title)} ({metric.better})"
-
-
 def _keys(results: Results, metric: Metric) -> list[str]:
     """Return the keys of the table of a metric: main value, headline values, further settings, rings."""
     keys = value_keys(metric, results.protocol, results.ranges, "main", "headline")
@@ -135,48 +130,37 @@ def _estimate(estimate: Estimate | None, results: Results, name: str, key: str) 
     return f"{estimate.value:.3f} <small>{bracket(estimate.low, estimate.high)}</small>"
 
 
-def _difference(difference: Difference | None) -> str:
+def _difference(difference: Difference | None, unsure: str = '<br><em class="unsure">{}</em>') -> str:
+    """Return a difference with its interval, and the verdict if the methods are not told apart."""
     if difference is None or isnan(difference.value):
         return number(None)
-    unsure = "" if difference.told_apart else f'<br><em class="unsure">{difference.verdict}</em>'
+    unsure = "" if difference.told_apart else unsure.format(difference.verdict)
     return f"{difference.value:+.3f} <small>{bracket(difference.low, difference.high, '+.3f')}</small>{unsure}"
 
 
 def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
     """Return the findings, errors first. A finding that several methods share is listed once."""
-    whose: dict[str, list[str]] = {}
-    levels: dict[str, str] = {}
+    owners: dict[tuple[str, str], list[str]] = {}  # by level and text
     for called, result in zip(names, methods, strict=True):
         for finding in result.findings:
-            text = with_remedy(finding.text, _advice(finding))
-            levels[text] = finding.level
-            owners = whose.setdefault(text, [])
-            if called not in owners:
-                owners.append(called)
-    if not whose:
-        return "<p>The checks found no problems.</p>"
-    items: dict[str, str] = {
-        text: f'<li class="finding {levels[text]}"><strong>{levels[text]}</strong> {escape(text)}'
-        + (f" <small>({escape(', '.join(owners))})</small>" if len(names) > 1 else "")
-        + "</li>"
-        for text, owners in sorted(whose.items(), key=lambda item: LEVELS.index(levels[item[0]]))
-    }
-    worrying = "".join(item for text, item in items.items() if levels[text] != "note")
-    notes = [item for text, item in items.items() if levels[text] == "note"]
-    shown = f'<ul class="findings">{worrying}</ul>' if worrying else ""
-    if len(notes) <= FEW_NOTES:
-        return shown + (f'<ul class="findings">{"".join(notes)}</ul>' if notes else "")
-    folded = f'<ul class="findings">{"".join(notes)}</ul>'
-    return f'{shown}<details class="notes"><summary>{len(notes)} notes</summary>{folded}</details>'
+            of_text = owners.setdefault((finding.level, with_remedy(finding.text, _advice(finding))), [])
+            of_text += [called] * (called not in of_text)
+    items: dict[str, list[str]] = {level: [] for level in LEVELS}
+    for (level, text), of_text in owners.items():
+        whose = f" <small>({escape(', '.join(of_text))})</small>" if len(names) > 1 else ""
+        items[level].append(f'<li class="finding {level}"><strong>{level}</strong> {escape(text)}{whose}</li>')
+    errors, warnings, notes = (items[level] for level in LEVELS)
+    lists = [f'<ul class="findings">{"".join(rows)}</ul>' if rows else "" for rows in ([*errors, *warnings], notes)]
+    if len(notes) > FEW_NOTES:
+        lists[1] = f'<details class="notes"><summary>{len(notes)} notes</summary>{lists[1]}</details>'
+    return "".join(lists) or "<p>The checks found no problems.</p>"
 
 
 def _advice(finding: Finding) -> str | None:
     """Return the remedy of a finding. Readers of the page may use Python or the shell, so it has both."""
     remedy = finding.remedy
-    if remedy is None:
-        return None
-    if remedy.python == remedy.shell:
-        return remedy.python
+    if remedy is None or remedy.python == remedy.shell:
+        return None if remedy is None else remedy.python
     return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
 
 
@@ -190,51 +174,33 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
             cells = [called, side, given.name or "in memory", given.format or "-", f"{given.frames:,}", counts or "-"]
             rows.append([*map(escape, cells), f"<code>{escape(given.hash[:12])}</code>"])
     header = ["method", "side", "file", "format", "frames", "instances", "hash"]
-    text = [table("Inputs", header, rows, heads=2)]
+    text = [_table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
     if empty:
         text.append(f"<p>{empty:,} frames have no truth. All predictions in them are false.</p>")
     for called, result in zip(names, methods, strict=True):
-        if result.frames_missing:
-            text.append(
-                f"<p>{escape(called)}: {result.frames_missing:,} frames have no predictions and count as empty.</p>"
-            )
-        if result.frames_ignored:
-            ignored = f"{result.frames_ignored:,} predicted frames are not in the truth and are ignored"
-            text.append(f"<p>{escape(called)}: {ignored}.</p>")
+        for count, about in (
+            (result.frames_missing, "frames have no predictions and count as empty"),
+            (result.frames_ignored, "predicted frames are not in the truth and are ignored"),
+        ):
+            if count:
+                text.append(f"<p>{escape(called)}: {count:,} {about}.</p>")
     if first.without_value:
         lacking = escape(", ".join(first.without_value))
         text.append(f"<p>Classes without a value, because they have neither predictions nor truth: {lacking}.</p>")
-    settings = [[escape(key), escape(_setting(value))] for key, value in first.protocol.flat().items()]
+    settings = [[escape(key), escape(value_text(value))] for key, value in first.protocol.flat().items()]
     text.append(
         f"<details><summary>Protocol {escape(full_name(first.protocol))}: all settings</summary>"
-        + table("Settings", ["setting", "value"], settings)
+        + _table("Settings", ["setting", "value"], settings)
         + f"</details><p>mapgauge {escape(first.version)}.</p>"
     )
     return "".join(text)
 
 
-def _setting(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, tuple | list):
-        return ", ".join(map(_setting, value)) or "-"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
-    """Return a table. Cells must be HTML already; the first ``heads`` cells of a row are its heads."""
-    top = "".join(f'<th scope="col"{" class=text" if k < heads else ""}>{cell}</th>' for k, cell in enumerate(header))
-    body = "".join(
-        f"<tr{' class=mean' if row[0] == 'mean' else ''}>"
-        + "".join(f'<th scope="row">{cell}</th>' if k < heads else f"<td>{cell}</td>" for k, cell in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table>'
-        f"<caption><span>{caption}</span></caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
+    """Return a table that scrolls if it is wide. The caption and all cells must be HTML already."""
+    body = table([*map(Html, header)], [[*map(Html, row)] for row in rows], heads=heads, caption=Html(caption))
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">{body}</div>'
 
 
 def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
@@ -263,13 +229,13 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
             values = result.mean if name == "mean" else result.classes[name]
             chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
-            heads = [escape(name), *([escape(called)] if several else [])]
+            heads = [escape(name), *[escape(called)] * several]
             bar = _bar(values, colours, words, chosen)
             cells.append([*heads, bar, *(number(values[part]) for part in colours)])
-    header = ["class", *(["method"] if several else []), f"{title} from 0 to 1", *(words[part] for part in colours)]
+    header = ["class", *["method"] * several, f"{title} from 0 to 1", *(words[part] for part in colours)]
     caption = f"Parts of {title}; they add up to it"
     said = _sentences(methods, names, metric)
-    return f'{said}<ul class="legend">{legend}</ul>' + table(caption, header, cells, heads=1 + several)
+    return f'{said}<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=1 + several)
 
 
 def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> str:

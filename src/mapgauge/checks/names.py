@@ -1,14 +1,135 @@
-"""Checks that both sides use the same class names, and that each class has instances."""
+"""Checks that both sides have the same frames and the same classes."""
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mapgauge.checks.context import Context, Counts
+from mapgauge.checks.context import Context, Counts, percent
 from mapgauge.errors import Remedy
 from mapgauge.frames.batches import ORDERS
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.protocols import LANE
+
+# Patterns of the tokens of data sets.
+KINDS = {
+    "nuScenes": re.compile(r"[0-9a-f]{32}"),
+    "Argoverse 2": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d+"),  # log id and timestamp
+    "timestamp": re.compile(r"\d{9,20}"),  # Argoverse 2 without the log id, and others
+}
+
+
+# Differences between the tokens of two projects for the same frames: a change, the same in Python, when the tokens
+# match, and what to do with them.
+_CHANGES: tuple[tuple[Callable[[str], str], str, str, str], ...] = (
+    (
+        lambda token: token.strip().lower(),
+        "token.strip().lower()",
+        "except for blanks and case",
+        "Remove blanks and use lower case in",
+    ),
+    (
+        lambda token: token.rpartition("_")[2],
+        'token.rpartition("_")[2]',
+        "without the log id (MapTR writes logid_timestamp for Argoverse 2, StreamMapNet and MapTracker write the "
+        "timestamp)",
+        "Remove the log id and the underscore from",
+    ),
+    (
+        lambda token: token.split("/")[-1].partition(".")[0],
+        'token.split("/")[-1].partition(".")[0]',
+        "without folder and file suffix",
+        "Remove the folder and the file suffix from",
+    ),
+)
+
+
+def kind_of(tokens: Sequence[str]) -> str | None:
+    """Return the data set that most of the tokens seem to belong to."""
+    for kind, pattern in KINDS.items():
+        if sum(pattern.fullmatch(token) is not None for token in tokens) > 0.9 * len(tokens):
+            return kind
+    return None
+
+
+def no_frames(context: Context) -> Iterator[Finding]:
+    """Find sides without frames."""
+    for name, side in context.sides:
+        if not len(side):
+            remedy = Remedy.of("Check that the file was written completely")
+            yield Finding("error", "frames-none", f"{name}: no frames", 0, remedy=remedy)
+
+
+def duplicates(context: Context) -> Iterator[Finding]:
+    """Find tokens that occur more than once."""
+    for name, side in context.sides:
+        twice = [token for token, times in Counter(side.tokens).items() if times > 1]
+        if twice:
+            text = f"{name}: {len(twice)} tokens occur more than once, so it is unclear which of their frames counts"
+            remedy = Remedy.of("Write each frame once, also when results of several runs or processes are joined")
+            yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice), remedy)
+
+
+def one_side_only(context: Context) -> Iterator[Finding]:
+    """Find tokens that only one side has, and the likely cause."""
+    x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)  # dictionaries keep the order
+    unknown = [token for token in x if token not in y]
+    missing = [token for token in y if token not in x]
+    if not x or not y:
+        return
+    cause, remedy = _cause(unknown, missing)
+    if not context.shared:
+        text = f"none of the {len(x)} tokens of the predictions is among the {len(y)} tokens of the truth{cause}"
+        kinds = kind_of(unknown), kind_of(missing)
+        if not cause and kinds.count("nuScenes") == 1:
+            own, others = ("predictions", "truth") if kinds[0] == "nuScenes" else ("truth", "predictions")
+            text += f". Those of the {own} look like nuScenes (32 hexadecimal digits), those of the {others} do not"
+        remedy = remedy or Remedy.of("Check that both files belong to the same data set and split")
+        yield Finding("error", "tokens-disjoint", text, len(x) + len(y), (unknown[0], missing[0]), remedy)
+        return
+    if unknown:
+        share = percent(len(unknown), len(x))
+        text = f"{len(unknown)} of {len(x)} frames of the predictions ({share}) are not in the truth{cause}"
+        advice = "Check that the truth is complete and of the same split, or pass {} to leave them out"
+        other = Remedy(advice.format('unknown="ignore"'), advice.format("--ignore-unknown"))
+        yield Finding("error", "tokens-unknown", text, len(unknown), tuple(unknown), remedy or other)
+    if missing:
+        share = percent(len(missing), len(y))
+        text = (
+            f"{len(missing)} of {len(y)} frames of the truth ({share}) are not in the predictions{cause}. "
+            "They count as predicted empty"
+        )
+        other = Remedy.of("Check that the run was complete and on the same split")
+        if context.predictions.format.startswith("vectormapnet"):
+            other = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
+        yield Finding("warning", "tokens-missing", text, len(missing), tuple(missing), remedy or other)
+
+
+def order(context: Context) -> Iterator[Finding]:
+    """Find frames in a different order. It does not matter here, but it does for evaluators that pair by position."""
+    x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)
+    first, second = [token for token in x if token in y], [token for token in y if token in x]
+    moved = [a for a, b in zip(first, second, strict=True) if a != b]
+    if moved:
+        text = (
+            f"{len(moved)} of {len(first)} frames are in another order than in the truth. Frames are matched by token "
+            "here, but MapTR's evaluator pairs them by position and would print a wrong number for these files"
+        )
+        yield from findings_about(moved, "note", "tokens-order", text)
+
+
+def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy | None]:
+    """Return the change that makes half of the tokens of both sides match, as text and remedy, if there is one."""
+    given = (("predictions", unknown), ("truth", missing))
+    for change, expression, match, advice in _CHANGES:
+        matching = set(map(change, unknown)) & set(map(change, missing))
+        if matching and len(matching) >= 0.5 * min(len(unknown), len(missing)):
+            sides = [side for side, tokens in given if any(change(token) != token for token in tokens)]
+            calls = [f"dataclasses.replace({x}, tokens=tuple({expression} for token in {x}.tokens))" for x in sides]
+            shell = f"{advice} the tokens of the {' and the '.join(sides)}"
+            return f"; {len(matching)} of them match {match}", Remedy(f"Use {' and '.join(calls)}", shell)
+    return "", None
+
 
 # Names of the same class in different projects and maps.
 _ALIASES = {
@@ -67,8 +188,18 @@ def names(context: Context) -> Iterator[Finding]:
         remedy = Remedy("Use .rename({...}) on one side", "Give one side as FILE,rename=OLD:NEW")
         yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y), remedy=remedy)
         return
-    yield from _alone(alone_x, x, "only-predicted", "the truth", "all of them count as false")
-    yield from _alone(alone_y, y, "never-predicted", "the predictions", "all of them count as missed")
+    remedy = Remedy(
+        "Select the classes to compare, or use .rename({...}) if this one has another name there",
+        "Pass the classes to compare with --classes, or give the file as FILE,rename=OLD:NEW if this one has another "
+        "name there",
+    )
+    for name in (*alone_x, *alone_y):
+        code, lacking, effect = "class-never-predicted", "the predictions", "all of them count as missed"
+        if name in x:
+            code, lacking, effect = "class-only-predicted", "the truth", "all of them count as false"
+        count = x.get(name, 0) + y.get(name, 0)
+        text = f"{count} instances of {name}, a class that is not in {lacking}: {effect}"
+        yield Finding("warning", code, text, count, remedy=remedy)
 
 
 def _renamed(context: Context, side: str, table: Mapping[str, str]) -> str:
@@ -90,17 +221,6 @@ def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str
             for table, names in zip(tables, (predicted, true), strict=True):
                 table.update({name: target for name in names if name != target})
     return tables
-
-
-def _alone(classes: Sequence[str], counts: Counts, code: str, lacking: str, effect: str) -> Iterator[Finding]:
-    for name in classes:
-        remedy = Remedy(
-            "Select the classes to compare, or use .rename({...}) if this one has another name there",
-            "Pass the classes to compare with --classes, or give the file as FILE,rename=OLD:NEW if this one has "
-            "another name there",
-        )
-        text = f"{counts[name]} instances of {name}, a class that is not in {lacking}: {effect}"
-        yield Finding("warning", f"class-{code}", text, counts[name], remedy=remedy)
 
 
 def not_compared(context: Context) -> Iterator[Finding]:
@@ -153,18 +273,16 @@ def without_instances(context: Context) -> Iterator[Finding]:
         if name not in y or (x[name] and y[name]):
             continue
         if not x[name] and not y[name]:
-            text = f"class {name}: no instances on either side. A mean over classes should leave it out"
-            yield Finding("note", "class-empty", text, 0)
+            text = "no instances on either side. A mean over classes should leave it out"
+            yield Finding("note", "class-empty", f"class {name}: {text}", 0)
         elif not y[name] and any(y.values()):
             text = f"class {name}: {x[name]} predictions and no instances in the truth, so all of them count as false"
-            remedy = Remedy.of(
+            advice = (
                 "Check whether the truth file was made without this class. MapTR never updates its cached truth: "
                 "delete it and create it again"
             )
-            yield Finding("warning", "class-without-truth", text, x[name], remedy=remedy)
+            yield Finding("warning", "class-without-truth", text, x[name], remedy=Remedy.of(advice))
         elif not x[name] and any(x.values()):
             text = f"class {name}: {y[name]} instances in the truth and no predictions, so all of them count as missed"
-            remedy = Remedy.of(
-                "Check that the model was trained on this class and that the class ids of the file are right"
-            )
-            yield Finding("warning", "class-without-predictions", text, y[name], remedy=remedy)
+            advice = "Check that the model was trained on this class and that the class ids of the file are right"
+            yield Finding("warning", "class-without-predictions", text, y[name], remedy=Remedy.of(advice))

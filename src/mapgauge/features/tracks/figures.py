@@ -1,7 +1,9 @@
-"""Draws the tracks of a scene over time: who matched each true track, and when it was taken over."""
+"""Figures of maps over time: the flicker over the lag, and the tracks of a scene."""
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import cycle, groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,18 +16,22 @@ from matplotlib.patches import Patch
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
+from mapgauge.features.tracks.consistency import FLICKER, MEAN, Consistency
 from mapgauge.features.tracks.strips import ABSENT, ALONE, Strip, StripRow, scene_values, strips_of
 from mapgauge.features.tracks.track_pld import TRACK_PLD
-from mapgauge.metrics.table import COLOURS
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import COLOURS, colours_of, part_colours
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import scene_frames
 from mapgauge.views.figures.style import (
     GREY,
     INK,
+    MARKERS,
     PALE,
     GivenAxes,
     Style,
     canvas,
+    dress,
     look,
     need,
     plain,
@@ -34,7 +40,100 @@ from mapgauge.views.figures.style import (
     shortened,
     styled,
     width_of,
+    word_of,
 )
+
+HEIGHT = 2.4  # inches, of a figure
+_APART = 0.06  # between lines, as a share of the distance between two lags
+
+
+@styled
+def lags(
+    consistency: Consistency | Sequence[Consistency],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw the flicker over the lag, with intervals.
+
+    A single method has two panels: the flicker of its classes, and the parts of the mean over classes. Several methods
+    have one panel with the means over classes.
+
+    Args:
+        consistency: From ``mapgauge.consistency``; one for each method.
+        names: Names of the methods; None uses the file names.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into; None makes a new figure.
+    """
+    methods = [consistency] if isinstance(consistency, Consistency) else list(consistency)
+    for k, method in enumerate(methods):
+        if not isinstance(method, Consistency):
+            raise InvalidInput(
+                f"consistency {k}: expected a Consistency from mapgauge.consistency(), got {type(method).__name__}"
+            )
+    if not methods:
+        raise InvalidInput("consistency: expected at least one, got none")
+    called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)] if names is None else names
+    if len(called) != len(methods) or isinstance(called, str):
+        raise InvalidInput(f"names must be {len(methods)} strings, got {names!r}")
+    # Matplotlib omits labels with a leading underscore.
+    called = [f" {name}" if name.startswith("_") else name for name in called]
+    alone = len(methods) == 1
+    sheet = canvas(look().page if alone else look().column, HEIGHT * look().room, 1 + alone, ax=ax)
+    handles: list[Line2D | Patch] = []
+    if alone:
+        (method,) = methods
+        colours = colours_of(method.class_names) | {MEAN: INK}
+        rows = [(name, method, name, colours[name]) for name in (*method.class_names, MEAN)]
+    else:
+        given = zip(called, methods, cycle(COLOURS), strict=False)
+        rows = [(name, method, MEAN, colour) for name, method, colour in given]
+    wanted = sorted({lag for method in methods for lag in method.lags if method.estimates[lag]})
+    for k, ((name, method, row, colour), marker) in enumerate(zip(rows, cycle(MARKERS), strict=False)):
+        places = {lag: i + _APART * (k - (len(rows) - 1) / 2) for i, lag in enumerate(wanted)}
+        line = _draw_line(sheet.axes[0], method, row, places, colour, marker)
+        if line is not None:
+            line.set_label(word_of(name) if alone else name)
+            handles.append(line)
+    dress(sheet.axes[0], "lag (frames)", "flicker" + ("" if alone else ", mean over classes"))
+    sheet.axes[0].set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
+    sheet.axes[0].set_ylim(bottom=0)
+    if alone:  # the parts of the mean over classes, as a bar for each lag
+        axes, bottom, part_colour = sheet.axes[1], np.zeros(len(wanted)), part_colours(PLD)
+        for value in PLD.with_role("part"):
+            heights = np.array([methods[0].estimates[lag][MEAN][value.key].value for lag in wanted])
+            axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[value.key])
+            handles.append(Patch(facecolor=part_colour[value.key], label=value.words))
+            bottom += heights
+        dress(axes, "lag (frames)", "parts, mean over classes")
+        axes.set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
+    sheet.legend(handles, 5)
+    return sheet.finished(title)
+
+
+def _draw_line(
+    axes: Axes, method: Consistency, row: str, places: Mapping[int, float], colour: str, marker: str
+) -> Line2D | None:
+    """Draw the flicker of a class or of the mean over classes, with its intervals.
+
+    ``places`` has the place of each lag. Lines are drawn side by side, so that their intervals do not hide each other.
+    """
+    lags = [lag for lag in method.lags if row in method.estimates[lag]]
+    if not lags:
+        return None
+    at = [places[lag] for lag in lags]
+    estimates = [method.estimates[lag][row][FLICKER] for lag in lags]
+    for place, value in zip(at, estimates, strict=True):
+        if np.isfinite(value.low):
+            axes.plot([place, place], [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
+    width = 1.6 if colour == INK else 1.1
+    heights = [value.value for value in estimates]
+    (line,) = axes.plot(at, heights, color=colour, marker=marker, markersize=3, linewidth=width)
+    return line
+
 
 TRUE_TRACKS = 60  # rows of true tracks in a figure
 FALSE_TRACKS = 5  # rows of predicted tracks that are false most of the time, of each class
@@ -83,10 +182,19 @@ def strip(
     methods = several(results, names)
     need(TRACK_PLD.name, methods.items())
     false = check_whole("false", false, 0)
-    chosen = _classes(next(iter(methods.values())), classes)
+    first = next(iter(methods.values()))
+    if isinstance(classes, str):
+        raise InvalidInput(f"classes must be a list of names, got {classes!r}")
+    chosen = list(first.class_names if classes is None else classes)
+    unknown = [name for name in chosen if name not in first.class_names]
+    if unknown:
+        raise InvalidInput(f"no class {unknown[0]!r}. Available: {', '.join(first.class_names)}")
     if scene is None:
-        scene = next(iter(scene_values(next(iter(methods.values())))))
-    _check_same_frames(methods, scene)
+        scene = next(iter(scene_values(first)))
+    tokens = {name: [method.tokens[k] for k in scene_frames(method, scene)] for name, method in methods.items()}
+    for name, own in tokens.items():
+        if own != next(iter(tokens.values())):
+            raise InvalidInput(f"{name}: the scene {scene} has other frames than that of the first results")
     lines = _lines([strips_of(method, scene, false=false) for method in methods.values()], chosen)
     if not lines:
         raise InvalidInput(f"scene {scene}: no tracks of {', '.join(chosen)}")
@@ -107,31 +215,15 @@ def strip(
     return sheet.finished(scene if title is None else title)
 
 
-def _check_same_frames(methods: dict[str, Results], scene: str) -> None:
-    """Refuse methods whose scenes have different frames."""
-    first: list[str] | None = None
-    for name, method in methods.items():
-        tokens = [method.tokens[frame] for frame in scene_frames(method, scene)]
-        if first is not None and tokens != first:
-            raise InvalidInput(f"{name}: the scene {scene} has other frames than that of the first results")
-        first = tokens
-
-
-def _classes(results: Results, classes: Sequence[str] | None) -> list[str]:
-    """Return the classes to draw."""
-    if isinstance(classes, str):
-        raise InvalidInput(f"classes must be a list of names, got {classes!r}")
-    unknown = [name for name in classes or () if name not in results.class_names]
-    if unknown:
-        raise InvalidInput(f"no class {unknown[0]!r}. Available: {', '.join(results.class_names)}")
-    return list(results.class_names if classes is None else classes)
-
-
 def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[Line]:
-    """Return the lines of all classes: a heading, the true tracks, a heading, and the false tracks."""
+    """Return the lines of all classes: a heading, the worst true tracks, a heading, and the false tracks."""
     by_class = [{strip.class_name: strip for strip in strips} for strips in methods]
     names = [name for name in classes if all(name in strips for strips in by_class)]
-    kept = _worst([strips[name] for name in names for strips in by_class])
+    trouble: Counter[tuple[str, str]] = Counter()  # switches and missed frames by class and true track
+    for strip in (strips[name] for name in names for strips in by_class):
+        for row in strip.truth:
+            trouble[strip.class_name, row.track] += len(row.switches) + int(np.count_nonzero(row.cells == ALONE))
+    kept = {track for track, _ in trouble.most_common(TRUE_TRACKS)}
     lines = []
     for name in names:
         strips = tuple(of_method[name] for of_method in by_class)
@@ -147,17 +239,6 @@ def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[L
             of = tuple(strip.false[k] if k < len(strip.false) else None for strip in strips)
             lines.append(Line("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True))
     return lines
-
-
-def _worst(strips: Sequence[Strip]) -> set[tuple[str, str]]:
-    """Return the class and the name of the true tracks to draw: those with the most switches and missed frames."""
-    trouble: dict[tuple[str, str], int] = {}
-    for strip in strips:
-        for row in strip.truth:
-            key = strip.class_name, row.track
-            missed = int(np.count_nonzero(row.cells == ALONE))
-            trouble[key] = trouble.get(key, 0) + len(row.switches) + missed
-    return set(sorted(trouble, key=lambda key: -trouble[key])[:TRUE_TRACKS])
 
 
 def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
@@ -205,7 +286,8 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
         axes.barh(y, len(at), BAR, at[0] - 0.5, **given)
         text = brief(strip.names[number]) if number >= 0 and not predicted else ""
         if text and width_of(text, size) < 0.92 * len(at) * cell:
-            ink = ink_on(strip.colours[number])
+            light = np.dot((0.299, 0.587, 0.114), to_rgb(strip.colours[number])) > 0.55
+            ink = "black" if light else "white"
             axes.text(at[0] - 0.42, y, text, fontsize=size, color=ink, va="center_baseline", clip_on=True)
     if predicted:
         return
@@ -215,25 +297,14 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
         axes.plot([x], [y - 0.5], color=INK, marker="v", markersize=3.2, clip_on=False)
 
 
-def ink_on(colour: str) -> str:
-    """Return black or white, whichever can be read on a colour."""
-    red, green, blue = to_rgb(colour)
-    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else "white"
-
-
 def _legend(lines: Sequence[Line]) -> list[Artist]:
     """Return the entries of the legend."""
     true = [row for line in lines if not line.predicted for row in line.rows if row is not None]
-    entries: list[tuple[Artist, bool]] = [
-        (Patch(facecolor=COLOURS[0], label="matched; colour: predicted track"), True),
-        (
-            Patch(facecolor="white", edgecolor=GREY, linewidth=0.4, hatch="/////", label="missed"),
-            any((row.cells == ALONE).any() for row in true),
-        ),
-        (Patch(facecolor=PALE, edgecolor=GREY, linewidth=0.4, label="false"), any(line.predicted for line in lines)),
-        (
-            Line2D([], [], color=INK, marker="v", markersize=3.2, linewidth=0, label="taken over"),
-            any(row.switches for row in true),
-        ),
-    ]
-    return [handle for handle, used in entries if used]
+    entries: list[Artist] = [Patch(facecolor=COLOURS[0], label="matched; colour: predicted track")]
+    if any((row.cells == ALONE).any() for row in true):
+        entries.append(Patch(facecolor="white", edgecolor=GREY, linewidth=0.4, hatch="/////", label="missed"))
+    if any(line.predicted for line in lines):
+        entries.append(Patch(facecolor=PALE, edgecolor=GREY, linewidth=0.4, label="false"))
+    if any(row.switches for row in true):
+        entries.append(Line2D([], [], color=INK, marker="v", markersize=3.2, linewidth=0, label="taken over"))
+    return entries

@@ -1,18 +1,142 @@
-"""Checks of links: whether lanes can have them, whether the lanes meet, and whether both sides have links."""
+"""Checks of tracks and links: ids, order in time, lanes that meet, and whether both sides have them."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mapgauge.checks.context import Context, examples, percent
-from mapgauge.checks.neighbours import evenly
+from mapgauge.checks.context import Context, percent
+from mapgauge.checks.neighbours import coarse, evenly, near_chamfer, rows_with_points
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level
+from mapgauge.frames import tracks
+from mapgauge.frames.findings import Finding, Level, examples
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import link_findings
+from mapgauge.geometry.polylines import boxes_of
 from mapgauge.typing import Flags, Indices, Points
+
+_JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap
+_NEAR_TRACK = 1.5  # metres: a prediction is matched with the nearest truth up to this distance
+_TRACK_FRAMES = 120  # at most this many frames are searched for ids that follow several true tracks
+
+
+def ids(context: Context) -> Iterator[Finding]:
+    """Find what is unusual about the tracks of each side, if both have tracks. Otherwise nothing follows them."""
+    if all(side.track is not None for _, side in context.sides):
+        yield from tracks.track_findings(context.predictions, context.truth)
+        for name, side in context.sides:
+            yield from _jumps(name, side, _poses_of(context, side))
+
+
+def tracks_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
+    """Find what is unusual about the tracks of one side by itself, given its name. There is nothing without tracks."""
+    if side.track is not None:
+        yield from tracks.findings_of_tracks(name, side)
+        yield from tracks.findings_of_times(name, side)
+        yield from _jumps(name, side, side.poses)
+
+
+def tracks_on_one_side(context: Context) -> Iterator[Finding]:
+    """Find tracks that the other side lacks."""
+    has = [side.track is not None and bool((side.track != "").any()) for _, side in context.sides]
+    if has[0] != has[1] and all(len(side.polylines) for _, side in context.sides):
+        with_tracks, without = ("predictions", "truth") if has[0] else ("truth", "predictions")
+        text = f"the {with_tracks} have tracks and the {without} have none. Scores over time need both"
+        remedy = Remedy.of("Read ids of the truth with it, or give the predictions ids, to compare tracks")
+        yield Finding("note", "tracks-one-side", text, remedy=remedy)
+
+
+def shared(context: Context) -> Iterator[Finding]:
+    """Find predicted tracks that follow several true tracks. C-mAP does not see this."""
+    followed = _followed(context)
+    several = sorted(name for name, true in followed.items() if len(true) > 1)
+    if several:
+        text = (
+            f"{len(several)} of {len(followed)} predicted tracks ({percent(len(several), len(followed))}) are nearest "
+            "to several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
+        )
+        remedy = Remedy.of("Check that ids are not shared by different objects")
+        level: Level = "warning" if len(several) > 0.25 * len(followed) else "note"
+        shown = tuple(dict.fromkeys(track for _, _, track in several))[:3]
+        yield Finding(level, "tracks-shared", text, len(several), shown, remedy)
+
+
+def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Iterator[Finding]:
+    """Find tracks that are somewhere else in the next frame. Without poses, the ego vehicle may have moved."""
+    track = side.track
+    if track is None or side.scenes is None or poses is None:
+        return
+    rows = np.flatnonzero((track != "") & (np.diff(side.polylines.offsets) > 0))
+    rank = np.zeros(len(side), np.int64)
+    place = np.argsort(tracks.in_time(side))
+    for frames in tracks.frames_by_scene(side).values():
+        rank[frames[np.argsort(place[frames])]] = np.arange(len(frames))
+    lines = side.polylines.pick(rows)
+    world = np.empty((len(lines.coords), 2))
+    first = lines.offsets[np.searchsorted(side.frame[rows], np.arange(len(side) + 1))].tolist()
+    for pose, begin, end in zip(poses, first, first[1:], strict=False):  # points are sorted by frame
+        world[begin:end] = lines.coords[begin:end] @ pose[:2, : side.dimension].T + pose[:2, 3]
+    low, high = boxes_of(world, lines.offsets[:-1])
+    scene = tracks.codes_of(side.scenes)[side.frame[rows]]
+    keys = np.stack([rank[side.frame[rows]], tracks.codes_of(track[rows]), side.label[rows], scene])
+    order = np.lexsort(keys)
+    a, b = order[:-1], order[1:]
+    next_to = (keys[1:, a] == keys[1:, b]).all(axis=0) & (keys[0, b] == keys[0, a] + 1)
+    gap = np.maximum(np.maximum(low[b] - high[a], low[a] - high[b]), 0.0)[next_to]
+    far = np.flatnonzero(np.hypot(*gap.T) > _JUMP)
+    if not len(far):
+        return
+    steps = int(np.count_nonzero(next_to))
+    text = (
+        f"{name}: {len(far)} of {steps} steps of a track to the next frame ({percent(len(far), steps)}) jump by more "
+        f"than {_JUMP:g} m in the world"
+    )
+    remedy = Remedy.of("Check the ids, the poses and the order of the frames")
+    shown = tuple(dict.fromkeys(track[np.sort(rows[b[next_to][far]])].tolist()))[:3]
+    level: Level = "warning" if len(far) > 0.01 * steps else "note"
+    yield Finding(level, "tracks-jump", text, len(far), shown, remedy)
+
+
+def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
+    """Return the true tracks that each predicted track (scene, class and id) is nearest to, in the first scenes."""
+    x, y = context.predictions, context.truth
+    followed: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    if x.track is None or y.track is None or y.scenes is None:
+        return followed
+    scene_of = dict(zip(y.tokens, y.scenes, strict=True))
+    for token in sorted(context.shared, key=lambda token: (scene_of[token], token))[:_TRACK_FRAMES]:
+        i, j = x.index[token], y.index[token]
+        for c, name in enumerate(x.classes):
+            if name not in y.classes:
+                continue
+            predicted, true = _tracked(x, i, c), _tracked(y, j, y.classes.index(name))
+            if not len(predicted) or not len(true):
+                continue
+            distance = near_chamfer(coarse(x, predicted)[..., :2], coarse(y, true)[..., :2], _NEAR_TRACK)
+            nearest = distance.argmin(axis=1)
+            for k in np.flatnonzero(distance.min(axis=1) <= _NEAR_TRACK).tolist():
+                track = str(x.track[predicted[k]])
+                followed[scene_of[token], name, track].add(str(y.track[true[nearest[k]]]))
+    return followed
+
+
+def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
+    """Return the instances of a frame and class that have a track and points."""
+    rows = rows_with_points(side, frame)
+    rows = rows[side.label[rows] == label]
+    tracked: Indices = rows if side.track is None else rows[side.track[rows] != ""]
+    return tracked
+
+
+def _poses_of(context: Context, side: MapFrames) -> NDArray[np.float64] | None:
+    """Return the poses of a side, or the poses of the other side if it has all frames."""
+    for other in (side, context.truth, context.predictions):
+        if other.poses is not None and all(token in other.index for token in side.tokens):
+            return other.poses[[other.index[token] for token in side.tokens]]
+    return None
+
 
 _FRAMES = 256  # at most this many frames are used
 _ENOUGH = 10  # fewer links or fewer lanes that meet say nothing about lanes that do not meet exactly
@@ -22,17 +146,15 @@ _NEAR = 1.0  # metres between lanes that meet
 _SHARE = 0.5  # share of the links, or of the lanes that meet, that makes it a finding
 _DECISIVE = 0.2  # share of the links that meet in one direction only; the links of a poor method are far from all ends
 _LINK = 0.5  # a score above it is a link
-_ABOVE = np.nextafter(_LINK, 1)  # the least such score
 _MOST = 5  # successors of a lane, as a mean over all lanes
-_SELF = 0.25  # share of predicted lanes that lead into themselves; single false links are normal
 
 _ROWS = "row i and column j of the matrix say that lane i leads into lane j"
 
 
-def one_side_only(context: Context) -> Iterator[Finding]:
+def links_on_one_side(context: Context) -> Iterator[Finding]:
     """Find links between lanes that the other side lacks."""
     if all(len(side.polylines) for _, side in context.sides):
-        yield from link_findings(context.predictions, context.truth)
+        yield from tracks.link_findings(context.predictions, context.truth)
 
 
 def ends(context: Context) -> Iterator[Finding]:
@@ -62,11 +184,7 @@ def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find links to successors that lanes cannot have, and links that do not join lanes that meet.
 
     Predictions may have a score for every pair of lanes. Scores above 0.5 count as links, and the strongest scores tell
-    which lanes a method links.
-
-    Args:
-        name: The name of the side in messages.
-        side: The frames. Without links, there is nothing to find.
+    which lanes a method links. Without links, there is nothing to find.
     """
     if side.links is None or not len(side.links):
         return
@@ -76,13 +194,16 @@ def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     yield from _equal_scores(name, side, side.links.of_kind(CONTROLLED_BY), "links to traffic elements")
     if not len(links):
         return
-    crowded = list(_too_many(name, side, links))
-    yield from crowded
-    if crowded:
+    if crowded := list(_too_many(name, side, links)):
+        yield from crowded
         return
     yield from _equal_scores(name, side, links, "links")
-    strong = _strongest(links)
-    yield from _to_themselves(name, side, links, links.weight[strong].min(initial=_ABOVE))
+    # The strongest links to other lanes, about one for two lanes. All scores may be small.
+    others = links.source != links.target
+    most = (len(np.unique(links.source[others])) + 1) // 2
+    strong = others & (links.weight >= (np.partition(links.weight[others], -most)[-most] if most else 0.0))
+    # The least score above _LINK.
+    yield from _to_themselves(name, side, links, links.weight[strong].min(initial=np.nextafter(_LINK, 1)))
     yield from _directions(name, side, links.source[strong], links.target[strong])
 
 
@@ -122,7 +243,7 @@ def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> It
     start, end = _end_points(side)
     own = own[np.linalg.norm(end[own] - start[own], axis=1) > _NEAR]
     lanes = len(_lanes(side, links))
-    if not len(own) or (side.confidence is not None and len(own) <= _SELF * lanes):
+    if not len(own) or (side.confidence is not None and len(own) <= 0.25 * lanes):  # single false links are normal
         return
     text = f"{name}: {len(own)} of {lanes} lanes ({percent(len(own), lanes)}) lead into themselves"
     remedy = Remedy.of("Set the diagonal of the matrix to 0")
@@ -146,9 +267,8 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
 
     if int(doubled.sum()) > max(_SHARE * len(gap), _FEW - 1):
         text = "have a link in the other direction, although two lanes cannot lead into each other"
-        yield finding(
-            "warning", "links-both-ways", doubled, text, f"Write links in the direction of traffic only: {_ROWS}"
-        )
+        remedy = f"Write links in the direction of traffic only: {_ROWS}"
+        yield finding("warning", "links-both-ways", doubled, text, remedy)
         return
     if int(backwards.sum()) > max(share * len(gap), 3 * int(forwards.sum()), _FEW - 1):
         text = "lead from the start of a lane to the end of another, not from end to start"
@@ -168,14 +288,6 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     )
     remedy = "Sort the rows and columns of the matrix as the list of lanes, not by id"
     yield finding("warning", "links-far-apart", far, text, remedy)
-
-
-def _strongest(links: Links) -> Flags:
-    """Return which links to other lanes have the largest weights, about one for two lanes. All scores may be small."""
-    others: Flags = links.source != links.target
-    most = (len(np.unique(links.source[others])) + 1) // 2
-    least = np.partition(links.weight[others], -most)[-most] if most else 0.0
-    return others & (links.weight >= least)
 
 
 def _lanes(side: MapFrames, links: Links) -> Indices:

@@ -1,0 +1,335 @@
+"""Checks of confidences, of the numbers of instances, and of their shapes."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.checks.context import Context, about_instances, extent_of, percent
+from mapgauge.checks.names import common_name, kind_of
+from mapgauge.errors import Remedy
+from mapgauge.frames.findings import Finding, examples, findings_about
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import survey
+from mapgauge.typing import Flags, Indices
+
+
+def on_the_right_side(context: Context) -> Iterator[Finding]:
+    """Check that predictions have confidences and truth has none; otherwise the files may be swapped."""
+    missing = context.predictions.confidence is None and len(context.predictions.polylines) > 0
+    given = context.truth.confidence if context.truth.confidence is not None else np.empty(0)
+    varies = len(given) > 0 and given.min() < given.max()
+    if missing and varies:
+        text = "the truth has confidences and the predictions have none: they are swapped"
+        remedy = Remedy.of("Give the predictions first and the truth second")
+        yield Finding("error", "sides-exchanged", text, len(given), remedy=remedy)
+    elif missing:
+        text = "the predictions have no confidences. This may be a truth file"
+        remedy = Remedy(
+            "Use predictions.with_confidence(1) to give all predictions the confidence 1",
+            "Give the file as FILE,certain for the confidence 1 of all predictions",
+        )
+        yield Finding("error", "confidence-missing", text, len(context.predictions.polylines), remedy=remedy)
+    elif varies:
+        text = "the truth has different confidences. This may be a file of predictions"
+        remedy = Remedy(
+            "Use truth.with_confidence(None), unless you compare two models with each other",
+            "Check which file is the truth, unless you compare two models with each other",
+        )
+        yield Finding("warning", "truth-confidence", text, len(given), remedy=remedy)
+    elif len(given):
+        text = f"the truth has confidences, and all are {given[0]:.4g}"
+        remedy = Remedy(
+            "Use truth.with_confidence(None) if they have no meaning",
+            "Write the truth without confidences if they have no meaning",
+        )
+        yield Finding("note", "truth-confidence", text, len(given), remedy=remedy)
+
+
+def in_range(context: Context) -> Iterator[Finding]:
+    """Find confidences outside [0, 1], such as logits and percentages."""
+    for name, side in context.sides:
+        values = np.empty(0) if side.confidence is None else side.confidence
+        rows = np.flatnonzero(~((values >= 0) & (values <= 1)))
+        if not len(rows):
+            continue
+        low, high = float(values.min()), float(values.max())
+        advice = "Scale them to [0, 1]"
+        if low < 0:
+            advice = "Apply a sigmoid, 1 / (1 + exp(-x)), if they are logits"
+        elif 10 < high <= 100:
+            advice = "Divide them by 100 if they are percentages"
+        text = (
+            f"{name}: {len(rows)} of {len(values)} confidences ({percent(len(rows), len(values))}) are outside "
+            f"[0, 1]; they range from {low:.4g} to {high:.4g}"
+        )
+        yield Finding("error", "confidence-range", text, len(rows), examples(side, rows), Remedy.of(advice))
+
+
+def all_equal(context: Context) -> Iterator[Finding]:
+    """Find confidences that are all equal."""
+    values = context.predictions.confidence
+    if values is None or len(values) < 2 or values.min() != values.max():
+        return
+    if values[0] == 0:
+        code, effect = "confidence-zero", "For PLD this means no predictions"
+    elif any(step.name == "with_confidence" for step in context.predictions.history or ()):
+        return  # as asked for
+    else:
+        code, effect = "confidence-equal", "PLD weights all predictions alike"
+    text = (
+        f"all {len(values)} confidences are {values[0]:.4g}. {effect}. AP has a single threshold, at which all "
+        "predictions count"
+    )
+    remedy = Remedy.of("Check that the confidences were not lost when the file was written")
+    yield Finding("warning", code, text, len(values), remedy=remedy)
+
+
+class Published(NamedTuple):
+    """Numbers of frames and instances of a data set at 60 x 30 m, from papers and issues."""
+
+    name: str
+    kinds: tuple[str, ...]  # kinds of tokens
+    frames: int
+    instances: Mapping[str, tuple[int, ...]]  # by class; several numbers if projects differ
+
+
+PUBLISHED = (
+    Published(
+        "nuScenes val",
+        ("nuScenes",),
+        6019,
+        {
+            "divider": (27332,),
+            "ped_crossing": (6406, 6922),  # MapTR, MapTracker: different rules for joining crossings
+            "boundary": (21050,),
+            "centerline": (48536,),
+        },
+    ),
+    Published(
+        "Argoverse 2 val (MapTRv2, MapTracker)",
+        ("Argoverse 2", "timestamp"),
+        5881,
+        {"ped_crossing": (11588,), "divider": (16541,), "boundary": (17831,)},
+    ),
+)
+
+
+def empty(context: Context) -> Iterator[Finding]:
+    """Find frames without instances, and sides without any."""
+    for name, side in context.sides:
+        tokens = [side.tokens[i] for i in np.flatnonzero(np.diff(side.offsets) == 0).tolist()]
+        if len(tokens) < len(side):
+            share = percent(len(tokens), len(side))
+            text = f"{name}: {len(tokens)} of {len(side)} frames ({share}) have no instances"
+            yield from findings_about(tokens, "note", f"{name}-frames-empty", text)
+        elif name == "predictions":
+            text = f"predictions: none of the {len(side)} frames has instances"
+            remedy = Remedy.of("Check that no threshold removed them all")
+            yield from findings_about(tokens, "warning", "predictions-empty", text, remedy)
+        else:
+            text = f"truth: none of the {len(side)} frames has instances, so there is nothing to compare with"
+            remedy = Remedy.of("Check that this is the truth file and that it was written completely")
+            yield from findings_about(tokens, "error", "truth-empty", text, remedy)
+
+
+def published(context: Context) -> Iterator[Finding]:
+    """Compare numbers of frames and instances with those published for the same data set."""
+    kind, frames = kind_of(context.truth.tokens), len(context.truth)
+    known = next((row for row in PUBLISHED if kind in row.kinds), None)
+    if known is None:
+        return
+    if frames != known.frames:
+        if kind == "nuScenes":
+            text = (
+                f"the truth has {frames} frames with tokens as in nuScenes, whose val split has {known.frames}. It may "
+                "be the mini split, the new split without common places, or a subset"
+            )
+            yield Finding("note", "frames-published", text, frames)
+        return
+    extent = extent_of(context.sampled[1])
+    if extent is None or np.abs(np.sort(extent.size) - (30, 60)).max() > 3:
+        return  # the numbers are for 60 x 30 m
+    for name, count in context.offered[1].items():
+        others = known.instances.get(common_name(name), (count,))
+        if count not in others:
+            text = (
+                f"class {name}: {count} instances in the truth; {known.name} has {' or '.join(map(str, others))} as "
+                "published. The truth may be outdated, cropped to another region, or made by other rules"
+            )
+            yield Finding("note", "instances-published", text, count)
+
+
+_OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
+_MOSTLY, _RARELY = 60, 20  # per cent of a class
+_INSTANCES = 10  # instances of a class needed on each side
+_EQUAL = 1e-3  # metres between the points of equal lines
+_NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
+
+
+def few_points(context: Context) -> Iterator[Finding]:
+    """Find instances with fewer than two points, with length 0, or with repeated points."""
+    for side in context.sides:
+        sizes, repeats = np.diff(side[1].polylines.offsets), survey(side[1].polylines).repeats
+        few = sizes < 2
+        flat = ~few & (repeats == sizes - 1)
+        for code, rows, text in (
+            ("few-points", few, "have fewer than two points and match nothing"),
+            ("zero-length", flat, "have length 0: all their points are equal"),
+            ("repeated-points", (repeats > 0) & ~flat, "have consecutive points that are equal"),
+        ):
+            yield from about_instances(side, np.flatnonzero(rows), "note", code, text, share=True)
+
+
+def copies(context: Context) -> Iterator[Finding]:
+    """Find exact copies of an instance in the same frame and class."""
+    effects = "all but one count as false", "a prediction can match only one of them"
+    for side, effect in zip(context.sides, effects, strict=True):
+        text = f"are exact copies of another in the same frame and class; {effect}"
+        yield from about_instances(side, _again(side[1]), "note", "duplicate-instances", text)
+
+
+def _again(side: MapFrames) -> Indices:
+    """Return the instances that equal an earlier one of the same frame and class, point by point."""
+    offsets = side.polylines.offsets
+    filled = np.flatnonzero(np.diff(offsets))
+    if not len(filled):
+        return filled
+    # Equal instances have the same key. Most keys are unique, so few instances are compared point by point.
+    key = side.frame[filled] * len(side.classes) + side.label[filled]
+    for at in (offsets[:-1], offsets[1:] - 1):
+        for column in side.polylines.coords[at[filled]].view(np.int64).T:
+            key = key * 1_000_003 ^ column
+    in_order = np.sort(key)
+    several = in_order[1:][in_order[1:] == in_order[:-1]]
+    first: dict[tuple[int, int, bytes], int] = {}
+    rows = filled[np.isin(key, several)].tolist()
+    contents = [(int(side.frame[i]), int(side.label[i]), side.polylines[i].tobytes()) for i in rows]
+    return np.array([i for i, what in zip(rows, contents, strict=True) if first.setdefault(what, i) != i], np.int64)
+
+
+def closed_shares(context: Context) -> Iterator[Finding]:
+    """Report the share of closed shapes by class."""
+    told: dict[str, list[str]] = {}
+    total = 0
+    for name, side in context.sides:
+        closed = side.polylines.closed("auto")[0]
+        total += int(closed.sum())
+        counts = np.bincount(side.label[closed], minlength=len(side.classes)).tolist()
+        for (class_name, instances), count in zip(side.counts.items(), counts, strict=True):
+            if instances:
+                told.setdefault(class_name, []).append(f"{percent(count, instances)} of {name}")
+    if total:
+        classes = "; ".join(f"{class_name} {', '.join(parts)}" for class_name, parts in told.items())
+        yield Finding("note", "closed-shapes", f"closed shapes (ends at most 0.1 m apart): {classes}", total)
+
+
+def closed_on_one_side(context: Context) -> Iterator[Finding]:
+    """Find classes that are closed in the truth and clearly open in the predictions, or the reverse.
+
+    Models rarely close a shape to 0.1 m. A shape therefore counts as open only if the gap between its ends is large
+    compared with its length. Predictions are weighted by confidence.
+    """
+    if context.exchanged:
+        return  # swapped classes explain the difference and are reported already
+    x, y = context.sampled
+    open_x, open_y = _clearly_open(x), _clearly_open(y)
+    weight = np.ones(len(x.label)) if x.confidence is None else np.clip(np.nan_to_num(x.confidence), 0, 1)
+    for name in y.classes:
+        if name not in x.classes:
+            continue
+        rows_x, rows_y = x.label == x.classes.index(name), y.label == y.classes.index(name)
+        if min(rows_x.sum(), rows_y.sum()) < _INSTANCES or not weight[rows_x].sum() > 0:
+            continue
+        predicted = 100 * float(np.average(open_x[rows_x], weights=weight[rows_x]))
+        true = 100 * float(open_y[rows_y].mean())
+        if predicted > _MOSTLY and true < _RARELY:
+            text = (
+                f"class {name}: the truth is closed and {predicted:.0f} % of the predictions, weighted by confidence, "
+                "are open"
+            )
+            advice = "Repeat the first point as the last when writing the file, if the closing point was left out"
+        elif predicted < _RARELY and true > _MOSTLY:
+            text = f"class {name}: {true:.0f} % of the truth is open, and the predictions are closed"
+            advice = "Check that the class means the same on both sides, an outline or a line"
+        else:
+            continue
+        yield Finding("warning", "closed-differs", text, int(rows_x.sum()), remedy=Remedy.of(advice))
+
+
+def reversed_lines(context: Context) -> Iterator[Finding]:
+    """Find predictions that are the lines of the truth, except that some are drawn from the other end."""
+    protocol, neighbours = context.protocol, context.neighbours
+    if protocol is not None and protocol.sampling == "even" and not protocol.directed:
+        return  # its points do not depend on the direction
+    same = turned = 0
+    for frame in neighbours.frames:
+        truth, lines = frame.truth[:, None, :, :2], frame.predictions[..., :2]
+        straight, back = (np.abs(truth - way).max(axis=(2, 3)).min(axis=1) < _EQUAL for way in (lines, lines[:, ::-1]))
+        same += int(np.count_nonzero(straight))
+        turned += int(np.count_nonzero(back & ~straight))
+    if not turned or same + turned < 0.9 * neighbours.truths:
+        return
+    text = (
+        f"the predictions are the lines of the truth, but {turned} of {neighbours.truths} lines in "
+        f"{len(neighbours.frames)} frames are drawn from the other end. "
+    )
+    if protocol is not None and protocol.directed:
+        text += "Directions count in this protocol"
+        remedy = Remedy.of("Reverse the points of these lines, or choose a protocol without directions")
+    else:
+        text += "Points are laid from the first point of a line, so that the distance is not 0"
+        large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
+        even = "even-100x50" if large else "even-60x30"
+        advice = ", whose points do not depend on the direction"
+        remedy = Remedy(f"Use the protocol {even}{advice}", f"Use --protocol {even}{advice}")
+    yield Finding("warning", "lines-reversed", text, turned, remedy=remedy)
+
+
+def _clearly_open(side: MapFrames) -> Flags:
+    """Return the instances whose ends are far apart compared with their length."""
+    coords, offsets = side.polylines.coords[:, :2], side.polylines.offsets
+    owner = np.repeat(np.arange(len(side.polylines)), np.diff(offsets))
+    step = np.hypot(*np.diff(coords, axis=0).T) if len(owner) else np.empty(0)
+    inside = owner[1:] == owner[:-1]
+    length = np.bincount(owner[1:][inside], step[inside], minlength=len(side.polylines))
+    gap, some = np.zeros(len(length)), np.unique(owner)
+    gap[some] = np.hypot(*(coords[offsets[some]] - coords[offsets[some + 1] - 1]).T)
+    return gap > _OPEN * length
+
+
+def dimensions(context: Context) -> Iterator[Finding]:
+    """Check that points of both sides have the same number of coordinates."""
+    x, y = context.predictions, context.truth
+    if len(x.polylines.coords) and len(y.polylines.coords) and x.dimension != y.dimension:
+        high = "predictions" if x.dimension > y.dimension else "truth"
+        text = f"the predictions are {x.dimension}-D and the truth is {y.dimension}-D"
+        remedy = Remedy(
+            f"Use {high}.planar() to compare in the plane",
+            "Give the file with height as FILE,planar to compare in the plane",
+        )
+        yield Finding("error", "dimensions-differ", text, len(x.polylines) + len(y.polylines), remedy=remedy)
+
+
+def height(context: Context) -> Iterator[Finding]:
+    """Find heights with different origins, such as the road and the LiDAR."""
+    if context.predictions.dimension < 3 or context.truth.dimension < 3:
+        return
+    neighbours = context.neighbours
+    above: list[float] = []
+    for frame, distance in zip(neighbours.frames, neighbours.distances(context.turn), strict=True):
+        for i in np.flatnonzero(distance.min(axis=1) < _NEAR).tolist():
+            other = frame.predictions[distance[i].argmin()]
+            above.append(float(other[:, 2].mean() - frame.truth[i, :, 2].mean()))
+    if len(above) < 10:
+        return
+    low, offset, high = np.quantile(above, (0.25, 0.5, 0.75))
+    if abs(offset) > max(0.5, high - low):
+        text = (
+            f"the predictions lie {abs(offset):.1f} m {'above' if offset > 0 else 'below'} the truth (median of "
+            f"{len(above)} pairs of lines). One height may be measured from the road and the other from the LiDAR"
+        )
+        remedy = Remedy(
+            "Use .transform(pose) on one side, or .planar() on both", "Give both as FILE,planar to leave out height"
+        )
+        yield Finding("warning", "height-offset", text, len(above), remedy=remedy)

@@ -1,0 +1,123 @@
+"""The reliability of confidences: bins, the expected calibration error, and the Brier score."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mapgauge.features.confidence.operating import plain
+from mapgauge.results.intervals import Draws, Estimate, estimate
+from mapgauge.typing import Floats, Indices
+
+BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Bins of confidence, the expected calibration error, and the Brier score with its parts."""
+
+    number: Floats  # predictions of each bin
+    confidence: Floats  # mean of each bin; NaN for an empty one
+    target: Floats  # mean of each bin; NaN for an empty one
+    error: Estimate  # expected calibration error: the mean over predictions of abs(confidence - target) of their bins
+    calibrated: float  # the error that a calibrated method with such predictions would show on average; NaN if unknown
+    excess: Estimate  # mean confidence less mean target; above 0, the predictions are over-confident
+    brier: Estimate
+    reliability: float
+    resolution: float
+    uncertainty: float
+    remainder: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python values. Numbers of empty bins are None."""
+        bins = len(self.number)
+        return {
+            "ece": plain(self.error),
+            "ece_if_calibrated": plain(self.calibrated),
+            "excess": plain(self.excess),
+            "brier": plain(self.brier),
+            **{part: getattr(self, part) for part in ("reliability", "resolution", "uncertainty", "remainder")},
+            "bins": [
+                {"from": k / bins, "to": (k + 1) / bins, "predictions": int(n)}
+                | {"confidence": float(r) if n else None, "target": float(q) if n else None}
+                for k, (n, r, q) in enumerate(zip(self.number, self.confidence, self.target, strict=True))
+            ],
+        }
+
+
+def bin_of(confidence: Floats, bins: int) -> Indices:
+    """Return the bin of each confidence. Bins have equal width; the last one has 1 in it."""
+    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
+
+
+def reliability_of(
+    confidence: Floats, target: Floats, unit: Indices, weights: Floats, *, bins: int = BINS, level: float = 0.95
+) -> Reliability:
+    """Return the reliability of at least one prediction.
+
+    The target of a hit is 1, that of a miss 0; anything between is possible. ``weights`` is ``(samples, units)``: how
+    often each scene or frame was drawn.
+    """
+    place, count = bin_of(confidence, bins), len(confidence)
+    number = np.bincount(place, minlength=bins).astype(np.float64)
+    filled = np.maximum(number, 1)
+    r, q = np.bincount(place, confidence, bins) / filled, np.bincount(place, target, bins) / filled
+    squared = (confidence - target) ** 2
+    mean = float(target.mean())
+    inside_r, inside_q = confidence - r[place], target - q[place]
+    units = weights.shape[1]
+    cell = unit * bins + place
+    table = np.empty((units, bins, 2))
+    table[..., 0] = np.bincount(cell, minlength=units * bins).reshape(units, bins)
+    table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
+    drawn = np.einsum("su,ubc->sbc", weights, table)
+    total = drawn[:, :, 0].sum(axis=1)
+    drawn, total, weights = drawn[total > 0], total[total > 0], weights[total > 0]
+    with_predictions = int(np.count_nonzero(np.bincount(unit)))
+    parts, samples = table[..., 1].sum(axis=0) / count, drawn[..., 1] / total[:, None]
+    briers = np.einsum("su,u->s", weights, np.bincount(unit, squared, units)) / total
+    return Reliability(
+        number,
+        np.where(number > 0, r, np.nan),
+        np.where(number > 0, q, np.nan),
+        *_calibration_error(parts, samples, with_predictions, level),
+        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, (-1.0, 1.0)),
+        estimate(float(squared.mean()), Draws(briers, with_predictions), level, (0.0, 1.0)),
+        float((number * (r - q) ** 2).sum() / count),
+        float((number * (q - mean) ** 2).sum() / count),
+        float(((target - mean) ** 2).mean()),
+        float((inside_r**2 - 2 * inside_r * inside_q).mean()),
+    )
+
+
+def _calibration_error(parts: Floats, samples: Floats, units: int, level: float) -> tuple[Estimate, float]:
+    """Return the calibration error with its interval, and the mean error of a calibrated method of this size.
+
+    An error is a sum of absolute values, so noise makes it larger. The interval is the larger of two: one around the
+    error as it is, and the errors ``scale * parts`` whose sum with noise is the observed error by chance.
+
+    Args:
+        parts: By bin: the sum of confidences less targets, over the number of all predictions.
+        samples: ``(samples, bins)``: the same for each bootstrap sample.
+        units: Number of scenes or frames with predictions.
+        level: The probability with which the interval covers the true error.
+    """
+    error = float(np.abs(parts).sum())
+    around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, (0.0, 1.0))
+    if np.isnan(around.low):
+        return around, float("nan")
+    noise = (samples - parts) * np.sqrt(units / (units - 1))
+    alone = np.abs(noise).sum(axis=1)
+
+    def scaled(share: float) -> float:
+        """Return the largest error with which a share of noise gives at most the observed error."""
+        low, high = 0.0, 1.0 + float(alone.max()) / error if error else 0.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            enough = np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error
+            low, high = (middle, high) if enough else (low, middle)
+        return low * error
+
+    # An error is not below 0, so calibrated methods are missed on one side only: the lower share is in between.
+    low, high = min(around.low, scaled((3 * level + 1) / 4)), max(around.high, scaled((1 - level) / 2))
+    return Estimate(error, low, min(high, 1.0)), float(alone.mean())
