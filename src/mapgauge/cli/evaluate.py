@@ -71,7 +71,7 @@ def evaluate(
     """
     form = parsing.form_of(json=json, csv=csv, latex=latex)
     given = parsing.listed(protocol) or ["paper-60x30"]
-    protocols = [parsing.settings_of(one, cutoff=cutoff, classes=classes, changes=changes) for one in given]
+    protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
     chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
 
@@ -149,7 +149,7 @@ def _sides(
         reading = Reading(given["format"], given["workers"])
         ahead = reading.predictions_ahead(predictions[0], prepare)
         read: list[Callable[[], MapFrames]] = [ahead, *(partial(reading.predictions, path) for path in predictions[1:])]
-        beside = [partial(_beside, path, one, given["classes"]) for path, one in zip(predictions, read, strict=True)]
+        beside = [partial(_beside, path, load, given["classes"]) for path, load in zip(predictions, read, strict=True)]
         return InMemory(partial(reading.truth, truth), beside)
     prepare()
     watch.streamed = True
