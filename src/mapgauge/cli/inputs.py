@@ -94,8 +94,8 @@ def named_file(path: Path, key: str) -> Path | None:
         return None
     if "://" in given:
         return path_or_url(given)
-    other, beside = Path(given), path.parent / given
-    return beside if len(other.parts) == 1 and (_exists(str(beside)) or not _exists(given)) else other
+    other, sibling = Path(given), path.parent / given
+    return sibling if len(other.parts) == 1 and (_exists(str(sibling)) or not _exists(given)) else other
 
 
 def files_of(path: Path) -> list[Path]:

@@ -8,10 +8,10 @@ from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
 
 
 @jit
-def links_of_frame(lanes, elements, first, beside, codes, at, source, target, weight, code):
+def links_of_frame(lanes, elements, first, first_element, codes, at, source, target, weight, code):
     """Write the links of a frame, from scores of its lanes. Return the number of links so far.
 
-    ``first`` is the index of the first instance of the first lane, and ``beside`` is the index of the first element.
+    ``first`` is the index of the first instance of the first lane, and ``first_element`` is the index of the first element.
     ``codes`` has the kind of a link to an element, then the kinds of links to the instances of a lane.
     """
     width = U(len(codes)) - ONE
@@ -27,6 +27,6 @@ def links_of_frame(lanes, elements, first, beside, codes, at, source, target, we
                     at += ONE
         for j in range(U(elements.shape[1])):
             if elements[i, j] != 0.0:
-                source[at], target[at], weight[at], code[at] = own, beside + j, elements[i, j], codes[ZERO]
+                source[at], target[at], weight[at], code[at] = own, first_element + j, elements[i, j], codes[ZERO]
                 at += ONE
     return at
