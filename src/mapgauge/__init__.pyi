@@ -33,6 +33,7 @@ from mapgauge.features.confidence.operating import (
     Levels as Levels,
     Recalibrated as Recalibrated,
 )
+from mapgauge.features.confidence.radius import Radius as Radius
 from mapgauge.features.lanes.graph import (
     Graph as Graph,
     frames_from_graphs as frames_from_graphs,

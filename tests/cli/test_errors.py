@@ -129,6 +129,7 @@ USAGE = {
     "evaluate good.json poor.json truth.geojson -o all.mg": "must be a folder if there are several predictions",
     "evaluate good.json good.json truth.geojson": "the same file is given twice",
     "evaluate good.json truth.geojson --wokers 2": "No such option",
+    "evaluate good.json truth.geojson --min-confidence 0.3": "FILE,confidence=VALUE or FILE,confidence=CLASS:VALUE",
     "sweep good.json truth.geojson --vary region=60": "must be LENGTHxWIDTH",
     "sweep good.json truth.geojson --vary spacing=0": "Invalid value for --vary",
     "compare good.mg poor.mg --level 2": "Invalid value for --level: must be between 0 and 1, got 2.0",

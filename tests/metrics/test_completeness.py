@@ -97,7 +97,7 @@ def test_values_of_many_frames_are_those_of_all_matched_points() -> None:
 def test_compare_has_intervals_and_default_metrics_stay() -> None:
     x, y = mg.demo.demo_world(60)
     found = mg.compare([mg.evaluate(x, y, metrics=METRICS)])
-    for key in ("completeness", "correctness", "far", "median_across", "p95_across"):
+    for key in ("completeness", "correctness", "far", "median_across", "localisation_across"):
         estimate = found.estimates[0]["mean"][key]
         assert estimate.low < estimate.value < estimate.high
     assert "completeness" not in mg.evaluate(*mg.demo.demo_world(1)).metrics

@@ -1,6 +1,6 @@
 """Checks that both sides have the same axes, unit, origin and region. Turns predictions to the axes of the truth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -164,7 +164,7 @@ def coordinates(context: Context) -> Iterator[Finding]:
     """
     findings = [*padding(context)] or [*degrees(context)]
     if context.extents is not None:
-        for cause in _CAUSES:
+        for cause in (normalised, world, unit, exchanged_axes, shifted, other_region, shrunk, unrelated):
             findings = findings or list(cause(context, *context.extents))
     yield from findings
 
@@ -255,18 +255,6 @@ def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
         yield Finding("warning", "frames-unrelated", text, len(neighbours.frames), remedy=remedy)
-
-
-_CAUSES: tuple[Callable[[Context, Extent, Extent], Iterator[Finding]], ...] = (
-    normalised,
-    world,
-    unit,
-    exchanged_axes,
-    shifted,
-    other_region,
-    shrunk,
-    unrelated,
-)
 
 
 def _similar(ratio: Points, least: float) -> NDArray[np.bool_]:

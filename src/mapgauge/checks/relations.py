@@ -181,7 +181,10 @@ def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
         yield from crowded
         return
     yield from _equal_scores(name, side, links, "links")
-    strong = _strongest(links)
+    # The strongest links to other lanes, about one for two lanes. All scores may be small.
+    others = links.source != links.target
+    most = (len(np.unique(links.source[others])) + 1) // 2
+    strong = others & (links.weight >= (np.partition(links.weight[others], -most)[-most] if most else 0.0))
     # The least score above _LINK.
     yield from _to_themselves(name, side, links, links.weight[strong].min(initial=np.nextafter(_LINK, 1)))
     yield from _directions(name, side, links.source[strong], links.target[strong])
@@ -268,14 +271,6 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     )
     remedy = "Sort the rows and columns of the matrix as the list of lanes, not by id"
     yield finding("warning", "links-far-apart", far, text, remedy)
-
-
-def _strongest(links: Links) -> Flags:
-    """Return which links to other lanes have the largest weights, about one for two lanes. All scores may be small."""
-    others: Flags = links.source != links.target
-    most = (len(np.unique(links.source[others])) + 1) // 2
-    least = np.partition(links.weight[others], -most)[-most] if most else 0.0
-    return others & (links.weight >= least)
 
 
 def _lanes(side: MapFrames, links: Links) -> Indices:

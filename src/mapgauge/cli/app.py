@@ -134,9 +134,10 @@ def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> 
 
 def advice(command: str | None, option: str) -> str:
     """Return a sentence about an option that a command does not have, or ``""``."""
-    key = option.lstrip("-")
+    key = option.lstrip("-").removeprefix("min-")
     if key in FILE_KEYS and key != "format":
-        return f" How a file is read is said after its name: FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
+        by_class = " or FILE,confidence=CLASS:VALUE" if key == "confidence" else ""
+        return f" How a file is read is said after its name: FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}{by_class}"
     if command not in _SIDES:
         return ""
     able = typer.main.get_command(application(["evaluate"])).commands["evaluate"].params  # type: ignore[attr-defined]

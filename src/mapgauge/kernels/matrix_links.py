@@ -11,7 +11,7 @@ from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
 def links_of_frame(lanes, elements, first, first_element, codes, at, source, target, weight, code):
     """Write the links of a frame, from scores of its lanes. Return the number of links so far.
 
-    ``first`` is the index of the first instance of the first lane, and ``first_element`` is the index of the first element.
+    ``first`` is the index of the first instance of the first lane, ``first_element`` the index of the first element.
     ``codes`` has the kind of a link to an element, then the kinds of links to the instances of a lane.
     """
     width = U(len(codes)) - ONE

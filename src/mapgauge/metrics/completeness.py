@@ -169,13 +169,21 @@ COMPLETENESS = Metric(
         Value("far", "far", "far", "headline", lower_is_better=True),
         Value("repeated", "repeated", "repeated", lower_is_better=True),
         Value("median_across", "median_across", "median across m", "headline", _UNBOUNDED, lower_is_better=True),
-        Value("p95_across", "p95_across", "95 % across m", "headline", _UNBOUNDED, lower_is_better=True),
-        Value("mean_along", "mean_along", "mean along m", "headline", _UNBOUNDED, lower_is_better=True),
+        Value("localisation_across", "localisation_across", "Loc across", "headline", lower_is_better=True),
+        Value("localisation_along", "localisation_along", "Loc along", "headline", lower_is_better=True),
+        Value("localisation_up", "localisation_up", "Loc up", lower_is_better=True),
         *(
             Value(key, key, f"{key.replace('_', ' ').replace('p95', '95 %')} m", "other", _UNBOUNDED, True)
-            for key in ("mean_across", "mean_up", "median_offset", "mean_offset", "p95_offset")
+            for key in (
+                "p95_across",
+                "mean_across",
+                "mean_along",
+                "mean_up",
+                "median_offset",
+                "mean_offset",
+                "p95_offset",
+            )
         ),
-        *(Value(f"localisation_{name}", f"localisation_{name}", f"Loc {name}") for name in ("across", "along", "up")),
         *(
             Value(key, key, f"{key.replace('_', ' ')} m", "other", _UNBOUNDED)
             for key in ("true_length", "found_length", "predicted_length", "sure_length")

@@ -107,7 +107,7 @@ class Causes:
         return f"Largest causes: {', '.join(largest)}" if largest else "PLD is 0: there is no error to explain"
 
     def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
-        """Return the frames with most of a cause: their tokens, and the cost that is not normalised.
+        """Return the frames with most of a cause: their tokens, and the cost, of which a missed line has 0.5.
 
         Args:
             cause: The name of a cause.

@@ -133,11 +133,9 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
             of = f" of {called}" if len(methods) > 1 else ""
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
-            for text in method.advice():
-                say(text)
-            thresholds = method.thresholds()["classes"]
+            advice, thresholds = method.advice(), method.thresholds()["classes"]
             if thresholds:
-                chosen = ",".join(
-                    f"confidence={name}:{floor(10_000 * at['best_pld']) / 10_000:g}" for name, at in thresholds.items()
-                )
-                say(f"To apply it: mapgauge evaluate PREDICTIONS,{chosen},certain TRUTH")
+                chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
+                advice.insert(1, f"To apply it: mapgauge evaluate PREDICTIONS,{','.join(chosen)},certain TRUTH")
+            for text in advice:
+                say(text)

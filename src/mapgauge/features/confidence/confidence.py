@@ -24,6 +24,7 @@ from mapgauge.features.confidence.operating import (
     plain,
     recalibrate,
 )
+from mapgauge.features.confidence.radius import Radius, radii, radii_in_words
 from mapgauge.features.confidence.solved import Solved, solve
 from mapgauge.frames.findings import Finding
 from mapgauge.io.files.writing import save
@@ -72,6 +73,7 @@ class Confidence:
     units: int
     samples: int
     level: float
+    radii: tuple[Radius, ...] = ()  # of classes, and of rings around the ego vehicle if they were evaluated
     findings: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
@@ -118,7 +120,7 @@ class Confidence:
                 f"Recalibrated confidences would change the mean PLD by {change:+.3f}. They can raise it, because "
                 "confidences of 0 and 1 have the smallest PLD"
             )
-        return lines
+        return lines + radii_in_words(self.radii, self.unit)
 
     def thresholds(self) -> dict[str, Any]:
         """Return the recommended thresholds of each class, with the settings they were chosen with.
@@ -207,6 +209,7 @@ class Confidence:
             "calibration": {
                 name: {key: one.to_dict() for key, one in found.items()} for name, found in self.calibration.items()
             },
+            "radii": [radius._asdict() for radius in self.radii],
             "findings": [asdict(finding) for finding in self.findings],
         }
 
@@ -295,6 +298,7 @@ def confidence(
         units=units.count,
         samples=samples,
         level=level,
+        radii=tuple(radii(ordered, units.halves, length)),
         findings=tuple(_findings(solved, classes, units)),
     )
 

@@ -5,7 +5,7 @@ have in PLD. The histograms of the metric ``completeness`` have all that is need
 bin, a hundredth of the cutoff wide.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,25 +27,27 @@ class Radius(NamedTuple):
     radius: float  # metres
     covered: float  # share of the matched points of the other half that lie within the radius
 
-    def __str__(self) -> str:
-        """Return the radius in words.
 
-        >>> str(Radius("divider", (0.0, 10.0), 0.615, 0.893))
-        'divider, 0 to 10 m: 90 % of matched points lie within 0.62 m (other half: 89 %)'
-        """
-        where = "" if self.ring is None else f", {self.ring[0]:g} to {self.ring[1]:g} m"
-        return (
-            f"{self.class_name}{where}: {COVERED * 100:.0f} % of matched points lie within {self.radius:.2f} m (other "
-            f"half: {self.covered * 100:.0f} %)"
-        )
+def radii_in_words(given: Sequence[Radius], unit: str) -> list[str]:
+    """Return the radii of classes as a sentence; no sentence if there are none.
+
+    >>> radii_in_words([Radius("divider", None, 0.615, 0.893), Radius("divider", (0.0, 10.0), 0.5, 0.9)], "scene")
+    ['90 % of matched points lie within 0.62 m (divider; 89 % on the other half of the scenes)']
+    """
+    texts = [f"{row.radius:.2f} m ({row.class_name}; {row.covered * 100:.0f} %" for row in given if row.ring is None]
+    if not texts:
+        return []
+    texts[0] += f" on the other half of the {unit}s"
+    return [f"{COVERED * 100:.0f} % of matched points lie within {', '.join(f'{text})' for text in texts)}"]
 
 
 def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -> Iterator[Radius]:
     """Yield the radius of each class, then the radii of its rings. Classes without matches in a half have none.
 
-    ``halves`` says which frames are in the half that calibrates and in the half that checks.
+    ``halves`` says which frames are in the half that calibrates and in the half that checks. A cutoff that the protocol
+    lacks has no radius.
     """
-    if halves is None:
+    if halves is None or cutoff not in results.protocol.cutoffs:
         return
     more = with_metrics(results, ["completeness"])
     setting = more.protocol.cutoffs.index(cutoff)
