@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from tests.metrics.network_cases import CUTOFF, Map, disturbed, pair_costs, random_map, random_rings
 
-from mapgauge.features.network.kernels import best_runs, find_pairs, keep_useful
+from mapgauge.features.network.kernels import all_runs, best_runs, find_pairs, keep_useful
 from mapgauge.features.network.run_kernels import pairs_of, prices_of, rows_of, savings_of, uses_of
 
 HALF = 0.15
 ALL = 1 << 40
-NOTHING = np.empty((0, 4), np.int64)
 
 
 class Case:
@@ -27,9 +26,9 @@ class Case:
         self.near = find_pairs(*self.given, CUTOFF, directed)
         self.price = rng.random(len(x.points)) * 0.3 * (rng.random(len(x.points)) < 0.5)
 
-    def best(self, line: int, near: Any = None, barred: np.ndarray = NOTHING, most: int = ALL) -> tuple[Any, ...]:
+    def best(self, line: int, most: int = ALL) -> tuple[Any, ...]:
         y_price = np.zeros(len(self.y.points))
-        given = self.x_lines, self.y_lines, self.near if near is None else near, self.price, HALF, barred, most
+        given = self.x_lines, self.y_lines, self.near, self.price, HALF, most
         return *best_runs(np.array([line]), np.zeros(len(self.y_lines), np.int64), *given, y_price), y_price
 
     def savings(self, runs: np.ndarray) -> np.ndarray:
@@ -42,7 +41,7 @@ def lines_of(side: Map) -> np.ndarray:
     return np.stack([count.cumsum() - count, count, np.array(side.rings, np.int64)], axis=1)
 
 
-def all_runs(case: Case, line: int) -> np.ndarray:
+def all_runs_of(case: Case, line: int) -> np.ndarray:
     """All runs along a line of the second map."""
     runs = []
     _, m, ring = case.y_lines[line].tolist()
@@ -98,7 +97,7 @@ def cases(rng: np.random.Generator, count: int) -> Iterator[Case]:
 
 def test_savings_follow_the_definition(rng: np.random.Generator) -> None:
     for case in cases(rng, 6):
-        runs = all_runs(case, 0)
+        runs = all_runs_of(case, 0)
         # A run around two rings with as many points is closed.
         ring = (case.x_lines[runs[:, 1], 2] > 0) & (case.y_lines[0, 2] > 0)
         around = ring & (runs[:, 5] == case.x_lines[runs[:, 1], 1]) & (runs[:, 5] == case.y_lines[0, 1])
@@ -111,7 +110,7 @@ def test_the_best_runs_are_the_best_of_all(rng: np.random.Generator) -> None:
     for case in cases(rng, 24):
         for line in range(len(case.y_lines)):
             runs, bound, loose, y_price = case.best(line)
-            every = all_runs(case, line)
+            every = all_runs_of(case, line)
             best = best_of_all(case, every, line)
             nothing = np.zeros(len(case.y.points))
             gain = case.savings(runs) - prices_of(runs, case.x_lines, case.y_lines, case.price, nothing)
@@ -142,25 +141,45 @@ def test_the_best_runs_are_the_best_of_all(rng: np.random.Generator) -> None:
     assert tried >= 12
 
 
-def test_barred_pairs_are_in_no_run(rng: np.random.Generator) -> None:
+def test_all_runs_that_gain_enough_are_listed(rng: np.random.Generator) -> None:
+    """All that start and end at near pairs or at an end of a line; others have far pairs at their ends for nothing."""
+    listed = 0
     for case in cases(rng, 24):
-        p, q = int(rng.integers(len(case.x.points))), int(rng.integers(len(case.y.points)))
-        barred = np.array([[p, p + 1, 0, q], [0, p, q, q + 1]])
         for line in range(len(case.y_lines)):
-            every = all_runs(case, line)
-            run, a, b = pairs_of(every, case.x_lines, case.y_lines).T
-            out = ((a == p) & (b < q)) | ((a < p) & (b == q))
-            allowed = every[~np.isin(np.arange(len(every)), run[out])]
-            runs, bound, _, _ = case.best(line, barred=barred)
-            best = best_of_all(case, allowed, line) if len(allowed) else 0.0
-            assert bound == pytest.approx(best, abs=1e-12)
-            run, a, b = pairs_of(runs, case.x_lines, case.y_lines).T
-            assert not (((a == p) & (b < q)) | ((a < p) & (b == q))).any()
+            _, _, loose, y_price = case.best(line)
+            floor = -float(rng.choice([0.05, 0.3, 1.0]))
+            highest = loose - y_price.sum()
+            given = np.array([line]), case.x_lines, case.y_lines, case.near, case.price, y_price, HALF, floor, highest
+            runs = all_runs(*given, 10_000)
+            every = all_runs_of(case, line)
+            savings = case.savings(every)
+            gain = savings - prices_of(every, case.x_lines, case.y_lines, case.price, y_price)
+            names = {tuple(run) for run in runs.tolist()}
+            assert len(names) == len(runs)
+            assert names <= {tuple(run) for run in every[gain >= floor - 1e-9].tolist()}
+            # A run that is not listed gains less, or as much as a shorter one that is.
+            for run in every[(savings > 0) & (gain > floor + 1e-9)].tolist():
+                if tuple(run) not in names:
+                    assert is_longer(case, run, names)
+            listed += len(runs)
+            assert len(all_runs(*given, 3)) == min(len(runs), 3)
+    assert listed > 100
+
+
+def is_longer(case: Case, run: list[int], names: set[tuple[int, ...]]) -> bool:
+    """Whether a run without some of its first and last pairs is listed."""
+    b, a, step, i, j, size, _ = run
+    n, m = case.x_lines[a, 1], case.y_lines[b, 1]
+    return any(
+        (b, a, step, int((i + step * first) % n), int((j + first) % m), stop - first, 0) in names
+        for first in range(size)
+        for stop in range(first + 1, size + 1)
+    )
 
 
 def test_points_in_the_same_runs_share_a_row(rng: np.random.Generator) -> None:
     for case in cases(rng, 6):
-        runs = all_runs(case, 0)
+        runs = all_runs_of(case, 0)
         runs = runs[rng.permutation(len(runs))[:12]]
         sizes = len(case.x.points), len(case.y.points)
         row, rows, start, index = rows_of(runs, case.x_lines, case.y_lines, *sizes)

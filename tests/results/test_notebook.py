@@ -106,7 +106,7 @@ def test_html_has_the_values_of_the_tables() -> None:
     price = sure.classes["divider"].price
     assert price is not None
     text = Reader(sure._repr_html_()).text
-    assert all(shown in text for shown in (str(price), f"{sure.classes['divider'].thresholds['best_f1']:.3f}"))
+    assert all(shown in text for shown in (str(price), f"{sure.classes['divider'].thresholds['best_pld']:.3f}"))
 
 
 def test_odd_things_have_html_too() -> None:

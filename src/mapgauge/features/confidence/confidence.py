@@ -89,12 +89,12 @@ class Confidence:
         prices = [of_class.price for of_class in self.classes.values()]
         bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
         span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
-        drawn = ["-" if price is None else interval(*price, span) for price in prices]
+        drawn = [["-", ""] if price is None else [str(price), interval(*price, span)] for price in prices]
         header, rows = self.values()
         worrying = [finding.message for finding in self.findings if finding.level != "note"]
         return block(
             line(f"Confidence of {self.name or 'predictions'}, {self.units:,} {self.unit}s"),
-            table([*header, "price"], [[*row, picture] for row, picture in zip(rows, drawn, strict=True)]),
+            table([*header, "price", ""], [[*row, *price] for row, price in zip(rows, drawn, strict=True)]),
             *map(note, [*self.advice(), *worrying]),
         )
 

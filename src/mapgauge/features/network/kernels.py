@@ -13,9 +13,6 @@ of its diagonal. Sums of prices pass over the points in between.
 
 ``near`` is the tuple ``(start, pairs, saving)``. The near pairs of point ``q`` of ``y`` are the rows ``start[q]`` to
 ``start[q + 1]`` of ``pairs``: the point of ``x``, its line, and the step of runs through it.
-
-A row of ``barred`` is ``(first, stop)`` of points of ``x`` and ``(first, stop)`` of points of ``y``. No run may have a
-pair in these ranges.
 """
 
 import math
@@ -171,17 +168,6 @@ def _passed(totals, line, i, step, count):
 
 
 @jit
-def _is_barred(barred, line, i, step, y_line, j, way, count):
-    """Whether one of the ``count`` pairs after points ``i`` and ``j`` is barred."""
-    for r in range(len(barred)):
-        for z in range(1, count + 1):
-            p, q = line[0] + (i + step * z) % line[1], y_line[0] + (j + way * z) % y_line[1]
-            if barred[r, 0] <= p < barred[r, 1] and barred[r, 2] <= q < barred[r, 3]:
-                return True
-    return False
-
-
-@jit
 def _oldest(entry, tail, position, limit):
     """Return the first entry of a chain from which a run to a position has at most ``limit`` pairs, or -1."""
     oldest = -1
@@ -192,7 +178,7 @@ def _oldest(entry, tail, position, limit):
 
 
 @jit
-def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, value, came):
+def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came):
     """Find the best runs along a line of ``y`` that is cut before its point ``cut``.
 
     Positions count from the cut. A ring gets a second lap. There, runs across the cut are compared with what the first
@@ -216,10 +202,6 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
         q = first + (cut + t) % m
         for k in range(start[q], start[q + 1]):
             p, a, step = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-            if len(barred) and _is_barred(
-                barred, x_lines[a], p - x_lines[a, 0] - step, step, y_line, q - first - 1, 1, 1
-            ):
-                continue
             line = x_lines[a]
             n, ring = line[1], line[2]
             i = p - line[0]
@@ -229,15 +211,11 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
             sums[nodes], chain = gain, tail[at]
             if before >= 0:
                 gap, i_before = t - node[before, 1] - 1, pairs[node[before, 0], 0] - line[0]
-                if len(barred) and _is_barred(barred, line, i_before, step, y_line, cut + node[before, 1], 1, gap):
-                    before, chain = -1, -1
-                else:
-                    sums[nodes] += sums[before] - _passed(totals, line, i_before, step, gap)
+                sums[nodes] += sums[before] - _passed(totals, line, i_before, step, gap)
             node[nodes, 0], node[nodes, 1], last[at] = k, t, nodes
             steps_x, steps_y = NEVER if ring else (i if step > 0 else n - 1 - i), NEVER if y_ring else t
             back = min(steps_x, steps_y)
-            from_start = before < 0 and 0 < back <= t and t - back < m  # of the diagonal
-            if from_start and not (len(barred) and _is_barred(barred, line, i, -step, y_line, cut + t, -1, back)):
+            if before < 0 and 0 < back <= t and t - back < m:  # from the start of the diagonal
                 ends = (half if steps_x > back else 0.0) + (half if steps_y > back else 0.0)
                 skipped = _passed(totals, line, i, -step, back)
                 entry[entries, 0], entry[entries, 1] = t - back, -1
@@ -262,7 +240,7 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
                 skip = ahead if z else 0
                 end = t + skip
                 begin = _oldest(entry, chain, end, limit)
-                if begin < 0 or (z and len(barred) and _is_barred(barred, line, i, step, y_line, cut + t, 1, skip)):
+                if begin < 0:
                     continue
                 ends = (half if steps_x > skip else 0.0) + (half if steps_y > skip else 0.0)
                 total = sums[nodes] + worth[begin] - ends - (_passed(totals, line, i, step, skip) if z else 0.0)
@@ -279,10 +257,13 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, barred, base, room, val
 
 
 @jit
-def _closed_run(y_line, b, x_lines, near, totals, barred, sums, run):
-    """Return what the best closed run of a ring of ``y`` saves, or minus infinity. ``run`` is written."""
+def _closed_runs(y_line, b, x_lines, near, totals, sums, floor, runs):
+    """Write the closed runs of a ring of ``y`` that gain more than ``floor`` at the prices of ``x``, up to ``runs``.
+
+    Returns their number, and what the best one gains, which is the last one if there is room for one only.
+    """
     start, pairs, saving = near
-    first, m, best = y_line[0], y_line[1], -np.inf
+    first, m, best, count = y_line[0], y_line[1], floor, 0
     for a in range(len(x_lines)):
         line = x_lines[a]
         if not line[2] or line[1] != m:
@@ -295,15 +276,16 @@ def _closed_run(y_line, b, x_lines, near, totals, barred, sums, run):
                     sums[0 if step > 0 else 1, (pairs[k, 0] - line[0] - step * (q - first)) % m] += saving[k]
         for way in range(2):
             for i in range(m):
-                total, step = sums[way, i] - (totals[line[0] + m] - totals[line[0]]), 1 - 2 * way
-                if total > best and sums[way, i] > 0 and not _is_barred(barred, line, i - step, step, y_line, -1, 1, m):
-                    best = total
-                    run[0], run[1], run[2], run[3], run[4], run[5], run[6] = b, a, step, i, 0, m, 1
-    return best
+                gain = sums[way, i] - (totals[line[0] + m] - totals[line[0]])
+                if sums[way, i] > 0 and gain > (best if len(runs) == 1 else floor):
+                    best, run = max(best, gain), runs[min(count, len(runs) - 1)]
+                    run[0], run[1], run[2], run[3], run[4], run[5], run[6] = b, a, 1 - 2 * way, i, 0, m, 1
+                    count = min(count + 1, len(runs))
+    return count, best
 
 
 @jit_allocating
-def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y_price):
+def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, most, y_price):
     """Return the best runs along some lines of ``y``, and two bounds of what any runs save, less the prices of ``x``.
 
     The first bound is the better one. The second belongs to ``y_price``, which is written: what each point of ``y``
@@ -327,15 +309,17 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y
     value, came, sums = np.empty(longest + 1), np.empty((longest + 1, 3), np.int64), np.empty((2, longest))
     best_came = came.copy()
     runs, count, tried = np.empty((y_lines[chosen, 1].sum(), 7), np.int64), 0, np.empty(longest, np.bool_)
-    closed = np.empty(7, np.int64)
+    closed = np.empty((1, 7), np.int64)
     bound = loose = 0.0
     for b in chosen:
         first, m, ring = y_lines[b]
-        around = _closed_run(y_lines[b], b, x_lines, near, totals, barred, sums, closed) if ring else -np.inf
-        best, upper, loose_upper, cut, best_cut, trials = max(around, 0.0), np.inf, np.inf, cuts[b], -1, 0
+        around, is_closed = 0.0, 0
+        if ring:
+            is_closed, around = _closed_runs(y_lines[b], b, x_lines, near, totals, sums, 0.0, closed)
+        best, upper, loose_upper, cut, best_cut, trials = around, np.inf, np.inf, cuts[b], -1, 0
         tried[:] = False
         while True:
-            across, begin = _pass_line(y_lines[b], cut, x_lines, near, totals, half, barred, base, room, value, came)
+            across, begin = _pass_line(y_lines[b], cut, x_lines, near, totals, half, base, room, value, came)
             tried[cut] = True
             trials += 1
             if value[m] > best:
@@ -357,9 +341,8 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y
         bound += upper
         loose += loose_upper
         if best_cut < 0:
-            if best == around:
-                runs[count] = closed
-                count += 1
+            runs[count : count + is_closed] = closed[:is_closed]
+            count += is_closed
             continue
         cuts[b], t = best_cut, m
         while t > 0:
@@ -374,3 +357,69 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, barred, most, y
             count += 1
             t = begin
     return runs[:count].copy(), bound, loose
+
+
+@jit
+def _pair_at(start, pairs, p, q, step):
+    """Return the near pair of two points with a step, or -1."""
+    for k in range(start[q], start[q + 1]):
+        if pairs[k, 0] == p and pairs[k, 2] == step:
+            return k
+    return -1
+
+
+@jit_allocating
+def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highest, most):
+    """Return all runs along some lines of ``y`` that gain at least ``floor``, or ``most`` of them if there are more.
+
+    A run gains what it saves, less its ends and the prices of its points, and never more than ``highest``.
+    """
+    start, pairs, saving = near
+    runs, count, sums = np.empty((most, 7), np.int64), 0, np.empty((2, y_lines[chosen, 1].max()))
+    totals = np.zeros(len(price) + 1)
+    totals[1:] = price.cumsum()
+    for b in chosen:
+        first, m, y_ring = y_lines[b]
+        for q in range(first, first + m):
+            for k in range(start[q], start[q + 1]):
+                p, a, step = pairs[k]
+                x_first, n, ring = x_lines[a]
+                i, j, limit = p - x_first, q - first, min(n if ring else NEVER, m if y_ring else NEVER)
+                steps_x, steps_y = NEVER if ring else (i if step > 0 else n - 1 - i), NEVER if y_ring else j
+                back = min(steps_x, steps_y)
+                for skip in (0, back if back < limit else 0):  # from here, and from the start of the diagonal
+                    if count == most:
+                        return runs
+                    gain = -(half if steps_x > skip else 0.0) - (half if steps_y > skip else 0.0)
+                    is_first = True
+                    for z in range(1, skip + 1):
+                        p, r = x_first + (i - step * z) % n, first + (j - z) % m
+                        gain -= price[p] + y_price[r]
+                        is_first &= _pair_at(start, pairs, p, r, step) < 0
+                    size = skip if is_first else limit
+                    while size < limit and count < most:
+                        t = size - skip
+                        p, r = x_first + (i + step * t) % n, first + (j + t) % m
+                        at = _pair_at(start, pairs, p, r, step)
+                        gain += (saving[at] if at >= 0 else 0.0) - price[p] - y_price[r]
+                        size += 1
+                        if gain + highest + 2 * half < floor:  # what follows is a run, but for its first end
+                            break
+                        ahead_x = NEVER if ring else (n - 1 - i - t if step > 0 else i - t)
+                        ahead_y = NEVER if y_ring else m - 1 - j - t
+                        ends = (half if ahead_x > 0 else 0.0) + (half if ahead_y > 0 else 0.0)
+                        if gain - ends >= floor and (at >= 0 or ahead_x == 0 or ahead_y == 0):
+                            run = runs[count]
+                            run[0], run[1], run[2], run[3] = b, a, step, (i - step * skip) % n
+                            run[4], run[5], run[6] = (j - skip) % m, size, 0
+                            count += 1
+                        if ahead_x == 0 or ahead_y == 0:
+                            break
+                    if back == 0 or back >= limit:
+                        break
+        if y_ring:
+            total = 0.0
+            for q in range(first, first + m):
+                total += y_price[q]
+            count += _closed_runs(y_lines[b], b, x_lines, near, totals, sums[:, :], floor + total, runs[count:])[0]
+    return runs[:count].copy()

@@ -1,8 +1,6 @@
 """The lines of one side of a frame and class, in an order that depends on their content only."""
 
 from dataclasses import dataclass
-from functools import cmp_to_key
-from typing import NamedTuple
 
 import numpy as np
 
@@ -56,45 +54,18 @@ def side_of(
         points = polylines.coords[polylines.offsets[k] : polylines.offsets[k + 1] - int(repeats[k])]
         if len(points):
             ring = bool(closed[k]) and len(points) > 2
-            lines.append(_Line(float(confidence[k]), ring, _canonical(points, ring, directed), k - start))
-    lines.sort(key=cmp_to_key(_compare_lines))
-    count = np.array([len(line.points) for line in lines], np.int64)
+            points = _canonical(points, ring, directed)
+            lines.append((float(confidence[k]), ring, points.ravel().tolist(), k - start, points))
+    lines.sort(key=lambda line: line[:4])
+    count = np.array([len(line[-1]) for line in lines], np.int64)
     network = Network(
-        np.concatenate([np.empty((0, polylines.dimension)), *(line.points for line in lines)]).T.copy(order="C"),
+        np.concatenate([np.empty((0, polylines.dimension)), *(line[-1] for line in lines)]).T.copy(order="C"),
         count.cumsum() - count,
         count,
-        np.array([line.ring for line in lines], np.bool_),
-        np.array([line.confidence for line in lines], np.float64),
+        np.array([line[1] for line in lines], np.bool_),
+        np.array([line[0] for line in lines], np.float64),
     )
-    return NetworkSide(network, np.array([line.place for line in lines], np.int64))
-
-
-class _Line(NamedTuple):
-    """A line whose points have the first of all equivalent orders."""
-
-    confidence: float
-    ring: bool
-    points: Points
-    place: int  # in the input
-
-
-def _compare_lines(first: _Line, second: _Line) -> int:
-    """Return a negative number if the first line comes before the second: by confidence, kind, points and place."""
-    before, after = first[:2], second[:2]
-    if before == after:
-        order = _compare(first.points, second.points)
-        return order if order else first.place - second.place
-    return -1 if before < after else 1
-
-
-def _compare(first: Points, second: Points) -> int:
-    """Return -1, 0 or 1 for the lexicographic order of two lists of points."""
-    length = min(len(first), len(second))
-    x, y = first[:length].ravel(), second[:length].ravel()
-    differ = np.flatnonzero(x != y)
-    if len(differ):
-        return -1 if x[differ[0]] < y[differ[0]] else 1
-    return (len(first) > len(second)) - (len(first) < len(second))
+    return NetworkSide(network, np.array([line[3] for line in lines], np.int64))
 
 
 def _canonical(points: Points, ring: bool, directed: bool) -> Points:
@@ -103,4 +74,4 @@ def _canonical(points: Points, ring: bool, directed: bool) -> Points:
     if ring:
         least = points[np.lexsort(points.T[::-1])[0]]
         forms = [np.roll(form, -k, axis=0) for form in forms for k in np.flatnonzero((form == least).all(axis=1))]
-    return min(forms, key=cmp_to_key(_compare))
+    return min(forms, key=lambda form: form.ravel().tolist())

@@ -152,8 +152,8 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
         x, values = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
         numbers[0, rows] = np.abs(values[1] - values[0]).mean(axis=1)
         if places > 2:
-            angle = np.arctan(np.diff(values) / np.diff(x))
-            turning = np.abs(np.diff(angle)).mean(axis=-1)  # the mean turning angle of each line
+            angles = [np.arctan(np.diff(value) / np.diff(x)) for value in values]
+            turning = [np.abs(np.diff(angle)).mean(axis=1) for angle in angles]  # the mean turning angle of each line
             numbers[1, rows] = np.abs(turning[1] - turning[0])
     return numbers, count > 0
 
