@@ -170,3 +170,17 @@ def test_an_evaluation_reports_links_only_if_a_metric_uses_them() -> None:
             protocol = mg.protocol("paper-60x30", classes=None, settings={"lane_graph_pld": {"link_cost": 0.1}})
             results = mg.evaluate(wrong, truth, protocol, metrics=metrics)
             assert (code in {finding.code for finding in results.findings}) is told
+
+
+def test_lanes_that_leave_the_region_of_cgnet_are_a_note() -> None:
+    graphs = {"a": {"nodes": [[0.0, 0.0], [0.0, 40.0], [3.0, 3.0]], "edges": [[0, 1], [0, 2]]}}
+    found = mg.frames_from_graphs(graphs)
+    notes = {
+        protocol: [
+            (finding.count, finding.examples)
+            for finding in mg.evaluate(found, found.with_confidence(None), protocol).findings
+            if finding.code == "graphs-cropped"
+        ]
+        for protocol in ("graph", "cgnet-graph")
+    }
+    assert notes == {"graph": [], "cgnet-graph": [(1, ("a",)), (1, ("a",))]}

@@ -43,6 +43,7 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     relations.shared,
     relations.links_on_one_side,
     relations.ends,
+    relations.cropped,
     instances.few_points,
     instances.copies,
     instances.closed_shares,

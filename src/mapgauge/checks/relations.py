@@ -163,6 +163,23 @@ def ends(context: Context) -> Iterator[Finding]:
         yield from links_of_side(name, side)
 
 
+def cropped(context: Context) -> Iterator[Finding]:
+    """Find lanes that CGNet's rules cut, which score 30 m x 60 m whatever the region of the data."""
+    settings = context.protocol.settings.values() if context.protocol else ()
+    if not any(getattr(own, "rules", "") == "cgnet" for own in settings):
+        return
+    half = (30.0, 15.0) if (context.truth.forward or context.predictions.forward) == "x" else (15.0, 30.0)
+    for name, side in context.sides:
+        beyond = (np.abs(side.polylines.coords[:, :2]) > half).any(axis=1)
+        lanes = np.unique(np.searchsorted(side.polylines.offsets, np.flatnonzero(beyond), side="right") - 1)
+        if len(lanes):
+            text = (
+                f"{name}: {len(lanes)} of {len(side.polylines)} lanes leave the 30 m x 60 m that CGNet's rules score; "
+                "GEO, TOPO and JTOPO leave out the points beyond"
+            )
+            yield Finding("note", "graphs-cropped", text, len(lanes), examples(side, lanes))
+
+
 def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find links to successors that lanes cannot have, and links that do not join lanes that meet.
 

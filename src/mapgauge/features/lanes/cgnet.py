@@ -24,12 +24,12 @@ class _Points:
 
     def __init__(self, graph: Graph) -> None:
         self.at: dict[tuple[float, float], int] = {}
-        self.after: list[list[int]] = []
+        self.after: list[dict[int, None]] = []
         self._interpolate(_cut_off(graph))
         self.places = list(self.at)
         self.points = np.array(self.places, np.float64).reshape(-1, 2)
 
-    def _interpolate(self, neighbours: dict[tuple[int, int], list[tuple[int, int]]]) -> None:
+    def _interpolate(self, neighbours: dict[tuple[int, int], dict[tuple[int, int], None]]) -> None:
         done = set()
         for start, ends in neighbours.items():
             for end in ends:
@@ -49,10 +49,8 @@ class _Points:
         for place in (first, second):
             if place not in self.at:
                 self.at[place] = len(self.after)
-                self.after.append([])
-        after = self.after[self.at[first]]
-        if self.at[second] not in after:
-            after.append(self.at[second])
+                self.after.append({})
+        self.after[self.at[first]][self.at[second]] = None
 
     def within_walk(self, start: int) -> list[tuple[float, float]]:
         """The points that a walk meets, in the order of a set."""
@@ -75,14 +73,12 @@ def _inside(place: tuple[float, float]) -> bool:
     return -_HALF_WIDTH <= place[0] < _HALF_WIDTH and -_HALF_LENGTH <= place[1] < _HALF_LENGTH
 
 
-def _cut_off(graph: Graph) -> dict[tuple[int, int], list[tuple[int, int]]]:
+def _cut_off(graph: Graph) -> dict[tuple[int, int], dict[tuple[int, int], None]]:
     """Return the nodes after each node, by positions in whole units."""
     keys = [(int(x * _UNITS), int(y * _UNITS)) for x, y in graph.nodes.tolist()]
-    neighbours: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    neighbours: dict[tuple[int, int], dict[tuple[int, int], None]] = {}
     for start, end in _in_order(graph):
-        ends = neighbours.setdefault(keys[start], [])
-        if keys[end] not in ends:
-            ends.append(keys[end])
+        neighbours.setdefault(keys[start], {})[keys[end]] = None
     return neighbours
 
 
@@ -105,10 +101,7 @@ def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
 
 
 class CgnetPair:
-    """Two graphs, compared as CGNet's evaluator compares them. Scores are None where it has NaN or no number at all.
-
-    It has neither directed paths nor reachability.
-    """
+    """Two graphs, compared as CGNet's evaluator compares them. Scores are None where it has NaN or no number at all."""
 
     def __init__(self, predicted: Graph, true: Graph) -> None:
         """Keep both graphs as they are, and refuse heights."""
@@ -125,9 +118,9 @@ class CgnetPair:
         return _Points(self._predicted), _Points(self._true)
 
     @cached_property
-    def _pairs(self) -> list[tuple[int, int]]:
-        first, second = _match(*(side.points for side in self._points))
-        return list(zip(first.tolist(), second.tolist(), strict=True))
+    def _pairs(self) -> list[list[int]]:
+        pairs: list[list[int]] = np.column_stack(_match(*(side.points for side in self._points))).tolist()
+        return pairs
 
     def geo(self) -> GraphScore | None:
         """Return the share of points that are matched."""
@@ -144,7 +137,7 @@ class CgnetPair:
         """Return the same around pairs whose true point has more than one successor."""
         return self._around([pair for pair in self._pairs if len(self._points[1].after[pair[1]]) > 1])
 
-    def _around(self, pairs: list[tuple[int, int]]) -> GraphScore | None:
+    def _around(self, pairs: list[list[int]]) -> GraphScore | None:
         geo = self.geo()
         if geo is None or not pairs:
             return None if len(self._points[0].points) else geo
@@ -175,7 +168,7 @@ class CgnetPair:
         return score(hits / len(x), hits / len(y))
 
     def apls_directed(self) -> None:
-        """Return None, as ``landmark`` and ``reach`` do."""
+        """Return None, as ``landmark`` and ``reach`` do: the evaluator has none of these scores."""
 
     landmark = reach = apls_directed
 

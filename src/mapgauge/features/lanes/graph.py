@@ -100,10 +100,19 @@ class Graph:
         >>> Graph.of({"nodes": [[5, 0], [0, 0], [5, 0]], "edges": [[1, 0], [0, 2], [1, 2]]}).tidy()
         <Graph: 2 nodes, 1 edges, 2-D>
         """
-        nodes, at = np.unique(self.nodes + 0.0, axis=0, return_inverse=True)  # + 0.0 turns -0.0 into 0.0
-        edges = at.reshape(-1)[self.edges]
+        first, at = unique_rows(self.nodes)
+        edges = at[self.edges]
         edges = edges[edges[:, 0] != edges[:, 1]]
-        return Graph(np.ascontiguousarray(nodes), np.unique(edges, axis=0))
+        return Graph(self.nodes[first] + 0.0, edges[unique_rows(edges)[0]])  # + 0.0 turns -0.0 into 0.0
+
+
+def unique_rows(rows: NDArray[Any]) -> tuple[Indices, Indices]:
+    """Return the first place of each distinct row, in the order of rows, and the number of each row among them."""
+    order = np.lexsort(rows.T[::-1])
+    new = np.append(True, (rows[order[1:]] != rows[order[:-1]]).any(axis=1))[: len(rows)]
+    number = np.empty(len(rows), np.int64)
+    number[order] = new.cumsum() - 1
+    return order[new], number
 
 
 def _check(name: str, nodes: NDArray[Any], edges: NDArray[Any]) -> None:
@@ -243,8 +252,7 @@ def _united(node: Indices, pairs: Pairs) -> Indices:
 def without_repeats(graph: Graph) -> Graph:
     """Return a graph without repeated edges and edges from a node to itself. The others keep their order."""
     edges = graph.edges[graph.edges[:, 0] != graph.edges[:, 1]]
-    _, kept = np.unique(edges, axis=0, return_index=True)
-    return Graph(graph.nodes, edges[np.sort(kept)])
+    return Graph(graph.nodes, edges[np.sort(unique_rows(edges)[0])])
 
 
 def graphs_from_frames(frames: MapFrames) -> dict[str, Graph]:
@@ -306,7 +314,7 @@ def frames_from_graphs(
                 )
             dimension = graph.dimension
         simple = without_repeats(graph)
-        together[token] = len(graph.nodes) - len(np.unique(graph.nodes + 0.0, axis=0))
+        together[token] = len(graph.nodes) - len(unique_rows(graph.nodes)[0])
         loops[token] = int(np.count_nonzero(graph.edges[:, 0] == graph.edges[:, 1]))
         isolated[token] = simple.isolated
         points, joints = lanes_of(simple)

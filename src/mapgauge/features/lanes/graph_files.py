@@ -4,9 +4,8 @@ A file is JSON, or a pickle of plain dictionaries::
 
     {token: {"nodes": [[x, y], ...], "edges": [[from, to], ...]}}
 
-Nodes are positions in metres, with two or three coordinates. Edges are directed and hold indices of nodes. CGNet,
-LaneGNN and others keep such graphs as pickled networkx objects, which are refused. Export them as JSON where they were
-made. Each path between junctions becomes an instance of the class ``centerline``, with links to the lanes after it.
+Nodes are positions in metres, with two or three coordinates. Edges hold indices of nodes. Pickled networkx objects are
+refused. Each path between junctions becomes an instance of the class ``centerline``, with links to the lanes after it.
 """
 
 from dataclasses import replace

@@ -65,33 +65,24 @@ def accept_pairs(first, second, firsts, seconds):
 
 
 @jit
-def mean_gap(x, y):
-    """The mean of the two mean distances from the points of one set to the nearest point of the other."""
-    forth = 0.0
+def _gap_to(x, y):
+    """The sum of the distances from the points of x to the nearest point of y."""
+    total = 0.0
     for i in range(len(x)):
         nearest = np.inf
         for j in range(len(y)):
             nearest = min(nearest, _squared(x, i, y, j))
-        forth += np.sqrt(nearest)
-    back = 0.0
-    for j in range(len(y)):
-        nearest = np.inf
-        for i in range(len(x)):
-            nearest = min(nearest, _squared(x, i, y, j))
-        back += np.sqrt(nearest)
-    return 0.5 * (forth / len(x) + back / len(y))
-
-
-SAME = 1e-9  # metres: distances that differ by less are equal
+        total += np.sqrt(nearest)
+    return total
 
 
 @jit
-def _gap(x, i, y, j):
-    total = 0.0
-    for k in range(x.shape[1]):
-        step = x[i, k] - y[j, k]
-        total += step * step
-    return np.sqrt(total)
+def mean_gap(x, y):
+    """The mean of the two mean distances from the points of one set to the nearest point of the other."""
+    return 0.5 * (_gap_to(x, y) / len(x) + _gap_to(y, x) / len(y))
+
+
+SAME = 1e-9  # metres: distances that differ by less are equal
 
 
 @jit
@@ -119,24 +110,35 @@ def snap(points, own, ends, nodes, edges, radius):
     its own edge. ``ends`` are positions ``(edges, 2, dimension)``.
     """
     edge, share = np.full(len(points), -1), np.zeros(len(points))
+    near, feet, distances = np.empty(len(edges), np.int64), np.empty(len(edges)), np.empty(len(edges))
+    reach = radius + 1e-6  # edges whose boxes are farther away are not compared
     for p in range(len(points)):
-        nearest = np.inf
+        nearest, count = np.inf, 0
         for e in range(len(edges)):
-            nearest = min(nearest, _foot(points, p, nodes, edges[e, 0], edges[e, 1])[1])
+            u, v = edges[e, 0], edges[e, 1]
+            x, y = points[p, 0], points[p, 1]
+            if x < min(nodes[u, 0], nodes[v, 0]) - reach or x > max(nodes[u, 0], nodes[v, 0]) + reach:
+                continue
+            if y < min(nodes[u, 1], nodes[v, 1]) - reach or y > max(nodes[u, 1], nodes[v, 1]) + reach:
+                continue
+            near[count] = e
+            feet[count], distances[count] = _foot(points, p, nodes, u, v)
+            nearest = min(nearest, distances[count])
+            count += 1
         if nearest > radius:
             continue
         best = np.inf
-        for e in range(len(edges)):
+        for k in range(count):
+            e, at = near[k], feet[k]
             u, v = edges[e, 0], edges[e, 1]
-            at, distance = _foot(points, p, nodes, u, v)
-            if distance > nearest + SAME:
+            if distances[k] > nearest + SAME:
                 continue
             if own[p] < 0:
-                apart = min(_gap(points, p, nodes, u), _gap(points, p, nodes, v))
+                apart = min(np.sqrt(_squared(points, p, nodes, u)), np.sqrt(_squared(points, p, nodes, v)))
             else:
                 one, two = ends[own[p]], ends[own[p]]
-                straight = _gap(one, 0, nodes, u) + _gap(two, 1, nodes, v)
-                apart = min(straight, _gap(one, 0, nodes, v) + _gap(two, 1, nodes, u))
+                straight = np.sqrt(_squared(one, 0, nodes, u)) + np.sqrt(_squared(two, 1, nodes, v))
+                apart = min(straight, np.sqrt(_squared(one, 0, nodes, v)) + np.sqrt(_squared(two, 1, nodes, u)))
             if apart < best - SAME:
                 best, edge[p], share[p] = apart, e, at
     return edge, share
@@ -262,10 +264,7 @@ def _pop(heap, nodes, size):
 
 @jit
 def walk(first, target, length, start, limit, distance, found, heap, nodes):
-    """Write the distances of all nodes within ``limit`` of ``start``, and list these nodes; return how many.
-
-    ``distance`` must be infinite everywhere before, and is finite at the listed nodes after.
-    """
+    """Write the distances, infinite before, of all nodes within ``limit`` of ``start``, and list these nodes."""
     distance[start] = 0.0
     heap[0], nodes[0] = 0.0, start
     size, count = 1, 0

@@ -6,7 +6,7 @@ without anything to score are left out and counted.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from itertools import pairwise
@@ -15,19 +15,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes import reach
+from mapgauge.features.lanes import graph_sampling as sampling
 from mapgauge.features.lanes.cgnet import CgnetPair
 from mapgauge.features.lanes.graph import Graph, GraphLike, graph_of_lanes
-from mapgauge.features.lanes.graph_sampling import (
-    GraphScore,
-    GraphSettings,
-    Near,
-    Roads,
-    Samples,
-    match,
-    score,
-    share,
-)
+from mapgauge.features.lanes.graph_sampling import Csr, GraphScore, GraphSettings, Near, Roads, Samples, score
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
@@ -58,17 +49,31 @@ class GraphPair:
     @cached_property
     def _near(self) -> Near:
         predicted, true = self._samples
-        return match(predicted.points, true.points, self._settings.radius)
+        return sampling.match(predicted.points, true.points, self._settings.radius)
 
     @cached_property
-    def _ways(self) -> tuple[reach.Ways, reach.Ways]:
+    def _directed(self) -> tuple[Csr, Csr]:
+        predicted, true = (side.csr(directed=True) for side in self._samples)
+        return predicted, true
+
+    @cached_property
+    def _controls(self) -> list[tuple[Samples, Indices, Samples]]:
+        """The control points of each side, their places in the other side, and that side with a point at each."""
+        controls = []
+        for own, other in (self._roads, self._roads[::-1]):
+            samples = Samples.of(own, self._settings.control_spacing)
+            controls.append((samples, *_snapped(samples, own, other, self._settings.snap)))
+        return controls
+
+    @cached_property
+    def _ways(self) -> tuple[sampling.Ways, sampling.Ways]:
         spacing, hops = self._settings.control_spacing, self._settings.hops
-        return reach.Ways(self._sides[0], spacing, hops), reach.Ways(self._sides[1], spacing, hops)
+        return sampling.Ways(self._sides[0], spacing, hops), sampling.Ways(self._sides[1], spacing, hops)
 
     def geo(self) -> GraphScore | None:
         """Return the share of points on edges that are matched."""
         predicted, true = (len(side.points) for side in self._samples)
-        return share(len(self._near.accepted), predicted, true) if predicted or true else None
+        return sampling.share(len(self._near.accepted), predicted, true) if predicted or true else None
 
     def topo(self) -> GraphScore | None:
         """Return the share of points that are matched around all matched points."""
@@ -91,16 +96,14 @@ class GraphPair:
         geo, near = self.geo(), self._near
         if geo is None or not len(pairs):
             return None if geo is None else score(0.0, 0.0)
-        predicted, true = self._samples
         ranks = np.argsort(near.first, kind="stable")
         counts = matches_within(
-            predicted.csr(directed=True),
-            true.csr(directed=True),
+            *self._directed,
             np.ascontiguousarray(pairs),
             self._settings.walk + _ROUNDING,
             near.first,
             near.second,
-            np.searchsorted(near.first[ranks], np.arange(len(predicted.points) + 1)),
+            np.searchsorted(near.first[ranks], np.arange(len(self._samples[0].points) + 1)),
             ranks,
         )
         shares: Floats = counts[:, 2:] / counts[:, :2]
@@ -116,7 +119,15 @@ class GraphPair:
         return self._apls(directed=True)
 
     def _apls(self, *, directed: bool) -> float | None:
-        sides = [_similarity(*roads, self._settings, directed) for roads in (self._roads, self._roads[::-1])]
+        """Return the harmonic mean of the similarities of paths; None without a path that is long enough."""
+        from mapgauge.features.lanes.graph_kernels import SAME, path_cost
+
+        sides = []
+        for samples, place, host in self._controls:
+            graphs = samples.csr(directed=directed), host.csr(directed=directed)
+            own = np.arange(len(samples.points))
+            total, count = path_cost(*graphs, own, place, self._settings.shortest - SAME, False)
+            sides.append(1 - total / count if count else None)
         if sides[0] is None and sides[1] is None:
             return None
         forth, back = (side or 0.0 for side in sides)
@@ -124,32 +135,15 @@ class GraphPair:
 
     def sda(self) -> GraphScore | None:
         """Compare the split points."""
-        return reach.split_score(*self._sides, self._settings)
+        return sampling.split_score(*self._sides, self._settings)
 
     def landmark(self) -> GraphScore | None:
         """Compare the nodes where lanes begin and end."""
-        return reach.landmark_score(*self._ways, self._settings)
+        return sampling.landmark_score(*self._ways, self._settings)
 
     def reach(self) -> GraphScore | None:
         """Compare the ways between landmarks."""
-        return reach.reach_score(*self._ways, self._settings)
-
-
-def _similarity(own: Roads, other: Roads, settings: GraphSettings, directed: bool) -> float | None:
-    """Return how similar the paths of a graph are in the other; None without a path that is long enough."""
-    from mapgauge.features.lanes.graph_kernels import SAME, path_cost
-
-    samples = Samples.of(own, settings.control_spacing)
-    place, host = _snapped(samples, own, other, settings.snap)
-    total, count = path_cost(
-        samples.csr(directed=directed),
-        host.csr(directed=directed),
-        np.arange(len(samples.points)),
-        place,
-        settings.shortest - SAME,
-        False,
-    )
-    return 1 - total / count if count else None
+        return sampling.reach_score(*self._ways, self._settings)
 
 
 def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple[Indices, Samples]:
@@ -246,19 +240,16 @@ def graph_scores(
     return GraphScores(**{field.name: getattr(pair, field.name)() for field in fields(GraphScores)})
 
 
-def _pairs(groups: Groups, rules: str) -> Iterator[tuple[int, GraphPair | CgnetPair]]:
-    """Yield the groups of lanes with their two graphs.
-
-    All scores share the graphs, which are small. Their points take half a megabyte per frame, so they are not kept.
-    """
+def _pairs(groups: Groups, rules: str) -> Iterable[tuple[int, GraphPair | CgnetPair]]:
+    """Return the groups of lanes with their two graphs, which all scores share. A frame takes half a megabyte."""
     key = f"graphs {rules}"
     if key not in groups.shared:
-        groups.shared[key] = [
-            (g, *(_graph(groups, rules, first, last) for first, last in pairwise(groups.bounds[g].tolist())))
-            for g in groups.of_classes((LANE,)).tolist()
-        ]
-    for g, predicted, true in groups.shared[key]:
-        yield g, pair_of(predicted, true, cgnet_rules=rules == "cgnet")
+        pairs = groups.shared[key] = []
+        for g in groups.of_classes((LANE,)).tolist():
+            predicted, true = (_graph(groups, rules, *ends) for ends in pairwise(groups.bounds[g].tolist()))
+            pairs.append((g, pair_of(predicted, true, cgnet_rules=rules == "cgnet")))
+    graphs: list[tuple[int, GraphPair | CgnetPair]] = groups.shared[key]
+    return graphs
 
 
 def _graph(groups: Groups, rules: str, first: int, last: int) -> Graph:
@@ -279,10 +270,7 @@ def _links(links: Links, first: int, last: int) -> Links:
 
 
 def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object) -> Floats:
-    """Return for each part of a metric whether a frame has a score, whether it is left out, and the score.
-
-    A part is the name of a score and its number of values.
-    """
+    """Return for each part of a metric whether a frame has a score, whether it is left out, and the score."""
     sums = np.zeros((len(groups.bounds), sum(2 + width for _, width in parts)))
     for g, pair in _pairs(groups, protocol.settings[name].rules):
         at = 0
@@ -296,10 +284,7 @@ def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol
 
 
 def _values(keys: Sequence[Sequence[str]], sums: Floats, protocol: Protocol) -> dict[str, Floats]:
-    """Return the means over the frames that have a score, and the number of frames that have none.
-
-    ``keys`` are those of each part, as they are stored, the main one last.
-    """
+    """Return the means over the frames that have a score, and the number of frames that have none."""
     values, at = {}, 0
     for part in keys:
         frames = sums[..., at]
@@ -329,15 +314,10 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
     keys = [[value.key for value in part] for part in parts]
     # A score is precision, recall, F1; the values of a part begin with F1.
     stored = [[*part[1:], part[0]] if len(part) == 3 else list(part) for part in keys]
-    left_out = [
-        Value(
-            f"{main.key}_left_out",
-            f"{main.part}_left_out".strip("_"),
-            f"{main.title} left out",
-            limits=(0.0, math.inf),
-        )
-        for main, *_ in parts
-    ]
+    left_out = []
+    for main, *_ in parts:
+        part, title_of = f"{main.part}_left_out".strip("_"), f"{main.title} left out"
+        left_out.append(Value(f"{main.key}_left_out", part, title_of, limits=(0.0, math.inf)))
     return Metric(
         name=name,
         title=title,

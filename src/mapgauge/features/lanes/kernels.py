@@ -48,10 +48,7 @@ def segment_pairs(centre, left, right, bounds, factor, limit, out):
 
 @jit
 def box_pairs(points, start, bounds, out):
-    """Distances of boxes in an image: 1 minus intersection over union. Boxes without a common area have distance 1.
-
-    Box i has its lowest corner at ``points[:, start[i]]`` and its highest corner at the next point.
-    """
+    """Distances of boxes in an image, 1 minus intersection over union, between the corners at ``start`` and after."""
     at = 0
     for g in range(len(bounds)):
         for x in range(bounds[g, 0], bounds[g, 1]):
@@ -69,10 +66,9 @@ def box_pairs(points, start, bounds, out):
 
 @jit
 def _in_places(points, start, stop, order, first, height, seen):
-    """Write y and z of a line at the places x = ``first``, ``first + 1``, ..., and which places the line reaches.
+    """Write y and z of a line, sorted by x, at ``first``, ``first + 1``, ..., and which of these places it reaches.
 
-    The points are sorted by x. Between them, and beyond them, the line is continued straight. Returns the number of
-    places that it reaches.
+    Between its points, and beyond them, the line is continued straight. Returns the number of places.
     """
     n = stop - start
     for i in range(n):  # insertion keeps equal points in their order
@@ -159,11 +155,7 @@ ROUNDS = 10  # of version 1.0
 
 @jit
 def vertex_precisions(true, score):
-    """Sum of the average precisions of all rows.
-
-    A row is a vertex. Its neighbours are the columns with ``true``, and its predicted neighbours those with a score
-    above 0.5, from high to low. Among equal scores the first column comes first.
-    """
+    """Sum of the average precisions of all rows: of the neighbours of a vertex, predicted with a score above 0.5."""
     total = 0.0
     rows, columns = true.shape
     for v in range(rows):
@@ -207,11 +199,11 @@ def _round_thresholds(confidence, order, first, last, hit, out):
 
 
 @jit_allocating
-def topology_sums(lanes, elements, same, old, confidence, own, nearest, hit, true_links, links, filler, out):
+def topology_sums(lanes, elements, old, confidence, own, nearest, hit, true_links, links, filler, out):
     """Write the sum of the average precisions of all vertices of each frame, and their number.
 
     ``lanes`` and ``elements`` have the first prediction, the first truth and the end of each frame, for the vertices in
-    rows and in columns, which may be the ``same``. ``old`` are the rules of version 1.0. ``own`` has all instances
+    rows and in columns. ``old`` are the rules of version 1.0. ``own`` has all instances
     frame by frame, predictions before truth, from high confidence to low. ``nearest`` is the true instance of a
     prediction, and ``hit`` whether they match. Links are sorted by source. ``filler`` is the score of a pair that is
     not linked, if one of its lanes is missed.
@@ -229,11 +221,8 @@ def topology_sums(lanes, elements, same, old, confidence, own, nearest, hit, tru
         true = np.zeros((n, m), np.bool_)
         for k in range(np.searchsorted(true_links[0], y0), np.searchsorted(true_links[0], y1)):
             true[true_links[0, k] - y0, true_links[1, k] - b0] = True
-        for i in range(x0, y0):
-            if hit[i]:
-                found[nearest[i]] = i
-        if not same:
-            for i in range(a0, b0):
+        for first, last in ((x0, y0), (a0, b0)):  # both are the same if rows and columns are
+            for i in range(first, last):
                 if hit[i]:
                     found[nearest[i]] = i
         predicted = np.zeros((y0 - x0, b0 - a0))

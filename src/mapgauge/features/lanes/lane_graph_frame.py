@@ -43,12 +43,6 @@ class Elements:
     kind: Indices  # index into KINDS of each link of the graph
     score: Floats  # the weight of each link before the floor
 
-    @property
-    def kinds(self) -> Indices:
-        """Whether each element is a lane (0) or a traffic element (1)."""
-        kinds: Indices = (np.arange(len(self.instance)) >= self.lanes).astype(np.int64)
-        return kinds
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameGraphs:
@@ -62,17 +56,9 @@ class FrameGraphs:
     plain: Floats  # (6,): the five parts of PLD of the lanes, and its mass
     truth_of: Indices  # (lanes of x,): the lane of y that PLD assigns, or -1
 
-    @property
-    def linked(self) -> bool:
-        """Whether either side has links."""
-        return bool(len(self.x.graph.weight) or len(self.y.graph.weight))
-
 
 def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) -> Iterator[tuple[int, FrameGraphs]]:
-    """Yield the graphs of each frame, and the group of its lanes.
-
-    There is no link up to the score ``floor``. Scores above it are stretched, so that 1 stays 1.
-    """
+    """Yield the graphs of each frame, and the group of its lanes. There is no link up to the score ``floor``."""
     own = groups.of_classes([LANE])
     lanes, rows = groups.pick(own), groups.rows(own)
     plain, truth_of, _ = score_groups(lanes, directed, cutoff, 1.0)
@@ -100,10 +86,7 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
 
 
 def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, int], floor: float) -> Elements:
-    """Return the elements of one side of a frame: the lanes, then the boxes of each class.
-
-    ``start`` and ``stop`` bound the instances of each group of elements, ``whole`` those of the frame.
-    """
+    """Return the elements of one side of a frame: the lanes, then the boxes of each class."""
     instance = ranges(start, stop - start)
     lanes = int(stop[0] - start[0])
     place = np.full(whole[1] - whole[0], -1)
@@ -141,21 +124,21 @@ def _by_content(
         + coords[offsets[i] : offsets[i + 1]].tobytes()
         for i, c in zip(instance.tolist(), label, strict=True)
     ]  # fmt: skip
-    keys = told_apart(keys, source.tolist(), target.tolist(), [share.tobytes() for share in weight])
+    shares = np.ascontiguousarray(weight).view("V8").tolist()
+    keys = told_apart(keys, source.tolist(), target.tolist(), shares)
     return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 
 def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
-    """Return what pairs of traffic elements save, and their weighted distances, as ``(2, elements, elements)``.
-
-    The distance of two boxes is 1 if their attributes differ, and otherwise the Jaccard distance, 1 - IoU. Boxes
-    without an area are at distance 0 if they are equal.
-    """
+    """Return what pairs of traffic elements save, and their weighted distances: 1 - IoU, or 1 if attributes differ."""
     own, other = x.instance[x.lanes :], y.instance[y.lanes :]
     if not len(own) or not len(other):
         return np.zeros((2, len(own), len(other)))
     label = groups.label[groups.side // 2]
-    (low, high), (other_low, other_high) = (_corners(groups, boxes) for boxes in (own, other))
+    corners = (
+        groups.polylines.coords[groups.polylines.offsets[boxes] + k, :2] for boxes in (own, other) for k in (0, 1)
+    )
+    low, high, other_low, other_high = corners
     inside = np.minimum(high[:, None], other_high) - np.maximum(low[:, None], other_low)
     shared = np.maximum(inside, 0.0).prod(axis=2)
     whole = (high - low).prod(axis=1)[:, None] + (other_high - other_low).prod(axis=1) - shared
@@ -165,12 +148,6 @@ def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
     distance[label[own, None] != label[None, other]] = 1.0
     weight = np.minimum(x.confidence[x.lanes :, None], y.confidence[None, y.lanes :])
     return np.stack([weight * (1.0 - distance), weight * distance])
-
-
-def _corners(groups: Groups, boxes: Indices) -> tuple[Floats, Floats]:
-    """Return the smallest and the largest corners of boxes."""
-    start = groups.polylines.offsets[boxes]
-    return groups.polylines.coords[start, :2], groups.polylines.coords[start + 1, :2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +171,9 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     row[MASS] = frame.plain[5] + 0.5 * math.fsum(traffic)
     gap: float | None = 0.0
     first, second, weight = without
-    if link_cost > 0 and frame.linked:
-        problem = Linked(frame.x.graph, frame.y.graph, frame.x.kinds, frame.y.kinds, frame.saving)
+    if link_cost > 0 and (len(frame.x.graph.weight) or len(frame.y.graph.weight)):
+        kind_x, kind_y = ((np.arange(len(e.instance)) >= e.lanes).astype(np.int64) for e in (frame.x, frame.y))
+        problem = Linked(frame.x.graph, frame.y.graph, kind_x, kind_y, frame.saving)
         best = assign_with_links(problem, link_cost, binary=binary)
         first, second, weight = best.first, best.second, best.weight
         row[:5] = _lane_parts(frame, first, second, weight)
@@ -219,10 +197,7 @@ def _without_links(frame: FrameGraphs) -> tuple[Indices, Indices, Floats]:
 
 
 def _lane_parts(frame: FrameGraphs, first: Indices, second: Indices, weight: Floats) -> Floats:
-    """Return the five parts of an assignment of lanes.
-
-    A pair that saves nothing may carry links. It is not a match: its lanes are missed and false, at the same cost.
-    """
+    """Return the five parts of an assignment of lanes. A pair that saves nothing is not a match."""
     saves = (frame.saving[first, second] > 0) & (first < frame.x.lanes)
     i, j, w = first[saves], second[saves], weight[saves]
     r, s = frame.x.confidence, frame.y.confidence
@@ -255,8 +230,7 @@ def links_of_frame(
 ) -> list[FrameLink]:
     """Return the true links that are right, and the links of which at least one half is wrong.
 
-    There are none if the protocol has no link cost, a side has no links, or the solver is not installed. ``index`` has
-    the index of each prediction and each true instance in the lists of its side.
+    There are none if the protocol has no link cost, a side has no links, or the solver is not installed.
     """
     own = protocol.settings.get("lane_graph_pld")
     if own is None or LANE not in truth.classes or not (predictions.links and truth.links):

@@ -9,19 +9,7 @@ import numpy as np
 from mapgauge.arguments import check_confidence, check_flag, check_link_floor, check_switch_cost
 from mapgauge.distances.packing import check_sospa_arguments
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.lanes.lane_graph_frame import (
-    COLUMNS,
-    COUNTS,
-    KINDS,
-    LINK_PARTS,
-    MASS,
-    PARTS,
-    PLAIN,
-    FrameGraphs,
-    frame_graphs,
-    links_of_frame,
-    solve_frame,
-)
+from mapgauge.features.lanes import lane_graph_frame as graphs
 from mapgauge.features.lanes.linked_graphs import Broken
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
@@ -167,8 +155,8 @@ def lane_graph_pld(
     sides = align(replace(x, boxes=boxes), replace(y, boxes=boxes), classes=(LANE, *boxes), unknown="ignore")
     protocol = Protocol("", classes=(LANE,), boxes=boxes, closed=False, directed=way, cutoffs=(cut,))
     groups = group(*sides, protocol, links=True)
-    _, frame = next(frame_graphs(groups, way, cut, floor))
-    row, solved = solve_frame(frame, cost, binary=binary)
+    _, frame = next(graphs.frame_graphs(groups, way, cut, floor))
+    row, solved = graphs.solve_frame(frame, cost, binary=binary)
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
     predicted, true = index[frame.x.instance], index[frame.y.instance]
     near = frame.saving[solved.first, solved.second] > 0
@@ -176,13 +164,13 @@ def lane_graph_pld(
     matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
     numbers = row.tolist()
     return LaneGraphPldResult(
-        parts=LaneGraphParts._make(numbers[: len(PARTS)]),
-        mass=numbers[MASS],
-        plain=numbers[PLAIN],
+        parts=LaneGraphParts._make(numbers[: len(graphs.PARTS)]),
+        mass=numbers[graphs.MASS],
+        plain=numbers[graphs.PLAIN],
         cutoff=cut,
         link_cost=cost,
         link_floor=floor,
-        link_counts=LinkCounts._make(map(round, numbers[COUNTS])),
+        link_counts=LinkCounts._make(map(round, numbers[graphs.COUNTS])),
         gap=solved.gap,
         assignment=np.array([match[:2] for match in matches], np.int64).reshape(-1, 2),
         matches=tuple(matches),
@@ -192,7 +180,7 @@ def lane_graph_pld(
 
 
 def _wrong_links(
-    frame: FrameGraphs, links: Broken, indices: tuple[Indices, Indices], link_cost: float
+    frame: graphs.FrameGraphs, links: Broken, indices: tuple[Indices, Indices], link_cost: float
 ) -> tuple[WrongLink, ...]:
     """Return all links that cost something, the most expensive first. The indices are those of the input."""
     wrong = []
@@ -207,7 +195,7 @@ def _wrong_links(
                 WrongLink(
                     error="half" if half[k] > full[k] else whole,
                     predicted=predicted,
-                    kind=KINDS[side.kind[k]],
+                    kind=graphs.KINDS[side.kind[k]],
                     source=int(index[side.graph.source[k]]),
                     target=int(index[side.graph.target[k]]),
                     weight=float(side.score[k]),
@@ -278,27 +266,27 @@ def _links(given: Any, count: int, name: str) -> Links:
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Those of a frame are at the group of its lanes."""
     own = protocol.settings["lane_graph_pld"]
-    rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for g, frame in frame_graphs(groups, protocol.directed, cutoff, own.link_floor):
-        rows[g], _ = solve_frame(frame, own.link_cost)
+    rows = np.zeros((len(groups.bounds), len(graphs.COLUMNS)))
+    for g, frame in graphs.frame_graphs(groups, protocol.directed, cutoff, own.link_floor):
+        rows[g], _ = graphs.solve_frame(frame, own.link_cost)
     return rows
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
-    parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
-    value, mass = added(parts), sums[..., MASS]
-    whole, without = normalised_value(value, mass), normalised_value(sums[..., PLAIN], mass)
+    parts = np.moveaxis(sums[..., : len(graphs.PARTS)], -1, 0)
+    value, mass = added(parts), sums[..., graphs.MASS]
+    whole, without = normalised_value(value, mass), normalised_value(sums[..., graphs.PLAIN], mass)
     return {
         "lane_graph_pld": whole,
         "topology": np.maximum(whole - without, 0.0),
-        **{f"graph_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
-        **dict(zip(_COUNT_KEYS, np.moveaxis(sums[..., COUNTS], -1, 0), strict=True)),
+        **{f"graph_{name}": share_of(part, value, mass) for name, part in zip(graphs.PARTS, parts, strict=True)},
+        **dict(zip(_COUNT_KEYS, np.moveaxis(sums[..., graphs.COUNTS], -1, 0), strict=True)),
     }
 
 
-_COUNT_KEYS = tuple(f"{name[:-1]}_count" for name in LINK_PARTS)
-_TITLES = {"traffic_elements": "traffic", **{name: name.replace("_", " ") for name in LINK_PARTS}}
+_COUNT_KEYS = tuple(f"{name[:-1]}_count" for name in graphs.LINK_PARTS)
+_TITLES = {"traffic_elements": "traffic", **{name: name.replace("_", " ") for name in graphs.LINK_PARTS}}
 
 
 def _stated(protocol: Protocol) -> str:
@@ -326,15 +314,18 @@ LANE_GRAPH_PLD = Metric(
     values=(
         Value("lane_graph_pld", "", "Lane-graph PLD", "main"),
         Value("topology", "topology", "price of links", "headline"),
-        *(Value(f"graph_{name}", name, _TITLES.get(name, name.removesuffix("_points")), "part") for name in PARTS),
+        *(
+            Value(f"graph_{name}", name, _TITLES.get(name, name.removesuffix("_points")), "part")
+            for name in graphs.PARTS
+        ),
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),
     ),
-    rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
+    rows=SumRows(columns=graphs.COLUMNS, score=_score, values=_values, mass=graphs.MASS),
     setting=Setting("cutoffs", "cutoff"),
     needs=frozenset({"confidences", "links"}),
     settings_type=LaneGraphPldSettings,
     stated=_stated,
     limits=(0.0, 1.0),
     of="lanes",
-    frame_links=links_of_frame,
+    frame_links=graphs.links_of_frame,
 )

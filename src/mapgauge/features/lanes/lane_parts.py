@@ -1,11 +1,7 @@
 """Parts of the lanes: near and far, in intersections and elsewhere, as in the breakdowns of TopoLogic.
 
-- A lane is near if all of its points are at most 25 m ahead or behind. Otherwise it is far.
-- A true lane lies in an intersection if the truth says so. A predicted lane belongs to the part of the true lane that
-  is nearest by the distance of its protocol, or by Chamfer distance if none is near. In frames without true lanes, it
-  lies elsewhere.
-
-All other instances stay, except the lines beside lanes that are left out.
+A lane is near if all of its points are at most 25 m ahead or behind. A true lane lies in an intersection if the truth
+says so. A predicted lane belongs to the part of the nearest true lane. All other instances stay.
 """
 
 import numpy as np

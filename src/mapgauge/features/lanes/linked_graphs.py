@@ -22,28 +22,15 @@ class LinkGraph:
     target: Indices  # (links,)
     weight: Floats  # (links,), above 0
 
-    def onward(self) -> tuple[Sparse, Indices]:
-        """Return the targets of each element with the weights of their links, and the link of each entry."""
-        return Sparse.of(self.source, self.target, self.weight, self.size), np.arange(len(self.weight))
-
-    def back(self) -> tuple[Sparse, Indices]:
-        """Return the sources of each element with the weights of their links, and the link of each entry."""
-        matrix = Sparse.of(self.target, self.source, self.weight, self.size)
-        return matrix, np.argsort(self.target, kind="stable")
-
-    def dense(self) -> Floats:
-        """Return the weights as a matrix."""
-        matrix = np.zeros((self.size, self.size))
-        matrix[self.source, self.target] = self.weight
-        return matrix
+    def ways(self, *, onward: bool) -> tuple[Sparse, Indices]:
+        """Return the targets or sources of each element with the weights of their links, and the link of each entry."""
+        row, column = (self.source, self.target) if onward else (self.target, self.source)
+        return Sparse.of(row, column, self.weight, self.size), np.argsort(row, kind="stable")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """What pairs add to the entries of one of the two matrices.
-
-    ``place`` is ``k * (elements of the second graph) + l`` for the entry ``(k, l)``.
-    """
+    """What pairs add to one of the two matrices. The entry (k, l) has the place ``k * (elements of y) + l``."""
 
     place: Indices
     pair: Indices
@@ -51,16 +38,11 @@ class Entries:
     link: Indices  # of the first graph, then of the second
     added: int  # the first so many come from links of the first graph; the others are subtracted
 
-    @property
-    def signed(self) -> Floats:
-        """The weights, negative for links of the second graph."""
-        return np.concatenate([self.weight[: self.added], -self.weight[self.added :]])
-
 
 def entries_of(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices) -> tuple[Entries, Entries]:
     """Return what the pairs ``first[p], second[p]`` add to both matrices."""
-    forward = _entries(x.back(), y.onward(), first, second, y.size)
-    backward = _entries(x.onward(), y.back(), first, second, y.size)
+    forward = _entries(x.ways(onward=False), y.ways(onward=True), first, second, y.size)
+    backward = _entries(x.ways(onward=True), y.ways(onward=False), first, second, y.size)
     return forward, backward
 
 
@@ -90,12 +72,7 @@ def _at(matrix: Sparse, rows: Indices) -> tuple[Indices, Indices]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Broken:
-    """How much of each link an assignment breaks.
-
-    A link between two assigned elements that the other side lacks is broken by 1 times its weight. A link between an
-    assigned and an unassigned element is broken by half its weight and called a half link. A link between unassigned
-    elements is not broken. An assignment that is divided counts in proportion.
-    """
+    """How much of each link an assignment breaks: its weight, or half of it if only one of its elements is assigned."""
 
     false: Floats  # of each link of the first graph, without halves
     missing: Floats  # of each link of the second graph, without halves
@@ -104,10 +81,7 @@ class Broken:
 
 
 def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: Floats) -> Broken:
-    """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks.
-
-    The weight of a pair is its assignment, in (0, 1].
-    """
+    """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks."""
     free_x = np.maximum(1.0 - np.bincount(first, weight, minlength=x.size), 0.0)
     free_y = np.maximum(1.0 - np.bincount(second, weight, minlength=y.size), 0.0)
     totals = [np.zeros(len(graph.weight)) for graph in (x, y, x, y)]
@@ -159,13 +133,14 @@ class LinkedAssignment:
 
 def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False) -> LinkedAssignment:
     """Return the best assignment of two graphs. The link cost must be above 0. ``binary`` can take much longer."""
-    near = problem.saving > 0
-    if _is_large(problem.x, problem.y):
-        chosen, same = near, problem.kind_x[:, None] == problem.kind_y[None, :]
+    x, y = problem.x, problem.y
+    crowded = any(len(graph.weight) > CROWDED * graph.size for graph in (x, y))
+    if crowded or 2 * (len(x.weight) * y.size + len(y.weight) * x.size) > MANY:
+        chosen, same = problem.saving > 0, problem.kind_x[:, None] == problem.kind_y[None, :]
     else:
         chosen = same = _useful(problem)
     while True:
-        best, price = _solve(problem, chosen, link_cost, binary=False)
+        best, price = _solve(problem, chosen, link_cost, priced=chosen is not same)
         more = same & ~chosen & (price < -TOLERANCE)
         if not more.any():
             break
@@ -179,17 +154,8 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     return replace(best, linear=linear)
 
 
-def _is_large(x: LinkGraph, y: LinkGraph) -> bool:
-    """Whether the programme of all pairs would take long."""
-    crowded = any(len(graph.weight) > CROWDED * graph.size for graph in (x, y))
-    return crowded or 2 * (len(x.weight) * y.size + len(y.weight) * x.size) > MANY
-
-
 def _useful(problem: Linked) -> Flags:
-    """Return the pairs that may be in a best assignment.
-
-    A pair that saves nothing is left out if it breaks at least as many links by itself as it may repair.
-    """
+    """Return the pairs that may be in a best assignment: those that save something or may repair links."""
     chosen: Flags = problem.kind_x[:, None] == problem.kind_y[None, :]
     while True:
         first, second = np.nonzero(chosen)
@@ -203,7 +169,9 @@ def _useful(problem: Linked) -> Flags:
         chosen[first[useless], second[useless]] = False
 
 
-def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) -> tuple[LinkedAssignment, Floats]:
+def _solve(
+    problem: Linked, chosen: Flags, link_cost: float, *, binary: bool = False, priced: bool = False
+) -> tuple[LinkedAssignment, Floats]:
     """Solve the problem for some pairs. Also returns the price of every pair: the least it costs to assign it."""
     x, y = problem.x, problem.y
     first, second = np.nonzero(chosen)
@@ -216,7 +184,9 @@ def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) ->
         plain = ~both[entries.place]
         gain -= half * np.bincount(entries.pair[plain], entries.weight[plain], minlength=len(gain))
         terms.append(_terms(entries, both, len(first)))
-    rows = _once(first, second, x.size, y.size)
+    # Each element is assigned once.
+    assigned, pairs = np.concatenate([first, x.size + second]), np.arange(len(first))
+    rows = Sparse.of(assigned, np.tile(pairs, 2), np.ones(2 * len(pairs)), x.size + y.size)
     stacked = Sparse.stack(terms)
     solution = solve_with_prices(
         Problem(gain, rows, np.ones(len(rows)), stacked, np.full(len(stacked), half)), binary=binary
@@ -225,7 +195,7 @@ def _solve(problem: Linked, chosen: Flags, link_cost: float, *, binary: bool) ->
     taken = value > 0
     total = float(gain @ value - half * np.abs(stacked.times(value)).sum())
     best = LinkedAssignment(first[taken], second[taken], value[taken], total, total)
-    return best, np.empty(0) if binary else _prices(problem, solution, sides, half)
+    return best, _prices(problem, solution, sides, half) if priced else np.zeros_like(problem.saving)
 
 
 def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:
@@ -234,25 +204,16 @@ def _terms(entries: Entries, both: Flags, pairs: int) -> Sparse:
     row = (both.cumsum() - 1)[entries.place[kept]]
     # A link of an element to itself may be in a row twice: once for each side.
     key, at = np.unique(row * pairs + entries.pair[kept], return_inverse=True)
-    value = np.bincount(at, entries.signed[kept], minlength=len(key)).astype(np.float64)
+    signed = np.where(np.arange(len(kept)) < entries.added, entries.weight, -entries.weight)
+    value = np.bincount(at, signed[kept], minlength=len(key)).astype(np.float64)
     return Sparse.of(key // max(pairs, 1), key % max(pairs, 1), value, int(np.count_nonzero(both)))
 
 
-def _once(first: Indices, second: Indices, m: int, n: int) -> Sparse:
-    """Return the rows that say that each element is assigned once."""
-    pairs = np.arange(len(first))
-    row = np.concatenate([first, m + second])
-    return Sparse.of(row, np.tile(pairs, 2), np.ones(2 * len(pairs)), m + n)
-
-
 def _prices(problem: Linked, solution: Solution, sides: list[tuple[Flags, Flags, Flags]], half: float) -> Floats:
-    """Return the reduced cost of every pair, for a feasible dual solution of the whole problem.
-
-    An entry that no chosen pair changes has the price 0, which is feasible. An entry that only one side changes has
-    the price of that side.
-    """
+    """Return the reduced cost of every pair, for a feasible dual solution of the whole problem."""
     x, y = problem.x, problem.y
-    a, b = x.dense(), y.dense()
+    a, b = (np.zeros((graph.size, graph.size)) for graph in (x, y))
+    a[x.source, x.target], b[y.source, y.target] = x.weight, y.weight
     price = solution.row[: x.size, None] + solution.row[None, x.size :] - problem.saving
     start = 0
     for k, (added, subtracted, both) in enumerate(sides):

@@ -1,4 +1,10 @@
-"""OpenLane-V2's scores of lanes: DET, the F-score, and the scores that combine others."""
+"""OpenLane-V2's scores of lanes: DET, TOP, the F-score, and the scores that combine others.
+
+``TOP_ll`` compares the successors and predecessors of lanes, ``TOP_lt`` the traffic elements of lanes and the lanes of
+traffic elements. For each threshold, predictions are matched with truth, and the predicted scores are placed at the
+pairs of true vertices. A pair with a missed vertex gets a false link, unless the pair is truly linked: then it gets
+none. The score is the mean over all true vertices of all frames and thresholds.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +16,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.arguments import check_length
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
+from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.average_precision import (
     PREFILTER,
@@ -122,29 +128,24 @@ class BoxSettings(OpenLaneSettings):
 
 
 def lane_matches(groups: Groups, protocol: Protocol, own: Any, *, segments: bool) -> Matches:
-    """Return the matches of lanes, by the distance of centrelines or of lane segments.
-
-    Args:
-        groups: Predictions and truth.
-        protocol: What all metrics share.
-        own: The settings of the metric: those of ``LaneSettings``, without the interpolation.
-        segments: Whether lanes are compared by the distance of lane segments.
-    """
+    """Return the matches of lanes, by the distance of centrelines or of lane segments."""
     key = f"lanes {segments} {own.thresholds} {own.strict} {own.relaxed} {own.prefilter} {own.drop_closing}"
-    if key not in groups.shared:
-        lanes, rows = of_frames(groups, (LANE,))
-        distance = partial(lane_distances, groups, rows, segments)
-        groups.shared[key] = Matches(lanes, rows, *matches_by(distance, lanes, protocol, own))
-    matches: Matches = groups.shared[key]
-    return matches
+    lanes, rows = of_frames(groups, (LANE,))
+    return _matches(groups, key, lanes, rows, partial(lane_distances, groups, rows, segments), protocol, own)
 
 
 def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Matches:
     """Return the matches of traffic elements, whatever their attribute."""
-    key = f"boxes {own.thresholds} {own.strict}"
+    boxes, rows = of_frames(groups, protocol.boxes)
+    return _matches(groups, f"boxes {own.thresholds} {own.strict}", boxes, rows, box_distances, protocol, own)
+
+
+def _matches(
+    groups: Groups, key: str, merged: Groups, rows: Indices, distance: PairDistance, protocol: Protocol, own: Any
+) -> Matches:
+    """Return matches that several scores share."""
     if key not in groups.shared:
-        boxes, rows = of_frames(groups, protocol.boxes)
-        groups.shared[key] = Matches(boxes, rows, *matches_by(box_distances, boxes, protocol, own))
+        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own))
     matches: Matches = groups.shared[key]
     return matches
 
@@ -152,17 +153,7 @@ def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Mat
 def lane_distances(
     every: Groups, rows: Indices, segments: bool, lanes: Groups, protocol: Protocol, own: Any, limit: float
 ) -> Floats:
-    """Return the distances of all pairs of lanes, prediction by prediction; infinity beyond the limit.
-
-    Args:
-        every: The groups of all classes.
-        rows: The lanes in them.
-        segments: Whether lanes are compared by the distance of lane segments.
-        lanes: The lanes, with one group per frame.
-        protocol: What all metrics share.
-        own: The settings of the metric.
-        limit: The largest distance that matters.
-    """
+    """Return the distances of all pairs of lanes, prediction by prediction; infinity beyond the limit."""
     from mapgauge.features.lanes.kernels import segment_pairs
 
     factor = range_factor(lanes, own.relaxed)
@@ -247,6 +238,15 @@ def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
     return placed
 
 
+def _metric(name: str, title: str, *, symbol: str = "", values: Sequence[Value] = (), **more: Any) -> Metric:
+    """Return the row of a score from 0 to 1, of which more is better. By default it has one value."""
+    values = tuple(values) or (Value(name, "", title, "main"),)
+    symbol = symbol or title
+    return Metric(
+        name=name, title=title, symbol=symbol, values=values, lower_is_better=False, limits=(0.0, 1.0), **more
+    )
+
+
 def _det(
     name: str,
     score: Callable[[str, Groups, Protocol], Bits],
@@ -255,19 +255,15 @@ def _det(
     stated: str,
     *needs: Need,
 ) -> Metric:
-    title = name.replace("det", "DET")
-    return Metric(
-        name=name,
-        title=title,
+    return _metric(
+        name,
+        name.replace("det", "DET"),
         symbol="AP",
-        lower_is_better=False,
-        values=(Value(name, "", title, "main"),),
         rows=HitRows(partial(score, name)),
         setting=Setting("thresholds", "threshold", "" if of == "boxes" else "m"),
         settings_type=settings,
         needs=frozenset({"confidences", *needs}),
         stated=lambda _: stated,
-        limits=(0.0, 1.0),
         of=of,
         absent=1.0,
     )
@@ -281,6 +277,106 @@ DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, "lanes", f"Chamf
 DET_LS = _det("det_ls", _lane_hits, SegmentSettings, "lanes", f"lane segments, {_METRES}", "links")
 DET_A = _det("det_a", _area_hits, AreaSettings, "areas", f"Chamfer, {_METRES}")
 DET_T = _det("det_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
+
+
+FILLER = {"v1.0": 1.0, "v1.1": 0.5 + 2.0**-23}  # score of a false link that stands for a missed vertex
+_RELEASES = {"v1.0": "v1.0 and v2.0", "v1.1": "v1.1 and v2.1"}
+_TOP_COLUMNS = ("precision", "vertices")
+
+
+def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Floats:
+    """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame."""
+    from mapgauge.features.lanes.kernels import topology_sums
+
+    own = protocol.settings["top_ll" if kind == SUCCESSOR else "top_lt"]
+    lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
+    columns = lanes
+    if kind == CONTROLLED_BY:
+        columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
+    same = columns is lanes
+    parts = [lanes] if same else [lanes, columns]
+    shift = 0 if same else len(lanes.rows)
+    confidence = np.concatenate([part.groups.confidence for part in parts])
+    order = np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)])
+    nearest = np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)])
+    predicted = np.concatenate([part.groups.is_prediction for part in parts])
+    source, target, weight = _links_of(groups, kind, parts)
+    true = ~predicted[source]
+    from_truth = np.stack([source[true], target[true]])
+    scored = source[~true], target[~true], weight[~true]
+    sums = np.zeros((len(lanes.groups.bounds), 2))
+    for t in range(len(own.thresholds)):
+        # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
+        hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
+        bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[own.rules]
+        instances = confidence, order, nearest, hit
+        topology_sums(*bounds, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
+    return at_lanes(groups, sums)
+
+
+def _links_of(groups: Groups, kind: str, parts: list[Matches]) -> tuple[Indices, Indices, Floats]:
+    """Return sources, targets and weights of the links of one kind, sorted by source. Parts number the instances."""
+    if groups.links is None:
+        none = np.empty(0, np.int64)
+        return none, none, np.empty(0)
+    rows = np.concatenate([part.rows for part in parts])
+    place = np.full(len(groups.confidence), -1)
+    place[rows] = np.arange(len(rows))
+    of_kind = np.flatnonzero(groups.links.is_kind(kind))
+    source, target = place[groups.links.source[of_kind]], place[groups.links.target[of_kind]]
+    kept = (source >= 0) & (target >= 0)
+    return source[kept], target[kept], groups.links.weight[of_kind[kept]]
+
+
+def _top_values(name: str, sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """Return the mean over vertices; NaN without any."""
+    with np.errstate(invalid="ignore"):
+        return {name: sums[..., 0] / sums[..., 1]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopSettings(Settings):
+    """Settings of TOP_ll: its rules, and those by which lanes are matched."""
+
+    rules: Literal["v1.0", "v1.1"] = setting(
+        "v1.1", word="topology", help="Version of the rules: v1.0 for versions 1.0 and 2.0, v1.1 for 1.1 and 2.1."
+    )
+    lanes: Literal["centrelines", "segments"] = setting(
+        "centrelines", word="top lanes", help="Whether lanes are compared as centrelines or as lane segments."
+    )
+    thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="top thresholds")
+    strict: bool = setting(True, help="Whether a match needs a distance below the threshold, not equal to it.")
+    relaxed: bool = setting(True, help=RELAXED)
+    prefilter: float | None = setting(3.0, unit="m", check=check_length, help=PREFILTER)
+    drop_closing: bool = setting(True, help=DROP_CLOSING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopTrafficSettings(TopSettings):
+    """Settings of TOP_lt, which also matches traffic elements."""
+
+    overlaps: tuple[float, ...] = thresholds_of((0.75,), unit="", word="overlaps")
+
+
+def _top_stated(name: str, protocol: Protocol) -> str:
+    return f"rules of {_RELEASES[protocol.settings[name].rules]}, mean over vertices and thresholds"
+
+
+def _top_row(name: str, title: str, kind: str, settings: type[TopSettings]) -> Metric:
+    return _metric(
+        name,
+        title,
+        rows=SumRows(_TOP_COLUMNS, partial(_top_score, kind), partial(_top_values, name)),
+        settings_type=settings,
+        needs=frozenset({"confidences", "links"}),
+        stated=partial(_top_stated, name),
+        percent=True,
+        of="lanes",
+    )
+
+
+TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, TopSettings)
+TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, TopTrafficSettings)
 
 
 FIRST, PLACES = -50.0, 100  # metres behind the vehicle, number of places
@@ -328,11 +424,10 @@ def _stated(protocol: Protocol) -> str:
     return f"within {own.apart:g} m at {own.share:.0%} of the places"
 
 
-F_LANE = Metric(
-    name="f_lane",
-    title="F-score of 3-D lanes",
+F_LANE = _metric(
+    "f_lane",
+    "F-score of 3-D lanes",
     symbol="F",
-    lower_is_better=False,
     values=(
         Value("f_lane", "", "F", "main"),
         Value("f_lane_precision", "precision", "precision"),
@@ -341,7 +436,6 @@ F_LANE = Metric(
     rows=SumRows(_COLUMNS, _score, _values),
     settings_type=FLaneSettings,
     stated=_stated,
-    limits=(0.0, 1.0),
     percent=True,
     of="lanes",
 )
@@ -354,17 +448,7 @@ def _mean(means: Mapping[str, Floats]) -> Floats:
 
 
 def _combined_row(name: str, title: str, of: tuple[str, ...], stated: str) -> Metric:
-    return Metric(
-        name=name,
-        title=title,
-        symbol=title,
-        lower_is_better=False,
-        values=(Value(name, "", title, "main"),),
-        rows=CombinedRows(of, _mean),
-        stated=lambda _: stated,
-        limits=(0.0, 1.0),
-        percent=True,
-    )
+    return _metric(name, title, rows=CombinedRows(of, _mean), stated=lambda _: stated, percent=True)
 
 
 OLS = _combined_row("ols", "OLS", ("det_l", "det_t", "top_ll", "top_lt"), "mean of DET_l, DET_t, √TOP_ll, √TOP_lt")
