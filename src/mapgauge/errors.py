@@ -30,7 +30,8 @@ class Remedy:
 class MapgaugeError(Exception):
     """Base class of all errors that mapgauge raises on purpose.
 
-    ``str(error)`` is the message with the remedy for Python, ``error.for_shell()`` the one with command-line options.
+    ``str(error)`` is the message with the remedy for Python, ``error.for_shell()`` the message with the remedy for the
+    command line.
 
     >>> error = InvalidInput("2 tokens are unknown", remedy=Remedy('Pass unknown="ignore"', "Pass --ignore-unknown"))
     >>> print(error)

@@ -339,7 +339,7 @@ ANYTHING: Any = 5
         (lambda x, y: mg.evaluate(x, y, metrics=ANYTHING), "metrics must be a sequence of names"),
         (
             lambda x, y: mg.evaluate(x, y, metrics=["ap_chamfer"], ranges=(0, 10)),
-            r"ranges need a metric with values in rings \(PLD\), got ap_chamfer",
+            r"ranges need a metric with values in rings \(PLD, Completeness.*\), got ap_chamfer",
         ),
         (lambda x, y: mg.evaluate(x, y).by(ANYTHING), "cannot group by 5"),
         (lambda x, y: mg.compare([mg.evaluate(x, y)], seed=-1), "seed must be a whole number"),

@@ -230,7 +230,7 @@ def test_matches_without_truth_or_with_the_same_truth_are_refused(tmp_path: Path
     for change in (no_truth, same_truth):
         path = saved(results_of(), tmp_path)
         rewritten(path, change)
-        with pytest.raises(mg.UnreadableFile, match="results.mg: .*matches are not those of its truth"):
+        with pytest.raises(mg.UnreadableFile, match="results.mg: .*matches do not fit its truth"):
             mg.load_results(path)
 
 

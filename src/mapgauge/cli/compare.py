@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mapgauge.results.gate import Verdict
     from mapgauge.results.intervals import Difference, Estimate
 
-FAILED_GATE = 3  # the exit code of a failed gate, different from those of invalid input and usage errors
+FAILED_GATE = 3  # the exit code of a failed gate, different from the codes of invalid input and of usage errors
 _CORRECTION_HELP = "Correct the verdicts for the number of differences."
 _FAIL_IF_HELP = (
     f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "

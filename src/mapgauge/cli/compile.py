@@ -1,4 +1,4 @@
-"""``mapgauge compile``: compiles the kernels before they are needed, and the line that is shown while any compile."""
+"""``mapgauge compile``: compiles the kernels before they are needed. Also the line that is shown meanwhile."""
 
 import time
 from collections.abc import Iterable, Sequence

@@ -80,7 +80,7 @@ def _draw(results: "list[Results]", sweeps: "list[Sweep]", names: list[str], out
     worst = results[0].frames(count=1)[0]["token"]
     figures = {
         "frame.svg": plot.frame(
-            [one.assignment(worst) for one in results],
+            [method.assignment(worst) for method in results],
             region=results[0].protocol.region,
             title=worst,
             values=corners_of(results, worst),

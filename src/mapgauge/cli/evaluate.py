@@ -71,7 +71,7 @@ def evaluate(
     """
     form = parsing.form_of(json=json, csv=csv, latex=latex)
     given = parsing.listed(protocol) or ["paper-60x30"]
-    protocols = [parsing.settings_of(one, cutoff=cutoff, classes=classes, changes=changes) for one in given]
+    protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
     chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
 
@@ -149,8 +149,10 @@ def _sides(
         reading = Reading(given["format"], given["workers"])
         ahead = reading.predictions_ahead(predictions[0], prepare)
         read: list[Callable[[], MapFrames]] = [ahead, *(partial(reading.predictions, path) for path in predictions[1:])]
-        beside = [partial(_beside, path, one, given["classes"]) for path, one in zip(predictions, read, strict=True)]
-        return InMemory(partial(reading.truth, truth), beside)
+        readers = [
+            partial(_checked, path, load, given["classes"]) for path, load in zip(predictions, read, strict=True)
+        ]
+        return InMemory(partial(reading.truth, truth), readers)
     prepare()
     watch.streamed = True
     if given["classes"]:
@@ -169,8 +171,8 @@ def _sides(
     )
 
 
-def _beside(path: Path, read: "Callable[[], MapFrames]", classes: parsing.Texts, truth: "MapFrames") -> "MapFrames":
-    """Read predictions for a truth."""
+def _checked(path: Path, read: "Callable[[], MapFrames]", classes: parsing.Texts, truth: "MapFrames") -> "MapFrames":
+    """Read predictions, turn them to the axes of the truth, and check the classes."""
     predictions = turned(path, read(), truth)
     check_classes(classes, predictions.name, truth.classes, predictions.classes)
     return predictions

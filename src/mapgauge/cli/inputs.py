@@ -1,4 +1,4 @@
-"""Files on the command line, with how each is read after its name, ``FILE,KEY=VALUE,...``, and how they are read.
+"""Files on the command line: ``FILE,KEY=VALUE,...``, with settings of the reader after the name, and their reading.
 
 ``nuscmap_results.json,rotate=-90,name=MapTR`` is a file with two options. A path that exists is never taken for
 options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name="MapTR, tiny"``.
@@ -94,8 +94,8 @@ def named_file(path: Path, key: str) -> Path | None:
         return None
     if "://" in given:
         return path_or_url(given)
-    other, beside = Path(given), path.parent / given
-    return beside if len(other.parts) == 1 and (_exists(str(beside)) or not _exists(given)) else other
+    other, sibling = Path(given), path.parent / given
+    return sibling if len(other.parts) == 1 and (_exists(str(sibling)) or not _exists(given)) else other
 
 
 def files_of(path: Path) -> list[Path]:
@@ -190,10 +190,10 @@ def _choice(*choices: str) -> Callable[[str, str], str]:
 
 def _pair(expected: str) -> Callable[[str, str], dict[str, str]]:
     def split(where: str, value: str) -> dict[str, str]:
-        one, _, other = value.partition(":")
-        if not one or not other:
+        key, _, target = value.partition(":")
+        if not key or not target:
             refuse(where, f"expected {expected}, got {value!r}")
-        return {one.translate(_SHOWN): other.translate(_SHOWN)}
+        return {key.translate(_SHOWN): target.translate(_SHOWN)}
 
     return split
 

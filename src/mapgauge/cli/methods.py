@@ -79,7 +79,7 @@ class Methods:
         check_one_protocol(self.names, methods)
         if cutoff:
             self._check_cutoff(methods[0].protocol)
-        return [with_data(one, path) for one, path in zip(methods, self.files, strict=True)] if data else methods
+        return [with_data(method, path) for method, path in zip(methods, self.files, strict=True)] if data else methods
 
     def _check_cutoff(self, protocol: "Protocol") -> None:
         from mapgauge.protocols import full_name
@@ -265,9 +265,9 @@ def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> No
         by_protocol.setdefault(full_name(method.protocol), []).append(name)
     if len(by_protocol) > 1:
         listed = "; ".join(f"{protocol}: {', '.join(group)}" for protocol, group in by_protocol.items())
-        one, other = (methods[names.index(group[0])].protocol.to_dict() for group in list(by_protocol.values())[:2])
+        first, second = (methods[names.index(group[0])].protocol.to_dict() for group in list(by_protocol.values())[:2])
         raise InvalidInput(
             f"the results come from {len(by_protocol)} protocols and cannot be compared. {listed}. The first two "
-            f"differ in {differing(one | {'name': ''}, other | {'name': ''})}",
+            f"differ in {differing(first | {'name': ''}, second | {'name': ''})}",
             remedy="Name the files of one protocol",
         )

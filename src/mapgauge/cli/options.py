@@ -140,7 +140,7 @@ SetOption = Annotated[
         autocompletion=_settings,
     ),
 ]
-ClassesOption = Annotated[Texts, classes_option("those of the protocol")]
+ClassesOption = Annotated[Texts, classes_option("the classes of the protocol")]
 _RANGES = "Bounds of rings around the ego, such as 0,10,20,30."
 RangesOption = Annotated[Texts, option("--ranges METRES,...", COMPUTED, _RANGES)]
 FormatOption = Annotated[

@@ -51,7 +51,7 @@ def refuse(option: str, message: str) -> NoReturn:
 
 
 def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
-    """Refuse those of some parameters that were given, and say why: ``"without --cause NAME"``."""
+    """Refuse parameters that were given but have no effect, and say why: ``"without --cause NAME"``."""
     sources = ((name, context.get_parameter_source(name)) for name in names)
     given = [f"--{name.replace('_', '-')}" for name, source in sources if source and source.name != "DEFAULT"]
     if given:
@@ -154,7 +154,7 @@ def metrics_of(protocol: "Protocol", metrics: Texts) -> tuple[str, ...]:
 
 
 def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tuple[str, ...]]:
-    """Return the metrics to compute with each protocol: of the given ones, those that it has settings for."""
+    """Return the metrics to compute with each protocol: the given metrics that it has settings for."""
     from mapgauge.metrics.table import METRICS
 
     wanted = listed(metrics)

@@ -152,7 +152,7 @@ _FRAME_HELP = (
     "file, usually PLD."
 )
 _PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
-_FORWARD_HELP = "Axis that points forward. Default: that of the files, or x if they do not say."
+_FORWARD_HELP = "Axis that points forward. Default: the axis that the files name, or x."
 _CONFIDENCE_HELP = "Do not draw predictions with a lower confidence. Matches and values do not change."
 
 
@@ -237,7 +237,7 @@ def _choose(frame: str, scene: str | None) -> Choose | None:
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
-    """Return the main values of one frame for each method: those of ``Results.frames``, and its mean AP."""
+    """Return the main values of one frame for each method: the values of ``Results.frames``, and its mean AP."""
     corners = []
     for method in methods:
         alone = method.of_frames([method.tokens.index(token)])

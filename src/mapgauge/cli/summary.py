@@ -1,4 +1,4 @@
-"""Prints results as text, JSON, CSV or LaTeX: a table per metric, or one of several protocols."""
+"""Prints results as text, JSON, CSV or LaTeX: a table per metric, or a table of several protocols."""
 
 import sys
 from collections.abc import Sequence
@@ -136,8 +136,8 @@ _TITLE = "Means over classes"
 def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
-    The results are those of the first method with each protocol, then those of the second, and so on. Each has the name
-    of its method. No table of several protocols has columns of classes.
+    The results begin with the first method with each protocol, then the second method with each protocol, and so on.
+    Each has the name of its method. No table of several protocols has columns of classes.
     """
     if form in ("json", "csv"):
         show_results(form, results, names)

@@ -61,7 +61,7 @@ def sweep(
     from mapgauge import sweep as sweep_settings
 
     sweeps = []
-    number_of_settings = max(sum(len(varied.get(f"{one}s") or ()) for one in ("spacing", "count")), 1)
+    number_of_settings = max(sum(len(varied.get(f"{name}s") or ()) for name in ("spacing", "count")), 1)
     number_of_settings *= len(varied.get("regions") or [None])
     how: dict[str, Any] = {"metrics": chosen, "unknown": "ignore" if ignore_unknown else "error", "workers": workers}
     for k, (called, x, y) in enumerate(Reading(format, workers).each(names, predictions, truth, classes), 1):
@@ -69,9 +69,9 @@ def sweep(
         with output.progress(f"evaluating {method}", settings=number_of_settings) as advance:
             sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
         output.warn_of(sweeps[-1].results[0].findings)
-    findings = [finding for one in sweeps for finding in one.results[0].findings]
+    findings = [finding for swept in sweeps for finding in swept.results[0].findings]
     output.distrust(dict.fromkeys(findings))
-    rows = [{"name": called} | row for called, one in zip(names, sweeps, strict=True) for row in one.rows]
+    rows = [{"name": called} | row for called, swept in zip(names, sweeps, strict=True) for row in swept.rows]
     _print(form, rows, settings)
     if figure is not None:
         from mapgauge import plot

@@ -183,12 +183,12 @@ def _local(path: Path | None) -> Path | None:
     return next((Path(url.removeprefix(scheme)) for scheme in _LOCAL if url.startswith(scheme)), None)
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     """Whether two paths are the same file, or will be."""
     with suppress(OSError, ValueError):  # one of them does not exist
-        if one.samefile(other):
+        if first.samefile(second):
             return True
-    real, against = (os.path.normcase(os.path.realpath(path)) for path in (one, other))
+    real, against = (os.path.normcase(os.path.realpath(path)) for path in (first, second))
     return real == against
 
 

@@ -127,10 +127,10 @@ def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float
     """Return two to four rectangles. Each repeats its first point as its last."""
     near, far = j.half + j.radius, j.half + j.radius + j.depth
     across = -right + _MARGIN, left - _MARGIN
-    beside = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
+    along_main = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
     boxes = [((j.at + near, j.at + far), across), ((j.at - far, j.at - near), across)]
     sides = (left + j.radius, left + j.radius + j.depth), (-right - j.radius - j.depth, -right - j.radius)
-    boxes += [(beside, side) for side, arm in zip(sides, j.arms, strict=True) if arm]
+    boxes += [(along_main, side) for side, arm in zip(sides, j.arms, strict=True) if arm]
     chosen = np.argsort(rng.random(len(boxes)))[: rng.integers(2, len(boxes) + 1)]
     return [[(a, c), (b, c), (b, d), (a, d), (a, c)] for (a, b), (c, d) in (boxes[i] for i in chosen.tolist())]
 

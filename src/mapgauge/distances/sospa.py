@@ -27,7 +27,7 @@ class Alignment:
 
     value: float  # SOSPA, metres
     normalised: float  # in [0, 1]
-    pairs: Pairs  # (k, 2) indices into x and y as given; those into x increase
+    pairs: Pairs  # (k, 2) indices into x and y as given; the indices into x increase
     matched_points: float  # sum of d**order over the pairs
     unmatched_x: NDArray[np.int64]  # indices into x as given, without a dropped closing point
     unmatched_y: NDArray[np.int64]  # the same for y
@@ -207,10 +207,10 @@ def sospa_matrix(
 
 
 def _alignment(
-    found: tuple[Pairs, bool, float, float, float], n: int, m: int, cutoff: float, order: float, *, closed: bool
+    solved: tuple[Pairs, bool, float, float, float], n: int, m: int, cutoff: float, order: float, *, closed: bool
 ) -> Alignment:
     """Build an ``Alignment`` from the result of a kernel."""
-    pairs, backward, cost, total, normalised = found
+    pairs, backward, cost, total, normalised = solved
     walked = m - 1 - pairs[:, 1] if backward else pairs[:, 1]
     wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
     return Alignment(

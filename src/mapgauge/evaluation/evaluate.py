@@ -87,7 +87,7 @@ def evaluate(
         resume: Whether to continue the evaluation in ``work``. Changed inputs or settings are refused.
         on_error: What to do with a chunk that cannot be read. ``"stop"`` raises an error. ``"skip"`` leaves it out and
             reports it in the findings.
-        axes: What to do if predictions and truth have different axes, such as those of MapTR and StreamMapNet.
+        axes: What to do if predictions and truth have different axes, as MapTR and StreamMapNet have.
             ``"keep"`` leaves them as they are. ``"auto"`` turns the predictions if it is certain how: both files say
             which axis points forward, and nearest distances show the same turn. A finding says what was done, or why
             nothing was. Both sides are read into memory.

@@ -102,7 +102,7 @@ class Streamed:
 
 
 class Watch(typing.Protocol):
-    """What happens during runs. A class that inherits from this one does nothing about what it does not define."""
+    """Callbacks during runs. A method that a subclass does not define does nothing."""
 
     def read(self, side: str, frames: MapFrames) -> None:
         """Take frames that were read: ``"truth"`` or ``"predictions"``."""

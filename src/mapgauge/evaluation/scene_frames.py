@@ -92,7 +92,7 @@ class SceneFrames:
         return scores.at(np.argsort(order)), tuple(track_findings(x, y))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return all columns as arrays without objects, those of the predictions as ``x/NAME``."""
+        """Return all columns as arrays without objects: ``x/NAME`` of the predictions, ``y/NAME`` of the truth."""
         sides = (("x/", _columns(self.predictions)), ("y/", _columns(self.truth)))
         return {prefix + name: column for prefix, columns in sides for name, column in columns.items()}
 

@@ -154,12 +154,12 @@ class Scores:
             (self.confidence, (records,), np.float64),
         ]
         if not set(metrics) <= set(METRICS) or not all(METRICS[name].settings(protocol) for name in metrics):
-            raise ValueError("its metrics are not those of its protocol")
+            raise ValueError("its metrics are not the metrics of its protocol")
         added = {metric.name: (metric, rows) for metric, rows in sum_metrics(metrics)}
         ringed = {name for name, (_, rows) in added.items() if rows.rings}
         hits = {metric.name for metric, _ in hit_metrics(metrics)}
         if (set(self.sums), set(self.rings), set(self.hits)) != (set(added), ringed, hits):
-            raise ValueError("its columns are not those of its metrics")
+            raise ValueError("its columns are not the columns of its metrics")
         for name, (metric, rows) in added.items():
             width = len(rows.columns)
             expected.append((self.sums[name], (len(metric.settings(protocol)), *shape, width), np.float64))
@@ -174,13 +174,13 @@ class Scores:
     def _check_matches(self, truth: Indices) -> None:
         """Raise ``ValueError`` for matches with no truth, or with truth that has another match."""
         if len(truth) != len(self.confidence):
-            raise ValueError("its matches are not those of its predictions")
+            raise ValueError("its matches do not fit its predictions")
         matched = np.flatnonzero(truth >= 0)
         group = self.frame[matched] * self.true.shape[1] + self.label[matched]
         first = np.append(0, self.true.cumsum())
         instances = first[group] + truth[matched]
         if (instances >= first[group + 1]).any() or (np.bincount(instances) > 1).any():
-            raise ValueError("its matches are not those of its truth")
+            raise ValueError("its matches do not fit its truth")
 
 
 _SHIFT = 1127  # every float64, as numpy splits it, is a multiple of 2**-1127

@@ -109,7 +109,7 @@ def sweep(
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: All other settings, by name or as a ``Protocol``.
-        cutoffs: Cutoffs of PLD in metres. If None, those of the protocol.
+        cutoffs: Cutoffs of PLD in metres. If None, the cutoffs of the protocol.
         spacings: Distances between samples in metres.
         counts: Numbers of samples per polyline, evaluated after the spacings. If both are None, the sampling of the
             protocol.

@@ -94,7 +94,8 @@ def hash_text(total: int) -> str:
 def by_content(key: Indices, sides: Sequence[MapFrames], links: Links | None) -> Indices:
     """Return the order of the instances of both sides by a key and then by content.
 
-    ``key`` and ``links`` are those of all instances, first of one side, then of the other.
+    ``key`` and ``links`` belong to all instances: first the instances of one side, then the instances of the other
+    side.
     """
     number = np.concatenate([_number(side) for side in sides])
     order = np.argsort(number, kind="stable")

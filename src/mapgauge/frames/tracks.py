@@ -193,6 +193,6 @@ def link_findings(predictions: MapFrames, truth: MapFrames, floor: float = 0.0) 
         if not own and other:
             above = f" with a score above {floor:g}" if floor else ""
             text = f"{names[k]}: no links between lanes{above}, and {names[1 - k]} has {other}. Scores of lane graphs"
-            remedy = Remedy.of("Use files with links, such as those of OpenLane-V2")
+            remedy = Remedy.of("Use files with links, such as OpenLane-V2 files")
             findings.append(Finding("note", "links-one-side", f"{text} need both", remedy=remedy))
     return tuple(findings)

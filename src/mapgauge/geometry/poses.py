@@ -1,4 +1,4 @@
-"""Poses: rigid motions as (4, 4) matrices, such as those from frame to world coordinates."""
+"""Poses: rigid motions as (4, 4) matrices, such as motions from frame to world coordinates."""
 
 from collections.abc import Callable
 
@@ -58,8 +58,8 @@ def rotation_about_z(degrees: float) -> NDArray[np.float64]:
 def quarter_turns(motions: NDArray[np.float64]) -> int | None:
     """Return the number of counter-clockwise quarter turns that all motions make, up to a small angle.
 
-    It is None if the motions turn by something else or differ from each other, or if one of them moves far, as poses
-    from frame to world coordinates do.
+    The result is None if the motions turn by another angle or differ from each other, or if one of them moves far, as
+    poses from frame to world coordinates do.
     """
     yaw = np.arctan2(motions[:, 1, 0], motions[:, 0, 0]) / (np.pi / 2)
     turns = np.rint(yaw)

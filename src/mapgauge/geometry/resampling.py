@@ -74,7 +74,7 @@ def resample_polylines(
     frames: NDArray[np.int64] | None = None,
     kept: Flags | None = None,
 ) -> Polylines:
-    """Resample many polylines at once, as ``resample`` does, except those that are ``kept``.
+    """Resample many polylines at once, as ``resample`` does, except polylines that are ``kept``.
 
     ``locate`` names a polyline in error messages, from its index. The polylines of frame i are
     ``frames[i] .. frames[i + 1]``. If ``frames`` is None, points per frame are not limited.

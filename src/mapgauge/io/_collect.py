@@ -45,7 +45,7 @@ class Collector:
         """Start without frames.
 
         ``locate`` returns the place of an instance from the index of its frame, the token and its index in the frame.
-        A class of ``rare``, whose ids follow those of ``classes``, is only present if an instance has it.
+        A class of ``rare`` is only present if an instance has it. Ids of ``rare`` follow the ids of ``classes``.
         """
         self.name, self.format_name, self.options, self.locate = str(content.path), format_name, options, locate
         self.error = content.error

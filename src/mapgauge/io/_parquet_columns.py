@@ -153,7 +153,7 @@ class ParquetColumns:
         wrong = (step < 0) | (step > 1) | (frame < 0)
         if self.whole:
             wrong[:1] |= step[:1] == 0
-        else:  # frames are numbered within the whole file, and row groups may be missing before each of those here
+        else:  # frames are numbered within the whole file, and row groups may be missing before each row group here
             starts = [start for start in self.starts if start < len(step)]
             wrong[starts] = (step[starts] < 0) | (frame[starts] < 0)
         self._refuse(wrong, *FRAME_ORDER)
@@ -162,7 +162,7 @@ class ParquetColumns:
 
     def once(self, name: str, values: Indices, frame: Indices, first: Indices) -> Indices:
         """Return one value per frame, from a column that repeats it in each row."""
-        self._refuse(values != values[first][frame], f"{name} differs from that of the other rows of the frame")
+        self._refuse(values != values[first][frame], f"{name} differs from the {name} of the other rows of the frame")
         return values[first]
 
     def labels(self) -> tuple[Indices, tuple[str, ...]]:
@@ -257,7 +257,7 @@ class ParquetColumns:
         poses = values[np.searchsorted(owner, np.arange(len(tokens)))]
         differs = np.zeros(len(frame), np.bool_)
         differs[given] = (values.view(np.int64) != poses.view(np.int64)[owner]).any(axis=1)
-        self._refuse(differs, "pose differs from that of the other rows of the frame")
+        self._refuse(differs, "pose differs from the pose of the other rows of the frame")
         return poses.reshape(-1, 4, 4)
 
 

@@ -354,7 +354,7 @@ class DatasetWriter:
         self._clear()
 
     def remove(self) -> None:
-        """Delete what was written."""
+        """Delete all files that were written."""
         if is_url(self.path):
             fs, root = fsspec_module().core.url_to_fs(self.path)
             if fs.exists(root):

@@ -74,9 +74,9 @@ class _EntryCompiler(compiler.Compiler):
     def _use_stored(self) -> None:
         """Compile a call of the stored code of a kernel in its place, if there is some."""
         state, function = self.state, self.state.func_id.func
-        found = _stored.find(function, state.args)
-        if found is not None:
-            stored, module = found
+        stored_code = _stored.find(function, state.args)
+        if stored_code is not None:
+            stored, module = stored_code
             library = _library_of(state.targetctx.codegen(), stored.name, module)
             state.func_id = FunctionIdentity.from_function(_stored.caller_of(function, stored, library))
             ExtractByteCode().run_pass(state)

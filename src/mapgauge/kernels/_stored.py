@@ -1,7 +1,7 @@
-"""Kernels as LLVM's intermediate code, which comes with the package: LLVM has to finish it, and numba has little to do.
+"""Kernels as LLVM's intermediate code, which comes with the package. LLVM optimises it for the processor.
 
-numba takes half of the time to compile a kernel before LLVM begins. What it makes by then does not depend on the
-processor and not on the version of Python. So it is stored, for the kernels that usual commands call, in
+numba takes half of the time to compile a kernel before LLVM begins. The code that numba has made by then depends
+neither on the processor nor on the version of Python. So it is stored, for the kernels that usual commands call, in
 ``stored.zip``. ``python -m tools.stored_kernels`` writes this file. In the place of such a kernel, numba compiles a
 function that calls the stored code, and LLVM optimises both for this processor. The values are the same to the last
 bit, because the code is the same.

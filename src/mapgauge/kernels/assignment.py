@@ -89,9 +89,9 @@ def assign(saving):
 
 
 def cheapest_pairs(cost):
-    """The rows and columns of the one-to-one assignment with the smallest total cost, which has all of the fewer.
+    """The rows and columns of the one-to-one assignment with the smallest total cost, sorted by row.
 
-    They are sorted by row.
+    All rows or all columns are assigned, whichever are fewer.
     """
     if cost.shape[0] <= cost.shape[1]:
         return np.arange(cost.shape[0]), cheapest_columns(np.ascontiguousarray(cost))[0]

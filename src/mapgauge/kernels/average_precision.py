@@ -68,13 +68,13 @@ def hits_of_lines(lines, closed, bounds, order, factor, directed, thresholds, st
             for y in range(first, end):
                 if free[y] >= 0.0:
                     reach = min(free[y], least)
-                    found = _distance(lines, closed, x, y, directed, factor[y], reach, room, row)
-                    if found < least and found <= free[y]:
-                        nearest, least = y, found
+                    distance = _distance(lines, closed, x, y, directed, factor[y], reach, room, row)
+                    if distance < least and distance <= free[y]:
+                        nearest, least = y, distance
             for y in range(first, end):
                 if free[y] < least and least < np.inf:
-                    found = _distance(lines, closed, x, y, directed, factor[y], least, room, row)
-                    if found < least or (found == least and y < nearest):
+                    distance = _distance(lines, closed, x, y, directed, factor[y], least, room, row)
+                    if distance < least or (distance == least and y < nearest):
                         least = np.inf
             if least < np.inf:
                 before, free[nearest] = free[nearest], -1.0
@@ -112,13 +112,13 @@ def _add_area(state, base, number, gain):
 
 @jit
 def _add_levels(state, base, number, gain, total, level):
-    """Add the levels of recall above a step of a curve that were not added yet. The state is that of ``_add_area``."""
+    """Add the levels of recall above a step of a curve that were not added yet. The state is as in ``_add_area``."""
     for lane in range(_LANES):
-        found, best = state[base + lane], state[base + _LANES + lane]
-        while level[lane] >= 0 and found / total[lane] < level[lane] / LEVELS - MISS:
+        hit_count, best = state[base + lane], state[base + _LANES + lane]
+        while level[lane] >= 0 and hit_count / total[lane] < level[lane] / LEVELS - MISS:
             state[base + TWO * _LANES + lane] += best / (LEVELS + 1)
             level[lane] -= 1
-        precision = found / (number[lane] if number[lane] > 1.0 else 1.0)
+        precision = hit_count / (number[lane] if number[lane] > 1.0 else 1.0)
         state[base + _LANES + lane] = precision if precision > best else best
         state[base + lane] -= gain[lane]
 

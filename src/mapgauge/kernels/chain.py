@@ -17,7 +17,7 @@ The dynamic programme needs only the row before (``prefix``). So a stretch of ro
 and overwritten by the next. To find the matching as well, the state before each stretch is saved. Then the stretches
 are processed again from the last to the first, each from its saved state, and each is traced. With stretches of about
 the square root of the number of rows, memory grows with the 1.5th power of the length and not with its square. The
-chain is the same as that of the whole band, to the last bit.
+chain is the same as the chain of the whole band, to the last bit.
 """
 
 from typing import NamedTuple
@@ -164,7 +164,7 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
     ``REST`` must hold an upper bound of the gain from each row on; it is not used if ``floor`` is negative. ``move`` is
     either the band's array, to record the chain for ``trace``, or None if only the value is needed. ``strip`` is None,
     or the slots of the two chains in ``path`` between which the chain must stay. If ``end`` is not 0, the chain
-    continues the one in ``PREFIX``, of which positions up to ``end`` are stored.
+    continues the chain in ``PREFIX``, whose positions up to ``end`` are stored.
     """
     first_run, runs, gain = band.first_run, band.runs, band.gain
     prefix, reach, rest = band.work[PREFIX], band.reach, band.work[REST]

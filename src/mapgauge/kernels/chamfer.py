@@ -40,25 +40,25 @@ def nearest_squares(points, x0, x1, y0, y1, nearest):
         for i in range(ZERO, n, TWO):
             k = min(i + ONE, n - ONE)
             u, v, s, t = points[ZERO, x0 + i], points[ONE, x0 + i], points[ZERO, x0 + k], points[ONE, x0 + k]
-            one = other = np.inf
+            to_y = other_to_y = np.inf
             for j in range(m):
                 a, b = u - points[ZERO, y0 + j], v - points[ONE, y0 + j]
                 c, d = s - points[ZERO, y0 + j], t - points[ONE, y0 + j]
                 first, second = a * a + b * b, c * c + d * d
-                one, other = least(one, first), least(other, second)
+                to_y, other_to_y = least(to_y, first), least(other_to_y, second)
                 nearest[ZERO, j] = least(nearest[ZERO, j], least(first, second))
-            nearest[ONE, i], nearest[ONE, k] = one, other
+            nearest[ONE, i], nearest[ONE, k] = to_y, other_to_y
         return
     if dimension == THREE:
         for i in range(n):
             u, v, w = points[ZERO, x0 + i], points[ONE, x0 + i], points[TWO, x0 + i]
-            one = np.inf
+            to_y = np.inf
             for j in range(m):
                 a, b, c = u - points[ZERO, y0 + j], v - points[ONE, y0 + j], w - points[TWO, y0 + j]
                 square = a * a + b * b + c * c
-                one = least(one, square)
+                to_y = least(to_y, square)
                 nearest[ZERO, j] = least(nearest[ZERO, j], square)
-            nearest[ONE, i] = one
+            nearest[ONE, i] = to_y
         return
     for i in range(n):
         nearest[ONE, i] = np.inf

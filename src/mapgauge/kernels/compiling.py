@@ -1,12 +1,13 @@
-"""Compiles kernels before they are called: which ones usual work needs, and the processes that compile them.
+"""Compiles kernels before they are called: the kernels that usual work needs, in processes of their own.
 
 numba compiles a kernel when it is first called. To compile it before, the types of its arguments must be known. They
 are listed in ``signatures.json``, by the work that needs them. ``python -m tools.kernel_signatures`` writes this file.
 A kernel that is not in the list, or that changed, is compiled when it is called.
 
-numba compiles one kernel after the other. If several are missing from the cache, processes of their own compile them,
-each the next one that is left, and write them to the cache. A call of a kernel waits for it, and then loads it from the
-cache. If a process fails, the kernel is compiled where it is called, as usual. Results do not depend on any of this.
+numba compiles one kernel after the other. If several are missing from the cache, other processes compile them and write
+them to the cache. Each process takes the next kernel that is left. A call of a kernel waits for it, and then loads it
+from the cache. If a process fails, the kernel is compiled where it is called, as usual. Results do not depend on any of
+this.
 
 The processes are started with ``subprocess``, never by a fork, and run nothing but this module. They end when nothing
 is left to do, or when the process that started them ends or is interrupted.
@@ -56,7 +57,7 @@ def table() -> dict[str, list[Compiled]]:
 
 def needed_for(works: Iterable[str]) -> list[Compiled]:
     """Return the kernels that several kinds of work need, each once. Work that is not in the table needs none."""
-    return list(dict.fromkeys(one for work in works for one in table().get(work, ())))
+    return list(dict.fromkeys(kernel for work in works for kernel in table().get(work, ())))
 
 
 def kernel_named(name: str) -> Kernel:
@@ -68,31 +69,31 @@ def kernel_named(name: str) -> Kernel:
     return kernel
 
 
-def size_of(one: Compiled) -> int:
+def size_of(compiled: Compiled) -> int:
     """Return how much code a kernel reaches. The kernels that read files come first, and so do not delay reading."""
-    reached = sum(map(len, files_of(file_of(one.kernel.rpartition(".")[0])).values()))
-    return sys.maxsize if one in table()["read"] else reached
+    reached = sum(map(len, files_of(file_of(compiled.kernel.rpartition(".")[0])).values()))
+    return sys.maxsize if compiled in table()["read"] else reached
 
 
-def compile_kernel(one: Compiled) -> None:
+def compile_kernel(compiled: Compiled) -> None:
     """Compile a kernel, or load it from the cache."""
-    kernel_named(one.kernel).entry.compile(tuple(map(type_from, one.types)))
+    kernel_named(compiled.kernel).entry.compile(tuple(map(type_from, compiled.types)))
 
 
-def is_compiled(one: Compiled) -> bool:
+def is_compiled(compiled: Compiled) -> bool:
     """Whether a kernel is in memory, or in the cache on disk for this processor. It may be wrong, and costs little."""
-    return kernel_named(one.kernel).is_compiled(tuple(map(type_from, one.types)))
+    return kernel_named(compiled.kernel).is_compiled(tuple(map(type_from, compiled.types)))
 
 
 def missing_for(works: Iterable[str]) -> list[Compiled]:
     """Return the kernels that some kinds of work need and that are not compiled, the longest first.
 
-    What is only needed after the tables were printed comes after all others.
+    Kernels that are only needed after the tables were printed come last.
     """
     works = list(works)
     before = set(needed_for(work for work in works if work not in LAST))
-    missing = [one for one in needed_for(works) if not is_compiled(one)]
-    return sorted(missing, key=lambda one: (one in before, size_of(one)), reverse=True)
+    missing = [compiled for compiled in needed_for(works) if not is_compiled(compiled)]
+    return sorted(missing, key=lambda compiled: (compiled in before, size_of(compiled)), reverse=True)
 
 
 def folder() -> Path | None:
@@ -136,33 +137,33 @@ class _Elsewhere:
         self.listen(kernels, answers)
 
     def listen(self, kernels: Sequence[Compiled], answers: int) -> None:
-        """Count kernels as finished when their places are answered, and all of them when nobody can answer any more."""
+        """Count kernels as finished when their places are answered, and all of them when the processes have ended."""
         with self.changed:
             if not self.left:
                 self.begun, self.of = time.monotonic(), 0
             self.left += kernels
             self.of += len(kernels)
-            _jit.PENDING.update((one.kernel, self.wait) for one in kernels)
+            _jit.PENDING.update((compiled.kernel, self.wait) for compiled in kernels)
 
         def count() -> None:
             with open(answers, "rb", buffering=0) as places:
                 while place := places.read(1):
                     self._finish([kernels[place[0]]])
-            self._finish(kernels)  # whatever is left is compiled where it is called
+            self._finish(kernels)  # kernels that are left are compiled where they are called
 
         threading.Thread(target=count, daemon=True).start()
 
     def _finish(self, kernels: Sequence[Compiled]) -> None:
         with self.changed:
-            self.left = [one for one in self.left if one not in kernels]
-            for name in {one.kernel for one in kernels} - {one.kernel for one in self.left}:
+            self.left = [compiled for compiled in self.left if compiled not in kernels]
+            for name in {compiled.kernel for compiled in kernels} - {compiled.kernel for compiled in self.left}:
                 _jit.PENDING.pop(name, None)
             self.changed.notify_all()
 
     def wait(self, kernel: str) -> None:
         """Wait until a kernel is in the cache for all types, or until it is certain that no process compiles it."""
         with self.changed:
-            while any(one.kernel == kernel for one in self.left):
+            while any(compiled.kernel == kernel for compiled in self.left):
                 if WATCH.interrupted:  # Python waits for all threads before it ends
                     raise KeyboardInterrupt
                 if not self.changed.wait(_TICK):
@@ -183,7 +184,8 @@ atexit.register(_ELSEWHERE.stop)
 def compilers() -> int:
     """Return the number of processes that may compile at the same time.
 
-    It is 0 in processes that another one started, such as the workers of a data loader: they would all do the same.
+    The number is 0 in processes that another process started, such as the workers of a data loader: they would all do
+    the same.
     """
     given = os.environ.get(SWITCH)
     if given is not None:
@@ -208,7 +210,7 @@ def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
         return 0
     if missing and folder() is None:  # nothing can be handed over
         return 0
-    missing = [one for one in missing if one.kernel not in _jit.PENDING]
+    missing = [compiled for compiled in missing if compiled.kernel not in _jit.PENDING]
     if len(missing) > 1:
         _ELSEWHERE.add(missing, count)
     return len(missing)
@@ -218,10 +220,10 @@ def compile_missing(works: Iterable[str]) -> int:
     """Compile the kernels that some kinds of work need and that are not in the cache. Returns their number."""
     missing = missing_for(works)
     compile_ahead(works)
-    for one in missing:
-        _ELSEWHERE.wait(one.kernel)
-    for one in missing:  # those that the processes did not compile
-        compile_kernel(one)
+    for compiled in missing:
+        _ELSEWHERE.wait(compiled.kernel)
+    for compiled in missing:  # the processes may have left some
+        compile_kernel(compiled)
     return len(missing)
 
 
@@ -232,7 +234,7 @@ def main() -> None:
     kernels = [Compiled(kernel, tuple(types)) for kernel, types in json.loads(sys.argv[1])]
     with contextlib.suppress(KeyboardInterrupt, OSError):
         while place := os.read(0, 1):
-            with contextlib.suppress(Exception):  # it is compiled where it is called, which tells what is wrong
+            with contextlib.suppress(Exception):  # the call of the kernel compiles it and raises the error
                 compile_kernel(kernels[place[0]])
             os.write(1, place)
 

@@ -1,7 +1,7 @@
 """How much of a line another line covers, and the true line that a prediction fits best.
 
 A line covers a point if one of its points is closer than a limit. Limits are squared distances. The true lines of group
-g are those of ``order`` from ``bounds[g, 1]`` to ``bounds[g, 2]``.
+g are ``order[bounds[g, 1] : bounds[g, 2]]``.
 """
 
 import numpy as np
@@ -114,7 +114,7 @@ def share_closer(lines, x, limit, gap, covered):
 def share_covered(lines, x, y, limit, least, covered):
     """The share of the points of x that line y covers; 0 if x has none. ``covered`` gets whether it covers each.
 
-    It stops early if the share is below ``least``.
+    The kernel stops early if the share is below ``least``.
     """
     count, n, start, stop = ZERO, length_of(lines, x), lines.span[x, START], lines.span[x, STOP]
     for begin in range(start, stop, BLOCK):

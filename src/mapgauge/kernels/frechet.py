@@ -198,8 +198,8 @@ def _ends_apart(points, x0, x1, y0, y1, backward):
 def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
     """Discrete Fréchet distance, or infinity if it exceeds ``reach``; with ``cyclic`` the minimum over shifts of x.
 
-    x is the prediction and y the true line. Shifting x alone follows the evaluator of the paper's authors. ``room`` and
-    ``row`` are working memory for the points of three lines, and two rows for those of one line.
+    x is the prediction and y the true line. Shifting x alone follows the evaluator of the paper's authors. ``room`` is
+    working memory for the points of three lines, and ``row`` for two rows with a number per point of a line.
     """
     points = lines.points
     x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
@@ -234,15 +234,15 @@ def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
             if ends > limit:
                 continue
             # Most distances equal a lower bound, and a walk within a smaller limit visits fewer cells.
-            found = np.inf if cyclic else _walk(points, x0, x0 + n, y0, y1, backward, ends, row)
-            if found == np.inf and bound == 0.0:
+            square = np.inf if cyclic else _walk(points, x0, x0 + n, y0, y1, backward, ends, row)
+            if square == np.inf and bound == 0.0:
                 bound = _hausdorff(points, x0, x0 + n, y0, y1, limit, row)
                 if bound == np.inf:
                     return np.inf
             for within in (max(ends, bound), limit):
-                if found == np.inf:
-                    found = _walk(points, x0 + s, x0 + s + n, y0, y1, backward, within, row)
-            best = min(best, found)
+                if square == np.inf:
+                    square = _walk(points, x0 + s, x0 + s + n, y0, y1, backward, within, row)
+            best = min(best, square)
             limit = min(limit, best)
             if best <= bound:
                 return math.sqrt(best)

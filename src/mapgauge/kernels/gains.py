@@ -115,7 +115,7 @@ def pairs_of_groups(bounds):
 def make_band(lines, closed, pairs, cutoff, long):
     """Memory for the largest of these pairs. A pair is closed if one of its lines is.
 
-    Long lines have too many cells, so those that are needed are counted. Open pairs need no more than a stretch of
+    Long lines have too many cells, so the cells that are needed are counted. Open pairs need no more than a stretch of
     about the square root of their rows, and the state of the dynamic programme before each stretch.
     """
     n = m = ONE
@@ -164,7 +164,7 @@ def _block_distances(box, a, first, begin, end, out):
 def find_runs(lines, x, y, first, n, cutoff, band):
     """Store the runs of near blocks of ``n`` rows from row ``first`` on, a multiple of ``ALIGNED``.
 
-    Returns the numbers of runs and cells, including those that did not fit.
+    Returns the numbers of runs and cells, including runs and cells that did not fit.
     """
     m = length_of(lines, y)
     x_block, y_block = lines.span[x, FIRST_BLOCK] + first // BLOCK, lines.span[y, FIRST_BLOCK]
@@ -174,9 +174,9 @@ def find_runs(lines, x, y, first, n, cutoff, band):
     block_box, group_box = lines.block_box, lines.group_box
     first_run, runs, distance = band.first_run, band.runs, band.work[LATE]
     limit = cutoff * cutoff
-    found = cells = begin = end = ZERO
+    count = cells = begin = end = ZERO
     for b in range(x_blocks):
-        first_run[b] = found
+        first_run[b] = count
         if b % GROUP == ZERO:  # a new group of rows: find the columns that can be near any of them
             begin = end = ZERO
             for h in range(y_groups):
@@ -200,12 +200,12 @@ def find_runs(lines, x, y, first, n, cutoff, band):
             while t < last and distance[t] < limit:
                 t += ONE
             high = min(t * BLOCK, m)
-            if found < len(runs):
-                runs[found, LOW], runs[found, HIGH], runs[found, AT] = low, high, cells
-            found += ONE
+            if count < len(runs):
+                runs[count, LOW], runs[count, HIGH], runs[count, AT] = low, high, cells
+            count += ONE
             cells += rows * (high - low)
-    first_run[x_blocks] = found
-    return found, cells
+    first_run[x_blocks] = count
+    return count, cells
 
 
 ROUND = 1.5 * 2.0**8  # adding and subtracting this rounds a number in [-128, 1] to a multiple of 2^-44

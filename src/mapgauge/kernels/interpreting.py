@@ -1,4 +1,4 @@
-"""Kernels that are interpreted while they have little to do, so that a first answer does not wait for the compiler.
+"""Interprets kernels while they have little to do, so that a first result does not wait for the compiler.
 
 Compiling a kernel takes seconds. For two small lines, its Python function takes a millisecond. A kernel that is
 decorated with ``interpreted_while_small`` and not compiled yet, neither in memory nor on disk, therefore runs as its
@@ -98,7 +98,7 @@ def _names_in(module: str) -> dict[str, Any]:
 
 
 def _as_compiled(value: Any) -> Any:
-    """Return numbers as a compiled kernel does, which returns those of Python."""
+    """Return numbers as a compiled kernel does: as Python numbers."""
     if isinstance(value, np.generic):
         return value.item()
     return tuple(map(_as_compiled, value)) if type(value) is tuple else value

@@ -14,7 +14,7 @@ from mapgauge.kernels.sospa import align_lines
 @interpreted_while_small()
 @jit_allocating
 def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner, matched, cost):
-    """Match the points of each prediction with those of its true line.
+    """Match the points of each prediction with the points of its true line.
 
     ``partner`` gets the index of the matched point of each point. ``matched`` and ``cost`` get the number of matched
     points of each prediction and the sum of their costs, as PLD computes them.
@@ -31,10 +31,10 @@ def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner
     band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(count):
         x, y = U(pairs[k, 0]), U(pairs[k, 1])
-        found, total, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
-        matched[x], cost[x] = found, total
+        count_of_pairs, total, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
+        matched[x], cost[x] = count_of_pairs, total
         first, second = lines.span[x, START], lines.span[y, START]
-        for a in range(found):
+        for a in range(count_of_pairs):
             i, j = first + U(band.pairs[a, 0]), second + U(band.pairs[a, 1])
             partner[i], partner[j] = j, i
 

@@ -1,4 +1,4 @@
-"""Turns the matrices of scores of a frame into links: one for each score that is not 0, sorted by source and target.
+"""Turns the matrices of scores of a frame into links: a link for each score that is not 0, by source and target.
 
 The instances of a frame are its lanes, with one or three instances each, and at the end of the frame the elements that
 lanes may be linked with. Where a lane has three instances, it is also linked with the other two.
@@ -8,11 +8,11 @@ from mapgauge.kernels._jit import ONE, THREE, TWO, ZERO, U, jit
 
 
 @jit
-def links_of_frame(lanes, elements, first, beside, codes, at, source, target, weight, code):
+def links_of_frame(lanes, elements, first, first_element, codes, at, source, target, weight, code):
     """Write the links of a frame, from scores of its lanes. Return the number of links so far.
 
-    ``first`` is the index of the first instance of the first lane, and ``beside`` that of the first element. ``codes``
-    has the kind of a link to an element, then those to the instances of a lane.
+    ``first`` is the index of the first instance of the first lane, ``first_element`` the index of the first element.
+    ``codes`` has the kind of a link to an element, then the kinds of links to the instances of a lane.
     """
     width = U(len(codes)) - ONE
     for i in range(U(lanes.shape[0])):
@@ -27,6 +27,6 @@ def links_of_frame(lanes, elements, first, beside, codes, at, source, target, we
                     at += ONE
         for j in range(U(elements.shape[1])):
             if elements[i, j] != 0.0:
-                source[at], target[at], weight[at], code[at] = own, beside + j, elements[i, j], codes[ZERO]
+                source[at], target[at], weight[at], code[at] = own, first_element + j, elements[i, j], codes[ZERO]
                 at += ONE
     return at

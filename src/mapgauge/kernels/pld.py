@@ -117,7 +117,8 @@ def _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
 def _is_tiny(lines, confidence, xs, ys, partner, matched, cost, cutoff, order):
     """Whether the cost of an assignment is so small that savings, rounded relative to the mass, cannot resolve it.
 
-    For order 1 the rounding is no larger than that of the value. For a higher order, the value is the p-th root.
+    For order 1 the rounding of savings is no larger than the rounding of the value. For a higher order, the value is
+    the p-th root.
     """
     if order == 1.0:
         return False

@@ -1,4 +1,4 @@
-"""Who wants to know that kernels are being compiled, or cannot be stored: the command line, which prints a line.
+"""Tells the command line that kernels are being compiled or cannot be stored. The command line prints a line.
 
 This module does not import numba, so that it costs nothing to ask.
 """

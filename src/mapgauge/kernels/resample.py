@@ -113,7 +113,7 @@ def _samples(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, even, co
 def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, even, count, tolerance):
     """Resample the lines of two sides, and write them in a given order.
 
-    ``order`` has indices of all lines, those of the first side before those of the second. Lines that are ``kept`` are
+    ``order`` has the indices of all lines: the first side comes before the second side. Lines that are ``kept`` are
     copied. There are ``count`` samples on a line; if it is 0, one at each ``spacing``, or, if ``even``, at the ends of
     equal pieces of about a spacing. ``tolerance`` is how far apart the ends of a closed line may be; if negative, they
     must be equal. Return the points, ``(dimension, points)``, their offsets, and whether the ends of each line meet.

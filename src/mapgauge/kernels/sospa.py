@@ -27,7 +27,7 @@ from mapgauge.kernels.gains import ROOMY, band_of_matrix, best_of_rows, fill_gai
 from mapgauge.kernels.interpreting import interpreted_while_small
 from mapgauge.kernels.lines import START, are_near, length_of, runs_against, square_between
 
-# A reading must be clearly cheaper to replace the one that the search found. Costs that differ by rounding are equal.
+# A reading must be clearly cheaper to replace the reading of the search. Costs that differ by rounding are equal.
 CLEARLY = 1.0 - 2.0**-40
 SMALL = 1.0 / 16.0  # a mean cost of a point, in units of c^p, above which rounded gains are exact enough
 
@@ -79,7 +79,7 @@ def _cost(points, x_start, y_start, distance, n, shift, backward, cutoff, order,
 def cheapest_complete(points, x_start, y_start, distance, n, cyclic, directed, cutoff, order, cost, backward, pairs):
     """Replace a complete matching of this cost by the cheapest one in any reading, if that is clearly cheaper.
 
-    The costs are those of points, or of a matrix of distances if it is not None. Returns the cost and whether y is
+    Costs are computed from points, or from a matrix of distances if it is not None. Returns the cost and whether y is
     read backwards.
     """
     if cost >= SMALL * n * (cutoff if order == 1.0 else 1.0):

@@ -119,7 +119,7 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
 
 
 def _has_parts(assignment: Assigned, groups: Groups, protocol: Protocol, cutoff: float, sums: Floats | None) -> bool:
-    """Whether an assignment has the parts of PLD that are known. It then is the optimal one, or as good."""
+    """Whether an assignment has the parts of PLD that are known, and so the smallest cost."""
     if sums is None:
         return True
     if sums.shape != (len(groups.bounds), kernels.pld.MASS + 1):

@@ -202,8 +202,8 @@ def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protoc
 def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: Any) -> tuple[Bits, Indices]:
     """Return which predictions are true positives, one bit per threshold, and the nearest true instance of each.
 
-    It is -1 beyond the largest threshold. A true positive is matched with its nearest true instance. ``own`` are the
-    settings of the metric, with ``thresholds`` and ``strict``.
+    The nearest instance is -1 beyond the largest threshold. A true positive is matched with its nearest true instance.
+    ``own`` are the settings of the metric, with ``thresholds`` and ``strict``.
     """
     count = len(groups.confidence)
     hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)

@@ -1,4 +1,4 @@
-"""Numbers in metres and per cent, from the matching of PLD: how far off, how much is found, how much is right.
+"""Offsets in metres, and completeness and correctness in per cent, from the matching of PLD.
 
 A point of a resampled line stands for half of the two pieces of the line beside it. The length of matched points is the
 matched length. A matched pair of points counts in offsets with the smaller of its two confidences, as it does in PLD.

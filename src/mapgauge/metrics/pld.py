@@ -171,7 +171,7 @@ AnyParts = TypeVar("AnyParts", bound=tuple[float, ...])
 class PooledPld(Generic[AnyParts]):
     """What the results of all kinds of PLD share. Results are pooled with ``+`` or ``sum``.
 
-    Pooling adds parts, masses and counts. What belongs to one frame or scene is empty afterwards.
+    Pooling adds parts, masses and counts. Fields of a single frame or scene are empty afterwards.
     """
 
     TITLE: ClassVar[str]
@@ -216,7 +216,7 @@ class PooledPld(Generic[AnyParts]):
         if not isinstance(other, type(self)):
             return NotImplemented
         if self.settings != other.settings:
-            raise InvalidInput(f"cannot pool {self.TITLE} of {self.settings} with that of {other.settings}")
+            raise InvalidInput(f"cannot pool {self.TITLE} of {self.settings} with {self.TITLE} of {other.settings}")
         pooled: dict[str, Any] = {}
         for member in fields(self):
             if member.name == "findings":

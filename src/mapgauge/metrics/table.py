@@ -122,8 +122,8 @@ def value_named(name: str) -> tuple[Metric, Value] | None:
 def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | None = None) -> str:
     """Return the title of a key, short for columns or in full.
 
-    With a protocol, the title names the setting of a value at the first of several settings, or at one that is not the
-    protocol's own.
+    With a protocol, the title names the setting of a value at the first of several settings, or at a setting that is
+    not the protocol's own.
 
     >>> title_of("localisation"), title_of("localisation", full=True), title_of("ap_chamfer@0.5")
     ('Loc', 'localisation', 'Chamfer-AP@0.5')
@@ -144,7 +144,7 @@ def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | No
 def setting_of(key: str | ValueKey, protocol: Protocol | None) -> str:
     """Return the setting of a value as it follows a title, `` (1.5 m)``.
 
-    It is "" if the key names the setting, or if readers know it: the only one, and the protocol's own.
+    The text is "" if the key names the setting, or if readers know it: the only one, and the protocol's own.
     """
     parsed = ValueKey.parse(key)
     metric, _ = value_named(parsed.name) or (None, None)

@@ -205,8 +205,9 @@ _MOST = 4  # values of one setting that are listed
 def changes(protocol: Protocol) -> dict[str, Any]:
     """Return what differs from the protocol of this name in the table: fields by name, settings as ``metric.setting``.
 
-    A protocol with a name of its own has no changes: the name stands for its settings. Settings of a metric that the
-    base lacks are its first setting and those that are not recommended; a metric that was removed is None.
+    A protocol with a name of its own has no changes: the name stands for its settings. For a metric that
+    the base lacks, the changes are its first setting and all settings that are not recommended; a metric that was
+    removed is None.
     """
     base = named(protocol.name)
     if base is None:

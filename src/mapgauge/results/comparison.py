@@ -180,9 +180,9 @@ def compare(
             keys and pairs of methods. ``"none"`` tests each difference alone.
 
     Returns:
-        Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are those of
-        Argoverse 2, which begin with the log; otherwise frames are drawn. With fewer than 5 of them, ``told_apart`` is
-        None. With one, there are no intervals.
+        Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are from
+        Argoverse 2, where a token begins with the log; otherwise frames are drawn. With fewer than 5 of them,
+        ``told_apart`` is None. With one, there are no intervals.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}

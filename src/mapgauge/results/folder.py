@@ -67,7 +67,7 @@ _Hexadecimal: TypeAlias = Annotated[str, msgspec.Meta(pattern="^-?[0-9a-f]+$")]
 
 
 class ChunkHeader(msgspec.Struct):
-    """What a chunk has beside its scores."""
+    """The header of a chunk: everything but its scores."""
 
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
@@ -252,7 +252,7 @@ def _check_same(folder: Folder, about: About) -> None:
 
 
 def changed(folder: Folder, side: str) -> InvalidInput:
-    """Return the error for inputs that are not the ones of the finished chunks."""
+    """Return the error for inputs that differ from the inputs of the finished chunks."""
     return InvalidInput(f"{folder.path}: the {side} changed since the evaluation began", remedy=RESTART)
 
 

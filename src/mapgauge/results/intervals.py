@@ -165,8 +165,8 @@ def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
 
     The variance of the mean is the sum of the shares of the classes. The share of a rare class has the degrees of
     freedom of its own units. The degrees of freedom of the sum follow from Welch and Satterthwaite's equation, at most
-    those of all units. Few units can be similar by chance, so a unit of a rare class varies at least as much as a unit
-    of all classes on average.
+    the degrees of freedom of all units. Few units can be similar by chance, so a unit of a rare class varies at least
+    as much as a unit of all classes on average.
     """
     units = np.array([of_class.units for of_class in classes], np.float64)
     total = float((units - 1).sum())
@@ -341,7 +341,7 @@ def draw_units(keys: Sequence[str], samples: int, rng: np.random.Generator) -> t
 def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
     """Draw scenes, or frames if the scenes are not known. The methods must have the same tokens in the same order."""
     known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
-    scenes = next(known, None) or methods[0].scenes  # those in the data before those in the tokens
+    scenes = next(known, None) or methods[0].scenes  # scenes in the data before scenes in the tokens
     keys = methods[0].tokens if scenes is None else scenes
     return Drawn("frame" if scenes is None else "scene", *draw_units(keys, samples, np.random.default_rng(seed)))
 

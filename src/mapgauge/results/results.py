@@ -189,7 +189,7 @@ class Results(Summary):
     def assignment(self, token: str, *, cutoff: float | None = None) -> Assignment:
         """Return the assignment of predictions to truth in one frame, with the matched points.
 
-        It is computed again from the data.
+        The assignment is computed again from the data.
 
         Args:
             token: The frame.

@@ -180,7 +180,7 @@ class Accumulator:
 
     Args:
         protocol: The settings, by name or as a ``Protocol``.
-        metrics: Names of metrics, as for ``evaluate``. If None, those for which the protocol has settings.
+        metrics: Names of metrics, as for ``evaluate``. If None, all that the protocol has settings for.
         classes: Class names of integer labels, in order. If None, labels must be names, because repositories number
             their classes differently. The protocol defines which classes are evaluated.
         degenerate: What to do with instances that are not polylines (fewer than two points, or a number that is not

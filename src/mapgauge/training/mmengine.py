@@ -32,7 +32,7 @@ class MapgaugeMetric(BaseMetric):
 
     Args:
         protocol: The settings, by name or as a ``mapgauge.Protocol``.
-        metrics: Names of the metrics to compute, such as ``pld`` and ``ap_chamfer``; None computes those that the
+        metrics: Names of the metrics to compute, such as ``pld`` and ``ap_chamfer``; None computes all that the
             protocol has cutoffs or thresholds for.
         classes: Class names by integer label; None takes ``classes`` from the ``metainfo`` of the data set.
         predictions: Path of the predictions in a data sample; its keys are separated by dots.

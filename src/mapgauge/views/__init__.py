@@ -1,1 +1,1 @@
-"""What people look at: figures and the report."""
+"""Views of results: figures and the report."""

@@ -179,7 +179,7 @@ def _sampled_findings(job: Job, plan: Plan) -> tuple[Finding, ...]:
         return findings
     # Findings about published counts need the counts of all frames.
     findings = tuple(finding for finding in findings if not finding.code.endswith("-published"))
-    looked = f"the checks used one of {chunks} chunks, and the counts in their findings are those of this chunk"
+    looked = f"the checks used one of {chunks} chunks, and the counts in their findings are for this chunk"
     return (*findings, Finding("note", "checked-sample", looked))
 
 

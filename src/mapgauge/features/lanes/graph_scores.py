@@ -1,8 +1,7 @@
 """``graph_scores`` and the metrics GEO, TOPO, JTOPO, APLS, split points and reachability of lanes.
 
-Two graphs are compared by the corrected rules or by those of CGNet's evaluator. As metrics, the scores compare the
-lanes of a frame and their successor links. The value of many frames is the mean over those that have a score. Frames
-without anything to score are left out and counted.
+Two graphs are compared by the corrected rules or by those of CGNet's evaluator. The value of many frames is the mean
+over those that have a score. Frames without anything to score are left out and counted.
 """
 
 import math

@@ -1,7 +1,6 @@
 """Lane-graph PLD of one frame: its lanes, traffic elements and links, their assignment, and the links that are wrong.
 
-Elements are in an order that depends on their content and links only. The best assignment may not be unique, and then
-the solver finds the same one for any order of the input.
+Elements are in an order that depends on their content and links only, so that the solver finds the same assignment.
 """
 
 import math

@@ -94,7 +94,7 @@ class Problem:
 
 
 def _first_of(matrix: Sparse, part: Indices) -> Indices:
-    """Return the part of each row, which is that of its first entry."""
+    """Return the part of each row: the part of its first entry."""
     return part[matrix.column[matrix.start[:-1]]] if len(matrix) else np.empty(0, np.int64)
 
 

@@ -134,7 +134,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def check_path(path: object) -> None:
-    """Refuse what is neither text nor a path."""
+    """Refuse a source that is neither text nor a path."""
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
         raise InvalidInput(f"path must be a text or a path, got {path!r:.60}")
 

@@ -1,4 +1,4 @@
-"""What the opcodes of a pickle do, and the tables that kernels and readers share. It does not import numba."""
+"""The opcodes of pickles, as tables that kernels and readers share. This module does not import numba."""
 
 import pickletools
 

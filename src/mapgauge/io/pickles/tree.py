@@ -294,8 +294,8 @@ class PickleTree:
     def outline(self, row: int | None = None, depth: int = 0) -> Any:
         """Return the document as far as is needed to recognise a format.
 
-        It has all keys of dictionaries, the first values of containers to a depth of three, and the values of the keys
-        that recognisers look up. Other values are None.
+        The outline has all keys of dictionaries, the first values of containers to a depth of three, and the values of
+        the keys that recognisers look up. Other values are None.
         """
         row = int(self.root[0]) if row is None else row
         kind = int(self._info[row]) & 255

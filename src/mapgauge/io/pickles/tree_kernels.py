@@ -5,9 +5,9 @@ where they are in the pickle, and a container has the rows of its values in a se
 that the points of a whole file can be copied at once.
 
 Only what picklers write for plain data is read: numbers, texts, bytes, lists, tuples, dictionaries, and numpy's arrays
-and scalars of numbers. It gives up for anything else, and then ``scan_kernels`` and the unpickler of the standard
-library say what is wrong. What it accepts, those two accept too: weights, depths and the memo are checked as in
-``scan_kernels``, and arrays as in ``unpickling``.
+and scalars of numbers. The kernel gives up for anything else, and then ``scan_kernels`` and the unpickler of the
+standard library say what is wrong. Both accept every file that the kernel accepts: weights, depths and the memo are
+checked as in ``scan_kernels``, and arrays as in ``unpickling``.
 """
 
 import numpy as np
@@ -281,10 +281,10 @@ def _adopt(values, members, used, stack, low, high):
 def read_on(data, actions, names, limit, values, members, stack, memo, marks, state):
     """Read a pickle until it ends (``DONE``), one of the arrays is full (``FULL``), or it is ``IRREGULAR``.
 
-    ``actions`` and ``names`` are the tables of ``opcodes``, and ``limit`` is that of ``scan_kernels.scan``. ``values``
+    ``actions`` and ``names`` are the tables of ``opcodes``, and ``limit`` is as in ``scan_kernels.scan``. ``values``
     are the rows of the table, and ``members`` the rows of the values of containers. ``stack``, ``memo`` and ``marks``
-    are those of the pickle. ``state`` is what the next call needs to go on, all 0 before the first call. When it is
-    done, the row of the document is ``stack[0]``.
+    belong to the machine that runs the pickle. ``state`` is what the next call needs to go on, all 0 before the first
+    call. When it is done, the row of the document is ``stack[0]``.
     """
     end = U(len(data))
     at, rows, used, height, stored = state[0], state[1], state[2], state[3], state[4]
@@ -391,7 +391,7 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                     return IRREGULAR
                 before = values[row, op.SECOND]
                 if values[row, op.FIRST] + before == used:
-                    before = ZERO  # the new values follow those before
+                    before = ZERO  # the new values follow the earlier values
             if used + before + count > most_members:
                 at = begin
                 break
@@ -409,7 +409,7 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                         if not is_hashable(values, members, members[i]):
                             return IRREGULAR
                         hashed += values[members[i], op.WEIGHT]
-                if before > ZERO:  # other values were added in between: move those of this one together
+                if before > ZERO:  # other values were added in between: move the values of this container together
                     moved += before
                     if moved > U(1 << 16) + (end >> U(3)):
                         return IRREGULAR
@@ -431,12 +431,12 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                 if height - fence < TWO:
                     return IRREGULAR
                 low = height - TWO
-                one, two = stack[low], stack[low + ONE]
-                if kind_of(values, one) != op.TEXT or kind_of(values, two) != op.TEXT:
+                lower, upper = stack[low], stack[low + ONE]
+                if kind_of(values, lower) != op.TEXT or kind_of(values, upper) != op.TEXT:
                     return IRREGULAR
-                a, b = values[one, op.FIRST], values[two, op.FIRST]
-                first = named(data, a, a + values[one, op.SECOND], b, b + values[two, op.SECOND], False, names)
-                weight, depth = weight + values[one, op.WEIGHT] + values[two, op.WEIGHT], TWO
+                a, b = values[lower, op.FIRST], values[upper, op.FIRST]
+                first = named(data, a, a + values[lower, op.SECOND], b, b + values[upper, op.SECOND], False, names)
+                weight, depth = weight + values[lower, op.WEIGHT] + values[upper, op.WEIGHT], TWO
             if first == op.MINUS_ONE:
                 return IRREGULAR
             info = op.NAME
@@ -444,24 +444,24 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             if height - fence < TWO:
                 return IRREGULAR
             low = height - TWO
-            one, two = stack[low], stack[low + ONE]
-            inside, outside = depth_of(values, two), depth_of(values, one)
-            hashed += values[two, op.WEIGHT]
+            lower, upper = stack[low], stack[low + ONE]
+            inside, outside = depth_of(values, upper), depth_of(values, lower)
+            hashed += values[upper, op.WEIGHT]
             if action == _FILL:
-                if not filled(data, values, members, used, one, two):
+                if not filled(data, values, members, used, lower, upper):
                     return IRREGULAR
-                used += axes_of(values, one)
-                values[one, op.WEIGHT] += values[two, op.WEIGHT]
-                if grown(values, one, inside, limit) or hashed > limit:
+                used += axes_of(values, lower)
+                values[lower, op.WEIGHT] += values[upper, op.WEIGHT]
+                if grown(values, lower, inside, limit) or hashed > limit:
                     return IRREGULAR
                 height = low + ONE
                 continue
-            hashed += values[one, op.WEIGHT]
-            info, first, second = called(data, values, members, used, one, two)
+            hashed += values[lower, op.WEIGHT]
+            info, first, second = called(data, values, members, used, lower, upper)
             if info == ZERO:
                 return IRREGULAR
             used += (info >> op.AXES_SHIFT) & U(255)
-            weight, depth = weight + values[one, op.WEIGHT] + values[two, op.WEIGHT], max(inside, outside) + ONE
+            weight, depth = weight + values[lower, op.WEIGHT] + values[upper, op.WEIGHT], max(inside, outside) + ONE
         if weight > limit or hashed > limit or depth > op.DEEPEST:
             return IRREGULAR
         values[rows, op.INFO], values[rows, op.FIRST] = info | (depth << op.DEPTH_SHIFT), first

@@ -51,7 +51,7 @@ class _SospaGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(backend: ModuleType, reading: Any, cost: Any, weight: Any, of_y: bool, *values: Any) -> tuple[Any, Any]:
-        """Return the gradients for both sides; that for y is empty unless it is needed."""
+        """Return the gradients for both sides. The gradient for y is empty unless it is needed."""
         problem = Problem(*values)
         grad_x, grad_y = backend.gradients(problem, reading, cost, weight, of_y)
         return grad_x, problem.y.new_zeros(len(problem.y), 0) if grad_y is None else grad_y
@@ -184,8 +184,8 @@ def sospa_cost(
 
     The values equal ``mapgauge.sospa`` with order 1. The gradient is exact: each matched point is pulled towards its
     partner by a unit vector (times the derivative of the normalisation), and an unmatched point is not moved. At a
-    point that lies on its partner the gradient is 0. Where two matchings have the same cost, it is the
-    gradient of one of them.
+    point that lies on its partner the gradient is 0. Where two matchings have the same cost, the gradient of one of
+    them is taken.
 
     Args:
         predictions: ``(queries, points, 2 or 3)`` or ``(batch, queries, points, 2 or 3)``, in metres. Lines of float16

@@ -114,7 +114,7 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
 
 
 def _cutoff(problem: Problem) -> tuple[float, float]:
-    """Return the cutoff as a float32 and what it leaves out."""
+    """Return the cutoff as a float32 and the remainder."""
     near = struct.unpack("f", struct.pack("f", problem.cutoff))[0]
     return near, problem.cutoff - near
 
@@ -249,7 +249,7 @@ def costs_kernel(
             better = gain > best
             best = tl.where(better, gain, best)
             best_read = tl.where(better, 2 * shift + backward.to(tl.int32), best_read)
-    # Among readings with the same gain, those forwards win, and then those with the smallest shift.
+    # Among readings with the same gain, forward readings win, and then the smallest shift.
     half = tl.reshape(0.5 * (n + m).to(poison.dtype), (PAIRS, READ))
     bad = tl.sum(tl.reshape(poison, (PAIRS, READ)), axis=1)
     gains, reads = tl.reshape(best, (PAIRS, READ)), tl.reshape(best_read, (PAIRS, READ))

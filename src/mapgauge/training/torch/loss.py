@@ -123,8 +123,8 @@ class SospaLoss(torch.nn.Module):
             predictions: ``(pairs, points, 2 or 3)`` in metres.
             truth: ``(pairs, points, 2 or 3)``, or a sequence of lines: the true line of each prediction.
             labels: ``(pairs,)`` classes, for ``class_weights``.
-            closed: ``(pairs,)`` flags instead of the one of the loss.
-            directed: ``(pairs,)`` flags instead of the one of the loss.
+            closed: ``(pairs,)`` flags instead of the flag of the loss.
+            directed: ``(pairs,)`` flags instead of the flag of the loss.
             prediction_points: ``(pairs,)`` numbers of points of padded lines.
             truth_points: The same for the truth.
         """

@@ -60,12 +60,12 @@ class PolylineMetric(Metric):
 
     ``compute`` returns the values of all classes and their means. Metrics of scenes, such as ``track_pld``, need scenes
     and time stamps, and most of them tracks. Their states hold the polylines of all frames: 16 bytes per point (24 in
-    3-D) and about 70 bytes per polyline. The other classes of this module are this one with chosen metrics, and say
-    whether higher values are better.
+    3-D) and about 70 bytes per polyline. The other classes of this module are ``PolylineMetric`` with chosen metrics,
+    and say whether higher values are better.
 
     Args:
         protocol: Name of the settings, or a ``mapgauge.Protocol``.
-        metrics: Names of metrics, as for ``mapgauge.evaluate``. If None, those for which the protocol has settings.
+        metrics: Names of metrics, as for ``mapgauge.evaluate``. If None, all that the protocol has settings for.
         classes: Class names by integer label; None if labels are names already.
         degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
         repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it. A
@@ -164,8 +164,8 @@ class PolylineLocalisationDetection(PolylineMetric):
 class PolylineAveragePrecision(PolylineMetric):
     """Average precision by the Chamfer, Fréchet or SOSPA distance. Higher is better.
 
-    ``metrics`` are one or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes those that the protocol
-    has thresholds for. The other arguments are as in ``PolylineMetric``.
+    ``metrics`` are one or more of ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``; None computes all that the protocol has
+    thresholds for. The other arguments are as in ``PolylineMetric``.
     """
 
     higher_is_better = True
@@ -189,8 +189,8 @@ class PolylineAveragePrecision(PolylineMetric):
 class TrackPolylineLocalisationDetection(PolylineMetric):
     """T-PLD: PLD over time, with a cost for every switch of ids. Lower is better.
 
-    It needs ``tracks`` on both sides, scenes and time stamps. ``switch_cost`` is the cost of a switch; None takes that
-    of the protocol, or the recommended one. The other arguments are as in ``PolylineMetric``.
+    It needs ``tracks`` on both sides, scenes and time stamps. ``switch_cost`` is the cost of a switch; None takes the
+    cost in the protocol, or the recommended cost. The other arguments are as in ``PolylineMetric``.
     """
 
     higher_is_better = False

@@ -295,10 +295,7 @@ def copies(strips: Geometries, least: float) -> tuple[Indices, Indices]:
 
 
 def join_in_order(lines: Sequence[Fragment], distance: float) -> list[Fragment]:
-    """Join lines whose ends are less than ``distance`` apart: the first with the first other that meets it, and so on.
-
-    Both ends that met stay in the joined line.
-    """
+    """Join lines whose ends are less than ``distance`` apart: the first with the first other that meets it."""
     left = list(lines)
     finished: list[Fragment] = []
     while left:

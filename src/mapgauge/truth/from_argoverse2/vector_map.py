@@ -1,7 +1,6 @@
 """Reads the vector map of an Argoverse 2 log, ``log_map_archive_*.json``, and makes its lane graph.
 
-The centreline of a lane segment is the mean of the lines on its left and right, resampled to the same number of points,
-if the map does not have it.
+If the map has no centreline of a lane segment, it is the mean of the lines on its left and right, resampled.
 """
 
 import math

@@ -76,14 +76,14 @@ def frame(
     Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
     Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
     written beside it if it is at least 0.1. If the protocol has a link cost, arrows are links between lanes: right
-    ones are grey, false ones red, missing ones dashed, and those to a lane without a match pale.
+    links are grey, false links red, missing links dashed, and links to a lane without a match pale.
 
     In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
     from 0.
 
     Args:
         assignment: From ``Results.assignment``; one for each method to draw them in columns.
-        side_by_side: Whether truth has a panel of its own, beside those of predictions. Matched pairs are not drawn.
+        side_by_side: Whether truth has a panel of its own, beside the predictions. Matched pairs are not drawn.
         region: ``(length, width)`` around the ego or ``(x_min, y_min, x_max, y_max)`` to show, in metres. The length
             lies forward. None shows everything, and so does a region around the ego without lines. Without one, the
             car is drawn only if the lines are around it: a map in world coordinates has none.
@@ -304,11 +304,11 @@ def scene(
 ) -> Figure:
     """Draw frames of one scene as small panels in the order of time, all with the same axes.
 
-    Lines are those of ``frame``, without matched pairs, unmatched points and confidences. If the predictions have
-    tracks, a predicted track has the same colour in all panels, and a true track that of the predicted track that
-    matches it most often. So a line that changes its colour beside the same truth has changed its track. If only the
-    truth has tracks, a true track has the same colour in all panels, and so have its matches. What is never matched is
-    grey. Without tracks, the colour is that of the class.
+    Lines are drawn as in ``frame``, without matched pairs, unmatched points and confidences. If the predictions have
+    tracks, a predicted track has the same colour in all panels, and a true track has the colour of the predicted track
+    that matches it most often. So a line that changes its colour beside the same truth has changed its track. If only
+    the truth has tracks, a true track has the same colour in all panels, and so have its matches. Lines that are never
+    matched are grey. Without tracks, lines have the colour of their class.
 
     Args:
         results: Results with their data, or ``MapFrames`` to draw them alone; several for a row of each method.

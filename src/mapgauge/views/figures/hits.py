@@ -47,10 +47,10 @@ def precision_recall(
 ) -> Figure:
     """Draw precision over recall for each class, with its average precision.
 
-    The curve is that of ``average_precision``. Predictions of equal confidence are one step. Precision at a recall is
-    the highest precision at this or any higher recall. The area under a curve is its average precision, unless the
-    protocol uses 11-point interpolation. Several methods differ in line style, and the average precisions below a panel
-    are in the order of the methods in the legend.
+    The curve is the one that ``average_precision`` computes. Predictions of equal confidence are one step. Precision at
+    a recall is the highest precision at this or any higher recall. The area under a curve is its average precision,
+    unless the protocol uses 11-point interpolation. Several methods differ in line style, and the average precisions
+    below a panel are in the order of the methods in the legend.
 
     Args:
         results: From ``evaluate``; one for each method.

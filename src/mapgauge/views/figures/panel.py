@@ -61,7 +61,7 @@ def place_beside(
     for line in lines:
         near = np.abs(line - centre) <= np.array([panel.width, panel.height]) / 2
         inside = line[near.all(axis=1)]
-        wanted = _beside(inside if len(inside) else line, size)
+        wanted = _centres_beside(inside if len(inside) else line, size)
         spots = np.clip(wanted, centre - room, centre + room)
         cost = 0.02 * np.arange(len(spots)) + 0.2 * np.abs(spots - wanted).sum(axis=1)
         cost += (np.abs(ink[None] - spots[:, None]) < np.array(size) / 2 + 0.5).all(axis=2) @ weight
@@ -75,7 +75,7 @@ def place_beside(
     return placed
 
 
-def _beside(line: Points, size: tuple[float, float]) -> Points:
+def _centres_beside(line: Points, size: tuple[float, float]) -> Points:
     """Return centres of boxes on both sides of a line, the nearest first."""
     at = np.array(list(dict.fromkeys(round(share * (len(line) - 1)) for share in SHARES)))
     step = line[np.minimum(at + 1, len(line) - 1)] - line[np.maximum(at - 1, 0)]

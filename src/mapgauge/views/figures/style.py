@@ -202,7 +202,7 @@ _one_at_a_time = Lock()  # these settings of matplotlib are global
 
 
 def suffix_of(file: Path) -> str:
-    """Return the suffix of a file for a figure. It must be one of a format that can be written."""
+    """Return the suffix of a file for a figure. The format of the suffix must be one that can be written."""
     suffix = file.suffix.lower()
     if suffix not in METADATA:
         raise InvalidInput(f"{file}: expected a name that ends in {', '.join(METADATA)}, got {suffix or 'no suffix'}")

@@ -18,7 +18,7 @@ from mapgauge.typing import Flags, Floats
 
 
 def is_repeated(metric: Metric, metrics: Sequence[str]) -> bool:
-    """Whether the main value of a metric is that of another one, which is among the metrics."""
+    """Whether the main value of a metric repeats the value of another metric in the list."""
     return metric.repeats in metrics
 
 

@@ -1,4 +1,4 @@
-"""What sections add to the page, and how arrays are packed: one compressed block as base64 text, and a directory.
+"""The data of sections in the page. Arrays are packed as one compressed block of base64 text, with a directory.
 
 Thousands of polylines as decimal numbers would make a large page. The browser reads typed arrays without parsing.
 """
@@ -25,7 +25,7 @@ Directory = dict[str, tuple[str, int, int]]  # by name: type, first byte, number
 
 @dataclass(frozen=True)
 class Added:
-    """What a section adds to the page."""
+    """The part of the page that belongs to a section."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Added:
 
 
 class Section:
-    """What a feature adds to the report. This class adds nothing; features override what they need.
+    """The part of the report that belongs to a feature. This class adds nothing; features override what they need.
 
     ``wanted`` is the argument ``causes`` of ``write_report``.
     """

@@ -56,11 +56,11 @@ def write_report(
         results: Results of one method, or of several methods on the same frames with the same protocol.
         path: The file to write.
         names: Names of the methods; None uses the file names.
-        frames: Number of frames that can be drawn. They are the worst by each value and by each of its parts, those
-            with the largest differences between methods, and a random quarter. If T-PLD was computed, up to half of
-            them are whole scenes with the worst T-PLD. The page states the reasons. It always has the values of all
-            frames. Drawing needs the geometry, which results from a file have only if they are
-            loaded with predictions and truth.
+        frames: Number of frames that can be drawn. They are the worst by each value and by each of its parts, the
+            frames with the largest differences between methods, and a random quarter. If T-PLD was computed, up to half
+            of them are whole scenes with the worst T-PLD. The page states the reasons, and has the values of all
+            frames. Drawing needs the geometry, which results from a file have only if they are loaded with predictions
+            and truth.
         title: Title of the page.
         causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
             causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If
@@ -108,7 +108,7 @@ class _Explorer(NamedTuple):
 def _explorer(
     methods: Sequence[Results], names: Sequence[str], frames: int, causes: bool | None, progress: Progress | None
 ) -> _Explorer:
-    """Return what the list and the drawings show. The arguments are those of ``write_report``."""
+    """Return what the list and the drawings show. The arguments are as in ``write_report``."""
     first, numbers = methods[0], [frame_numbers(method) for method in methods]
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
     scenes = [some for section in SECTIONS for some in section.scenes(methods)]
