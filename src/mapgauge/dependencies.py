@@ -8,12 +8,7 @@ from mapgauge.errors import MissingDependency
 
 
 def require(module: str, purpose: str, extra: str) -> Any:
-    """Import an optional module.
-
-    Args:
-        module: The name of the module, such as ``"pyarrow.parquet"``.
-        purpose: The feature that needs the module, for the error message.
-        extra: The extra of mapgauge that installs the package.
+    """Import an optional module, which an extra of mapgauge installs. The error names the purpose.
 
     >>> require("no_such_package", "this example", "example")
     Traceback (most recent call last):

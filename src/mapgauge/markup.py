@@ -39,11 +39,8 @@ def text_table(
 ) -> str:
     """Return a table as text.
 
-    Args:
-        header: The titles of the columns.
-        rows: The cells.
-        fixed: The number of columns that name a row. They are aligned to the left, the others to the right.
-        width: A wider table is split into several, one below the other, each with the fixed columns.
+    The ``fixed`` columns name a row. They are aligned to the left, the others to the right. A table that is wider than
+    ``width`` is split into several, one below the other, each with the fixed columns.
 
     >>> print(text_table(["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]], width=14))
     class    PLD

@@ -83,9 +83,7 @@ def shortened(text: str) -> str:
 def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
     """Merge findings from several places into one per code, with the message of the first and the sum of all counts.
 
-    Args:
-        findings: All findings, in order. The same finding from two places counts once.
-        places: What the places are, such as ``"maps"``.
+    The same finding from two places counts once.
 
     >>> print(*summed([Finding("note", "odd", "a: 2 odd", 2), Finding("note", "odd", "b: 3 odd", 3)], "maps"))
     note: a: 2 odd; 5 in all 2 maps

@@ -227,11 +227,7 @@ def changes(protocol: Protocol) -> dict[str, Any]:
 
 
 def full_name(protocol: Protocol, *, without: Collection[str] = ()) -> str:
-    """Return the name of a protocol with the settings that were changed.
-
-    Args:
-        protocol: The protocol.
-        without: Fields that are not named, because a table has a column for them.
+    """Return the name of a protocol with the settings that were changed, ``without`` some that a table names.
 
     >>> import mapgauge as mg
     >>> full_name(mg.protocol("paper-60x30")), full_name(mg.protocol("paper-60x30", cutoffs=[0.5], count=20))

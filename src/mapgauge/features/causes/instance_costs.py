@@ -68,14 +68,7 @@ def instances_of(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Instances:
-    """Return the causes of all instances.
-
-    Args:
-        results: Results with data.
-        thresholds: The numbers in the definitions.
-        workers: Number of threads. If None, the number of processors.
-        progress: A function that is called with the number of finished frames and the number of all frames.
-    """
+    """Return the causes of all instances. The arguments are those of ``causes``."""
     protocol, cutoff = results.protocol, check_settings(results.protocol)
 
     def work(block: Block) -> Instances:

@@ -94,13 +94,9 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
     """Return the calibration error with its interval, and the mean error of a calibrated method of this size.
 
     An error is a sum of absolute values, so noise makes it larger. The interval is the larger of two: one around the
-    error as it is, and the errors ``scale * parts`` whose sum with noise is the observed error by chance.
-
-    Args:
-        parts: By bin: the sum of confidences less targets, over the number of all predictions.
-        samples: ``(samples, bins)``: the same for each bootstrap sample.
-        units: Number of scenes or frames with predictions.
-        level: The probability with which the interval covers the true error.
+    error as it is, and the errors ``scale * parts`` whose sum with noise is the observed error by chance. ``parts`` are
+    by bin: the sum of confidences less targets, over the number of all predictions. ``samples`` have the same for each
+    bootstrap sample.
     """
     error = float(np.abs(parts).sum())
     around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, (0.0, 1.0))

@@ -192,11 +192,8 @@ class Isotonic(NamedTuple):
 def fit_isotonic(confidence: Floats, target: Floats) -> Isotonic:
     """Fit a monotone function by pooling adjacent violators.
 
-    The values at the given confidences minimise the sum of squared differences to the targets.
-
-    Args:
-        confidence: One number per prediction, at least one.
-        target: The number that each should have: 1 for a hit, 0 for none, or anything between.
+    The values at the given confidences minimise the sum of squared differences to the targets: 1 for a hit, 0 for none,
+    or anything between.
 
     >>> fit = fit_isotonic(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0.0, 1.0, 0.0, 1.0]))
     >>> fit([0.1, 0.2, 0.4, 0.6, 1.0]).tolist()

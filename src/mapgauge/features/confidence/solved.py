@@ -129,15 +129,7 @@ def solve(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Solved:
-    """Assign the predictions of results for all thresholds.
-
-    Args:
-        results: Results with their data.
-        cutoff: Cutoff of SOSPA in metres.
-        hit: Largest normalised SOSPA of a hit.
-        workers: Number of threads. If None, the number of processors.
-        progress: A function that is called with the number of finished frames and the number of all frames.
-    """
+    """Assign the predictions of results for all thresholds. A hit has a normalised SOSPA of at most ``hit``."""
     data, scores = results.need_data(), results.scores
     settings = results.protocol.replace(cutoffs=(cutoff,))
     few, same_cutoff = len(results.tokens) <= FEW, results.protocol.cutoffs[:1] == (cutoff,)

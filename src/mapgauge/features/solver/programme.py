@@ -67,13 +67,9 @@ class Problem:
     weight: Floats  # (terms,)
 
     def components(self, part: Indices) -> "list[tuple[Indices, Problem]]":
-        """Divide the problem into parts that do not depend on each other.
+        """Divide the problem into parts that do not depend on each other; return the variables and the problem of each.
 
-        Args:
-            part: The number of the part of each variable, from 0. No row and no term may have variables of two parts.
-
-        Returns:
-            For each part, its variables and its problem.
+        ``part`` has the number of the part of each variable. No row and no term may have variables of two parts.
         """
         parts = int(part.max(initial=-1)) + 1
         variables = _grouped(part, parts)
@@ -144,12 +140,7 @@ class Solution:
 
 
 def solve(problem: Problem, *, binary: bool = False) -> Floats:
-    """Return the best assignment: a number in [0, 1] for each variable.
-
-    Args:
-        problem: The problem.
-        binary: Whether every variable must be 0 or 1. This can take much longer.
-    """
+    """Return the best assignment: a number in [0, 1] for each variable; 0 or 1 if ``binary``, which can take longer."""
     values = _run(problem, binary, 1.0)
     return rounded(np.array(values.col_value[: len(problem.saving)]))
 
