@@ -161,15 +161,15 @@ def streamed(predictions: Path, truth: Path, engine: str, folder: Path) -> Run:
     for chunk in Folder(work).chunks():
         message = pickle.dumps(chunk, 5)
         keeping += timed(partial(_keep, folder / "again", chunks, message))
-        frames, chunks, returned = frames + len(chunk.tokens), chunks + 1, returned + len(message)
-        reading, scoring = reading + chunk.seconds[0], scoring + chunk.seconds[1]
+        frames, chunks, returned = frames + len(chunk.header.tokens), chunks + 1, returned + len(message)
+        reading, scoring = reading + chunk.header.seconds[0], scoring + chunk.header.seconds[1]
     return Run(
         *(frames, seconds, cpu, driver, values, peaks[0], reading, scoring),
         opening=timed(lambda: plan_of(open_dataset(predictions), open_dataset(truth))),
         keeping=keeping,
         merging=timed(lambda: mg.load_results(work)),
         sorting=timed(lambda: results_of(Folder(work), limit=limit)),
-        adding=timed(lambda: sum(len(chunk.tokens) for chunk in Folder(work).chunks())),
+        adding=timed(lambda: sum(len(chunk.header.tokens) for chunk in Folder(work).chunks())),
         chunks=chunks,
         returned=returned,
         kept=_size(work),

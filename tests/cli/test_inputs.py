@@ -80,7 +80,7 @@ def test_options_follow_the_name(name: str, options: str, expected: dict[str, An
     file = input_file(f"{name},{options}")
     assert (getattr(file, "url", None) or str(file), options_of(file)) == (name, expected)
     again = pickle.loads(pickle.dumps(file))
-    assert (str(again), again.url, again.options) == (str(file), file.url, expected)  # type: ignore[attr-defined]
+    assert (str(again), again.url, again.options) == (str(file), file.url, expected)
 
 
 def test_a_file_that_exists_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

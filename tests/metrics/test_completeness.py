@@ -1,5 +1,7 @@
 """Completeness, correctness and offsets: values by hand, from the assignments of frames, and pooled."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from mapgauge.metrics.completeness import BINS, SURE
 METRICS = ["pld", "completeness"]
 
 
-def one(predicted: list[object], sure: list[float], true: list[object], **settings: object) -> dict[str, float | None]:
+def one(predicted: list[object], sure: list[float], true: list[object], **settings: object) -> dict[str, Any]:
     """Return the values of dividers in one frame."""
     predictions = mg.MapFrames.of(
         {"a": {"divider": predicted}}, confidence={"a": {"divider": sure}}, classes=["divider"]
@@ -69,7 +71,7 @@ def test_heights_are_apart() -> None:
 
 
 def test_predicted_length_is_right_or_repeated_or_far() -> None:
-    true = [[[0, 0], [10, 0]]]
+    true: list[object] = [[[0, 0], [10, 0]]]
     values = one([true[0], [[0, 0.5], [10, 0.5]], [[0, 5], [10, 5]], [[5, -5], [5, 5]]], [1.0, 0.5, 0.25, 1.0], true)
     assert values["correctness"] == pytest.approx(10 / 27.5)
     assert values["repeated"] == pytest.approx((5 + 2.5) / 27.5)  # the crossing line is near within 1.5 m on both sides
