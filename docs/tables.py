@@ -67,6 +67,8 @@ def _what(metric: Metric, value: Value) -> str:
         return f"{metric.title}{unit}, from {', '.join(f'`{name}`' for name in metric.rows.of)}"
     if isinstance(metric.rows, HitRows):
         return f"{metric.title}, mean over thresholds; `{value.key}@0.5` and so on at each"
+    if metric.also_at:
+        return f"{metric.title}{unit}, over all {metric.also_at}; `{value.key}@1.0` and so on at each"
     if metric.setting is not None:
         return (
             f"{metric.title}{unit}, at the first {metric.setting.word}; `{value.key}@...` at each, if there are several"

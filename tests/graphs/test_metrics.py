@@ -44,17 +44,41 @@ def test_values_are_means_over_the_frames_that_have_a_score(protocol: str, parit
     assert results.metrics == NAMES
     each = [mg.graph_scores(found[token], truth[token], parity=parity) for token in TOKENS]
     keys = {"geo": "geo", "topo": "topo", "jtopo": "jtopo", "sda": "sda"} | ({} if parity else {"reach": "reach"})
-    tolerance = 0.02 if parity else 1e-12  # lanes do not keep the order of nodes, which decides ties of CGNet
     for key, name in keys.items():
         values = [getattr(score, name) for score in each]
         there = np.array([value for value in values if value is not None])
         expected = there.mean(axis=0)
         assert results.mean[f"{key}_left_out"] == len(TOKENS) - len(there)
         names = (f"{key}_precision", f"{key}_recall", key)
-        assert [results.mean[part] for part in names] == pytest.approx(expected.tolist(), abs=tolerance)
+        assert [results.mean[part] for part in names] == pytest.approx(expected.tolist(), abs=1e-12)
     directed = [score.apls_directed for score in each if score.apls_directed is not None]
     assert results.mean["apls_directed"] == (None if parity else pytest.approx(np.mean(directed), abs=1e-12))
     assert (results.mean["reach"] is None) == (parity is not None)
+
+
+def shuffled(graph: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Return a graph with one more node, without edges, and with nodes and edges in another order."""
+    nodes = np.array([*graph["nodes"], [1.0, 1.0]])
+    order = rng.permutation(len(nodes))
+    edges = np.argsort(order)[np.array(graph["edges"], np.int64).reshape(-1, 2)]
+    return {"nodes": nodes[order].tolist(), "edges": rng.permutation(edges).tolist()}
+
+
+def test_the_rules_of_cgnet_follow_the_order_of_nodes_in_the_file() -> None:
+    rng = np.random.default_rng(7)
+    sides = [{token: shuffled(graph, rng) for token, graph in side.items()} for side in graphs(1)]
+    frames = [mg.frames_from_graphs(side) for side in sides]
+    results = mg.evaluate(frames[0], frames[1].with_confidence(None), mg.protocol("cgnet-graph"))
+    rows = {row["token"]: row for row in results.frames(sort="topo")}
+    for token in TOKENS:
+        scores = mg.graph_scores(sides[0][token], sides[1][token], parity="cgnet")
+        assert rows[token]["topo"] == (None if scores.topo is None else pytest.approx(scores.topo.f1, abs=1e-12))
+        assert rows[token]["apls"] == pytest.approx(scores.apls, abs=1e-12)
+    by_content = mg.protocol("cgnet-graph", ties="content")
+    alone = [replace(side, nodes=None) for side in (frames[0], frames[1].with_confidence(None))]
+    assert (
+        mg.evaluate(*alone, by_content).mean == mg.evaluate(frames[0], frames[1].with_confidence(None), by_content).mean
+    )
 
 
 def test_frames_without_junctions_are_left_out_and_counted() -> None:

@@ -53,7 +53,7 @@ class SceneFrames:
         for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
             # A side without instances has no tracks. With None, joined frames would have none either.
             track = (_NOTHING if side.track is None else side.track) if tracked else None
-            columns: dict[str, Any] = {"links": None, "intersection": None, "findings": (), "history": None}
+            columns: dict[str, Any] = dict.fromkeys(("links", "intersection", "nodes", "history")) | {"findings": ()}
             sides.append(replace(side, track=track, poses=poses, **columns))
         return cls(*sides)
 

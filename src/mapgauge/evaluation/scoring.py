@@ -1,6 +1,7 @@
 """Scores frames: a block of frames by itself, and all frames in memory in threads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -156,8 +157,7 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
     protocol = data.protocol
     if protocol.ties == "content" or not metrics:
         return ()
-    # The instances of each frame in the opposite order.
-    x, y = (side.keep(np.lexsort((-np.arange(len(side.frame)), side.frame))) for side in data.sides)
+    x, y = map(_turned, data.sides)
     turned = score_frames(Data.of(x, y, protocol), metrics, workers=workers)
     frames = np.flatnonzero(_differ(scores, turned)).tolist()
     if not frames:
@@ -167,6 +167,15 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
         f"public code that {protocol.name} follows: it decides between equal distances, confidences and scores of links"
     )
     return (Finding("note", "ties-by-file", text, len(frames), tuple(y.tokens[f] for f in frames)),)
+
+
+def _turned(side: MapFrames) -> MapFrames:
+    """Return frames with the instances of each frame, and the nodes of graphs, in the opposite order."""
+    turned = side.keep(np.lexsort((-np.arange(len(side.frame)), side.frame)))
+    if turned.nodes is None:
+        return turned
+    opposite = (tuple(-node for node in lane) for lane in turned.nodes)
+    return replace(turned, nodes=np.fromiter(opposite, np.object_, len(turned.nodes)))
 
 
 def _differ(first: Scores, second: Scores) -> Flags:

@@ -29,7 +29,7 @@ Names: TypeAlias = NDArray[np.str_]
 FAINTEST = 0.1  # the smallest opacity of a prediction
 
 # Columns with a row per instance, besides polylines.
-OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection")
+OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection", "nodes")
 OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
@@ -67,6 +67,7 @@ class MapFrames:
     boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image, see ``frames.boxes``
     forward: Forward | None = None  # axis that points forward: x (y to the left) or y (x to the right); None if unknown
     history: History = None  # how to read them again; None if that is not possible
+    nodes: NDArray[np.object_] | None = None  # (instances,): the numbers of a lane's nodes in the graph of its file
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""

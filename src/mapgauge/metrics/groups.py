@@ -48,6 +48,7 @@ class Groups:
     intersection: Flags | None = None  # whether a lane lies in an intersection; None unless both sides know
     boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
     names: tuple[str, ...] = ()  # of the classes
+    nodes: NDArray[np.object_] | None = None  # ``MapFrames.nodes``; None if no side has them
     shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
 
     @cached_property
@@ -141,6 +142,7 @@ class Groups:
             "row": self.row[rows],
             "track": None if self.track is None else self.track[rows],
             "intersection": None if self.intersection is None else self.intersection[rows],
+            "nodes": None if self.nodes is None else self.nodes[rows],
             "links": kept_links(self.links, rows, len(self.confidence)),
         }
 
@@ -241,6 +243,7 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
         track = np.concatenate(names)[order]
     inside = [side.intersection for side in sides]
+    nodes = [np.full(len(side.polylines), None) if side.nodes is None else side.nodes for side in sides]
     return Groups(
         points,
         offsets,
@@ -259,4 +262,5 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
         tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
         truth.classes,
+        None if predictions.nodes is None and truth.nodes is None else np.concatenate(nodes)[order],
     )

@@ -124,6 +124,7 @@ class Metric:
     values: tuple[Value, ...]  # the main value first
     rows: SumRows | HitRows | CombinedRows
     setting: Setting | None = None  # None if the metric is computed once
+    also_at: str = ""  # a field of its settings: values over all of them and at each, in JSON; not with ``setting``
     settings_type: type[Settings] | None = None  # the metric's own settings, which ``Protocol.settings`` has by name
     repeats: str = ""  # name of the metric whose main value this one has again, only in other parts
     unit: str = ""  # unit of the value; "" for a number without unit
@@ -154,7 +155,7 @@ class Metric:
         if self.settings_type is not None and self.name not in protocol.settings:
             return ()
         if self.setting is None:
-            return (None,)
+            return (None, *(getattr(protocol.settings[self.name], self.also_at) if self.also_at else ()))
         return tuple(getattr(protocol if self.at_cutoffs else protocol.settings[self.name], self.setting.field))
 
     @property

@@ -152,6 +152,7 @@ def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: I
         track=None,
         links=None,
         intersection=None,
+        nodes=None,
         history=None,
     )
 

@@ -200,8 +200,8 @@ def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
     return sorted(paths, key=lambda path: path[0])
 
 
-def lanes_of(graph: Graph) -> tuple[list[Points], Links]:
-    """Return the lanes of a graph and their links. The graph must be free of repeated edges."""
+def lanes_of(graph: Graph) -> tuple[list[list[int]], Links]:
+    """Return the nodes of each lane of a graph and the links. The graph must be free of repeated edges."""
     paths = paths_of(graph)
     starts: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
@@ -212,12 +212,15 @@ def lanes_of(graph: Graph) -> tuple[list[Points], Links]:
     for kind, own, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
         rows += [(*pair, kind) for node, lanes in own.items() if node not in others for pair in pairwise(lanes)]
     source, target, kinds = zip(*rows, strict=True) if rows else ((), (), ())
-    points = [graph.nodes[path if len(path) > 1 else path * 2] for path in paths]
-    return points, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
+    lanes = [path if len(path) > 1 else path * 2 for path in paths]
+    return lanes, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
 
 
-def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
-    """Return the graph of some lanes. Successor links count if their weight is above 0.5."""
+def graph_of_lanes(polylines: Polylines, links: Links | None, order: Indices | None = None) -> Graph:
+    """Return the graph of some lanes. Successor links count if their weight is above 0.5.
+
+    ``order`` has the node of each point in a file. The nodes are then in the order of the file.
+    """
     coords, offsets = polylines.coords, polylines.offsets
     filled = np.diff(offsets) > 0
     first, last = offsets[:-1], offsets[1:] - 1
@@ -236,7 +239,12 @@ def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
             same = (coords[pairs[:, 0]] == coords[pairs[:, 1]]).all(axis=1)
             steps.append(pairs[~same & (kind == SUCCESSOR)])
             node = _united(node, pairs[same])
+    if order is not None:  # a node without edges is a lane of two points
+        node = _united(node, steps[0][order[inner] == order[inner + 1]])
     kept, number = np.unique(node, return_inverse=True)
+    if order is not None:
+        rank = np.argsort(order[kept], kind="stable")
+        kept, number = kept[rank], np.argsort(rank)[number]
     return without_repeats(Graph(np.ascontiguousarray(coords[kept]), number[np.concatenate(steps)]))
 
 
@@ -302,6 +310,7 @@ def frames_from_graphs(
     together: dict[str, int] = {}
     loops: dict[str, int] = {}
     isolated: dict[str, int] = {}
+    nodes: list[tuple[int, ...]] = []
     dimension: int | None = None
     for token, value in items:
         graph = Graph.of(value, f"{name or 'graphs'}[{token!r}]")
@@ -317,10 +326,11 @@ def frames_from_graphs(
         together[token] = len(graph.nodes) - len(unique_rows(graph.nodes)[0])
         loops[token] = int(np.count_nonzero(graph.edges[:, 0] == graph.edges[:, 1]))
         isolated[token] = simple.isolated
-        points, joints = lanes_of(simple)
-        lanes += points
+        paths, joints = lanes_of(simple)
+        lanes += [graph.nodes[path] for path in paths]
+        nodes += map(tuple, paths)
         links.append(joints)
-        counts.append(len(points))
+        counts.append(len(paths))
     return MapFrames(
         tuple(token for token, _ in items),
         (LANE,),
@@ -330,6 +340,7 @@ def frames_from_graphs(
         np.ones(sum(counts)),
         name=name,
         links=joined_links(links, counts) or Links.of([], []),
+        nodes=np.fromiter(nodes, np.object_, len(nodes)),
         findings=tuple(
             Finding("note", code, f"{name or 'graphs'}: {total} {text}", total, tuple(examples[:_EXAMPLES]))
             for by_token, code, text in (

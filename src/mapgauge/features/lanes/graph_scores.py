@@ -239,25 +239,40 @@ def graph_scores(
     return GraphScores(**{field.name: getattr(pair, field.name)() for field in fields(GraphScores)})
 
 
-def _pairs(groups: Groups, rules: str) -> Iterable[tuple[int, GraphPair | CgnetPair]]:
+def _pairs(groups: Groups, rules: str, *, in_order: bool) -> Iterable[tuple[int, GraphPair | CgnetPair]]:
     """Return the groups of lanes with their two graphs, which all scores share. A frame takes half a megabyte."""
     key = f"graphs {rules}"
     if key not in groups.shared:
         pairs = groups.shared[key] = []
         for g in groups.of_classes((LANE,)).tolist():
-            predicted, true = (_graph(groups, rules, *ends) for ends in pairwise(groups.bounds[g].tolist()))
+            predicted, true = (
+                _graph(groups, rules, *ends, in_order=in_order) for ends in pairwise(groups.bounds[g].tolist())
+            )
             pairs.append((g, pair_of(predicted, true, cgnet_rules=rules == "cgnet")))
     graphs: list[tuple[int, GraphPair | CgnetPair]] = groups.shared[key]
     return graphs
 
 
-def _graph(groups: Groups, rules: str, first: int, last: int) -> Graph:
-    """Return the graph of some instances. CGNet's graphs have no heights, and its region has y forward."""
+def _graph(groups: Groups, rules: str, first: int, last: int, *, in_order: bool) -> Graph:
+    """Return the graph of some instances. CGNet's graphs have no heights, and its region has y forward.
+
+    With ``in_order``, the nodes of CGNet's graphs are in the order of the file, which decides ties.
+    """
+    order = None
     lines = groups.polylines.pick(np.arange(first, last))
     if rules == "cgnet":
         x, y = lines.coords[:, 0], lines.coords[:, 1]
         lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
-    return graph_of_lanes(lines, None if groups.links is None else _links(groups.links, first, last))
+        order = _order(groups, first, last) if in_order else None
+    return graph_of_lanes(lines, None if groups.links is None else _links(groups.links, first, last), order)
+
+
+def _order(groups: Groups, first: int, last: int) -> Indices | None:
+    """Return the node of each point in the file; None if lanes are not from a graph or have other points than it."""
+    lanes = [()] * (last - first) if groups.nodes is None else [lane or () for lane in groups.nodes[first:last]]
+    if [len(lane) for lane in lanes] != np.diff(groups.offsets[first : last + 1]).tolist():
+        return None
+    return np.array([node for lane in lanes for node in lane], np.int64)
 
 
 def _links(links: Links, first: int, last: int) -> Links:
@@ -271,7 +286,7 @@ def _links(links: Links, first: int, last: int) -> Links:
 def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return for each part of a metric whether a frame has a score, whether it is left out, and the score."""
     sums = np.zeros((len(groups.bounds), sum(2 + width for _, width in parts)))
-    for g, pair in _pairs(groups, protocol.settings[name].rules):
+    for g, pair in _pairs(groups, protocol.settings[name].rules, in_order=protocol.ties == "file"):
         at = 0
         for part, width in parts:
             value = getattr(pair, part)()

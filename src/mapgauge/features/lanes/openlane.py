@@ -285,7 +285,10 @@ _TOP_COLUMNS = ("precision", "vertices")
 
 
 def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Floats:
-    """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame."""
+    """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame.
+
+    ``setting`` is one of the thresholds, or None for all of them.
+    """
     from mapgauge.features.lanes.kernels import topology_sums
 
     own = protocol.settings["top_ll" if kind == SUCCESSOR else "top_lt"]
@@ -305,7 +308,7 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
     from_truth = np.stack([source[true], target[true]])
     scored = source[~true], target[~true], weight[~true]
     sums = np.zeros((len(lanes.groups.bounds), 2))
-    for t in range(len(own.thresholds)):
+    for t in [t for t, threshold in enumerate(own.thresholds) if setting in (None, threshold)]:
         # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
         bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[own.rules]
@@ -367,6 +370,7 @@ def _top_row(name: str, title: str, kind: str, settings: type[TopSettings]) -> M
         name,
         title,
         rows=SumRows(_TOP_COLUMNS, partial(_top_score, kind), partial(_top_values, name)),
+        also_at="thresholds",
         settings_type=settings,
         needs=frozenset({"confidences", "links"}),
         stated=partial(_top_stated, name),
