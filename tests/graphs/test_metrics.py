@@ -75,10 +75,9 @@ def test_the_rules_of_cgnet_follow_the_order_of_nodes_in_the_file() -> None:
         assert rows[token]["topo"] == (None if scores.topo is None else pytest.approx(scores.topo.f1, abs=1e-12))
         assert rows[token]["apls"] == pytest.approx(scores.apls, abs=1e-12)
     by_content = mg.protocol("cgnet-graph", ties="content")
-    alone = [replace(side, nodes=None) for side in (frames[0], frames[1].with_confidence(None))]
-    assert (
-        mg.evaluate(*alone, by_content).mean == mg.evaluate(frames[0], frames[1].with_confidence(None), by_content).mean
-    )
+    truth = frames[1].with_confidence(None)
+    alone = mg.evaluate(replace(frames[0], nodes=None), replace(truth, nodes=None), by_content)
+    assert alone.mean == mg.evaluate(frames[0], truth, by_content).mean
 
 
 def test_frames_without_junctions_are_left_out_and_counted() -> None:

@@ -24,6 +24,7 @@ TABLE = """
 from mapgauge.kernels import compiling
 from mapgauge.kernels.compiling import Compiled
 from mapgauge.kernels.sospa import normalise, saturation
+from mapgauge.kernels.progress import WATCH
 rows = [
     Compiled("kernels.sospa.normalise", ("float64",)),
     Compiled("kernels.sospa.saturation", ("float64", "uint64", "float64", "float64")),
@@ -124,6 +125,7 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
 def test_a_kernel_of_two_types_holds_nobody_up(answered: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes answer for each of the types, or end before."""
     monkeypatch.setattr(compiling, "_TICK", 0.01)
+    monkeypatch.setattr(WATCH, "interrupted", False)  # a command that ended in this process sets it
     work = compiling._Elsewhere()
     answers, answer = os.pipe()
     work.listen([compiling.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], answers)

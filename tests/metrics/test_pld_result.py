@@ -101,7 +101,7 @@ def test_results_of_other_settings_do_not_pool(other: mg.PldResult) -> None:
     with pytest.raises(mg.InvalidInput) as caught:
         _ = result() + other
     assert str(caught.value) == (
-        "cannot pool PLD of cutoff 1.5, order 1 " + f"with that of cutoff {other.cutoff:g}, order {other.order:g}"
+        "cannot pool PLD of cutoff 1.5, order 1 " + f"with PLD of cutoff {other.cutoff:g}, order {other.order:g}"
     )
 
 

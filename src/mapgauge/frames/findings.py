@@ -5,13 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
-
 from mapgauge.errors import InvalidInput, Remedy, with_remedy
-from mapgauge.typing import Indices
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # numpy is slow to import, and help needs this module
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.typing import Indices
 
 Level: TypeAlias = Literal["error", "warning", "note"]
 
@@ -66,9 +64,9 @@ def findings_about(
     return [Finding(level, code, text, len(names), examples, remedy)] if names else []
 
 
-def examples(frames: "MapFrames", instances: Indices) -> tuple[str, ...]:
+def examples(frames: "MapFrames", instances: "Indices") -> tuple[str, ...]:
     """Return the tokens of the first frames that contain some of the instances."""
-    return tuple(frames.tokens[i] for i in np.unique(frames.frame[instances])[:_SHOWN].tolist())
+    return tuple(frames.tokens[i] for i in sorted(set(frames.frame[instances].tolist()))[:_SHOWN])
 
 
 def shortened(text: str) -> str:

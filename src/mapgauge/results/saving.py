@@ -38,6 +38,7 @@ from mapgauge.io.files.places import is_url
 from mapgauge.io.files.source import RAISE, Content, is_folder, is_plain_file, most_bytes
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
+from mapgauge.markup import shortened
 from mapgauge.protocols import Protocol
 from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.values import Input, Summary
@@ -291,7 +292,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
-        raise content.error(f"not a file of results: {error}") from error
+        raise content.error(f"not a file of results: {shortened(str(error), 200)}") from error
 
 
 def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Radius(NamedTuple):
 def radii_in_words(given: Sequence[Radius], unit: str) -> list[str]:
     """Return the radii of classes as a sentence; no sentence if there are none.
 
-    >>> radii_in_words([Radius("divider", None, 0.615, 0.893), Radius("divider", (0.0, 10.0), 0.5, 0.9)], "scene")
+    >>> radii_in_words([Radius("divider", None, 0.618, 0.893), Radius("divider", (0.0, 10.0), 0.5, 0.9)], "scene")
     ['90 % of matched points lie within 0.62 m (divider; 89 % on the other half of the scenes)']
     """
     texts = [f"{row.radius:.2f} m ({row.class_name}; {row.covered * 100:.0f} %" for row in given if row.ring is None]
