@@ -17,14 +17,13 @@ from mapgauge.cli.app import app
 from mapgauge.kernels import _jit, compiling
 from mapgauge.kernels._stored import in_words, type_from
 from mapgauge.kernels.compiling import kernel_named
-from mapgauge.kernels.progress import Watch
+from mapgauge.kernels.progress import WATCH, Watch
 
 # Two small kernels, and one for a type that it does not take.
 TABLE = """
 from mapgauge.kernels import compiling
 from mapgauge.kernels.compiling import Compiled
 from mapgauge.kernels.sospa import normalise, saturation
-from mapgauge.kernels.progress import WATCH
 rows = [
     Compiled("kernels.sospa.normalise", ("float64",)),
     Compiled("kernels.sospa.saturation", ("float64", "uint64", "float64", "float64")),
