@@ -1,6 +1,6 @@
 """Type aliases for the arrays and arguments used throughout the package."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,3 +22,4 @@ Degenerate: TypeAlias = Literal["strict", "drop"]  # what to do with instances t
 Sampling: TypeAlias = Literal["paper", "even"]  # where the points of a resampled polyline lie
 Forward: TypeAlias = Literal["x", "y"]  # the axis that points forward; y to the left of x, x to the right of y
 Bounds: TypeAlias = tuple[float, float, float, float]  # x_min, y_min, x_max, y_max
+Progress: TypeAlias = Callable[[int, int], None]  # gets the number of finished pieces of work, and of all

@@ -4,7 +4,7 @@ import math
 
 from mapgauge import kernels
 from mapgauge.arguments import check_flag
-from mapgauge.distances.packing import as_lines, pack_pair
+from mapgauge.distances.sospa import as_lines, pack_pair
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.typing import Closed, PolylineLike
 

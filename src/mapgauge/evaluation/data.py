@@ -12,13 +12,14 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from mapgauge.evaluation.engines import in_threads
 from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.threads import Progress, in_threads
 from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import use_matches
 from mapgauge.metrics.groups import Block, group
 from mapgauge.protocols import Protocol
+from mapgauge.typing import Progress
 
 Outcome = TypeVar("Outcome")
 Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth

@@ -23,7 +23,6 @@ from mapgauge.evaluation.prepare import (
 from mapgauge.evaluation.scene_frames import uses_tracks
 from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.run import evaluate_stream
-from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.places import opened, streams
@@ -33,7 +32,7 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
 from mapgauge.results.values import InputsOf
-from mapgauge.typing import Degenerate
+from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 
 

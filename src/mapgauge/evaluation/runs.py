@@ -14,13 +14,12 @@ from typing import Any, Literal
 
 from mapgauge.evaluation.evaluate import evaluate, evaluate_frames
 from mapgauge.evaluation.prepare import check_rings, has_rings
-from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.report import write_report
 from mapgauge.results.results import Results
-from mapgauge.typing import Degenerate
+from mapgauge.typing import Degenerate, Progress
 
 
 @dataclass(frozen=True, slots=True)

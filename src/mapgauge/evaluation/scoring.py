@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import in_time
@@ -18,7 +17,7 @@ from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Flags, Floats, Indices
+from mapgauge.typing import Flags, Floats, Indices, Progress
 
 
 def score(

@@ -10,7 +10,6 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.evaluate import evaluate
 from mapgauge.evaluation.prepare import Frames, loaded
-from mapgauge.evaluation.threads import Progress
 from mapgauge.markup import block, line, number, text_table
 from mapgauge.markup import table as html_table
 from mapgauge.metrics.metric import ValueKey
@@ -18,6 +17,7 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
+from mapgauge.typing import Progress
 
 
 @dataclass(frozen=True, eq=False)

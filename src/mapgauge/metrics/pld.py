@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mapgauge import kernels
 from mapgauge.arguments import check_confidence
-from mapgauge.distances.packing import as_lines, check_sospa_arguments, pack_sets
+from mapgauge.distances.sospa import as_lines, check_sospa_arguments, pack_sets
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.markup import facts

@@ -165,10 +165,8 @@ def named(name: str) -> Protocol | None:
 def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
     """Return a protocol with settings changed by texts.
 
-    Args:
-        protocol: The protocol.
-        texts: ``"metric.setting=value"`` for a setting of a metric, ``"field=value"`` for a field of ``Protocol``.
-            Several values are separated by commas. Settings of a further metric are added with recommended values.
+    ``"metric.setting=value"`` is for a setting of a metric, ``"field=value"`` for a field of ``Protocol``. Commas
+    separate several values. Settings of a further metric are added with recommended values.
 
     >>> import mapgauge as mg
     >>> full_name(with_settings(mg.protocol("paper-60x30"), ["track_pld.switch_cost=0.25", "spacing=0.25"]))

@@ -19,7 +19,6 @@ from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
 from mapgauge.evaluation.scoring import has_scene_metrics, score_frames
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
 from mapgauge.evaluation.streaming.work import Job, findings_in, read_again, scenes_by_token, score_chunk, sides_of
-from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.io.dataset import DataSet, open_dataset, stamp_of
@@ -29,7 +28,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.folder import LAYOUT, About, Folder, Partial, changed
 from mapgauge.results.loading import results_of
 from mapgauge.results.results import Results
-from mapgauge.typing import Degenerate
+from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
 from mapgauge.features.causes.metric import (
     CAUSES,
@@ -38,7 +37,7 @@ from mapgauge.results.intervals import (
     mean_over_classes,
 )
 from mapgauge.results.results import Results
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Progress
 
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
 

@@ -11,7 +11,6 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scores import Totals
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.evaluation.threads import Progress
 from mapgauge.features.causes.metric import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.frames.instances import resampled
 from mapgauge.frames.map_frames import MapFrames
@@ -23,7 +22,7 @@ from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results
 from mapgauge.results.values import mean_of, values_of_classes
-from mapgauge.typing import Flags, Floats, Indices, Points
+from mapgauge.typing import Flags, Floats, Indices, Points, Progress
 
 
 class Instances(NamedTuple):

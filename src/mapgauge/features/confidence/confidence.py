@@ -11,7 +11,6 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff, check_whole
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.threads import Progress
 from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
@@ -33,6 +32,7 @@ from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
 from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate, check_draws, too_few
 from mapgauge.results.results import Results
+from mapgauge.typing import Progress
 from mapgauge.version import __version__
 
 Target: TypeAlias = Literal["hit", "soft"]

@@ -6,7 +6,7 @@ bin, a hundredth of the cutoff wide.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -51,18 +51,11 @@ def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -
         return
     more = with_metrics(results, ["completeness"])
     setting = more.protocol.cutoffs.index(cutoff)
-    scores = more.scores
-    rings = scores.rings["completeness"] if setting == 0 else ()  # rings have the first cutoff only
-    for c, name in enumerate(more.class_names):
-        yield from _radius(name, None, scores.sums["completeness"][setting][:, c, OFFSETS], halves, cutoff)
-        for ring, block in zip(pairwise(more.ranges), rings, strict=False):
-            yield from _radius(name, ring, block[:, c, OFFSETS], halves, cutoff)
-
-
-def _radius(
-    name: str, ring: tuple[float, float] | None, histograms: Floats, halves: tuple[Flags, Flags], cutoff: float
-) -> Iterator[Radius]:
-    calibrating, checking = (histograms[half].sum(axis=0).cumsum() for half in halves)
-    if calibrating[-1] > 0 and checking[-1] > 0:
-        last = int(np.searchsorted(calibrating, COVERED * calibrating[-1]))
-        yield Radius(name, ring, (last + 1) * cutoff / BINS, float(checking[last] / checking[-1]))
+    blocks: list[tuple[tuple[float, float] | None, Floats]] = [(None, more.scores.sums["completeness"][setting])]
+    if setting == 0:  # rings have the first cutoff only
+        blocks += zip(pairwise(more.ranges), more.scores.rings["completeness"], strict=True)
+    for (c, name), (ring, block) in product(enumerate(more.class_names), blocks):
+        calibrating, checking = (block[half, c, OFFSETS].sum(axis=0).cumsum() for half in halves)
+        if calibrating[-1] > 0 and checking[-1] > 0:
+            last = int(np.searchsorted(calibrating, COVERED * calibrating[-1]))
+            yield Radius(name, ring, (last + 1) * cutoff / BINS, float(checking[last] / checking[-1]))

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.threads import Progress
 from mapgauge.metrics.assigned import Matches, truth_of_matches
 from mapgauge.metrics.average_precision import sospa_distances
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
-from mapgauge.typing import Confidences, Flags, Floats, Indices
+from mapgauge.typing import Confidences, Flags, Floats, Indices, Progress
 
 # Frames up to which all distances are computed. The kernel that computes few of them takes seconds to compile.
 FEW = 500

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mapgauge.arguments import check_confidence, check_flag, check_link_floor, check_switch_cost
-from mapgauge.distances.packing import check_sospa_arguments
+from mapgauge.distances.sospa import check_sospa_arguments
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.lanes import lane_graph_frame as graphs
 from mapgauge.features.lanes.linked_graphs import Broken

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mapgauge.arguments import check_closed, check_confidence, check_switch_cost, check_tolerance
-from mapgauge.distances.packing import check_sospa_arguments, pack_sets
+from mapgauge.distances.sospa import check_sospa_arguments, pack_sets
 from mapgauge.features.network.points import PointAssignment, assign_points
 from mapgauge.features.network.sides import NetworkSide, side_of
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE

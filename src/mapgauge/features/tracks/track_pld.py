@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.arguments import check_flag, check_switch_cost
-from mapgauge.distances.packing import check_sospa_arguments
+from mapgauge.distances.sospa import check_sospa_arguments
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.tracks.track_scene import (
     COLUMNS,

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.threads import Progress
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.io.files.writing import save
 from mapgauge.metrics.metric import Metric, SumRows
@@ -29,6 +28,7 @@ from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of
 from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
+from mapgauge.typing import Progress
 from mapgauge.views.report.drawings import drawings, has_shares, is_map
 from mapgauge.views.report.frames import choose, column_keys, frame_numbers, is_first
 from mapgauge.views.report.pack import Arrays, pack
