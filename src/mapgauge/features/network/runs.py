@@ -137,7 +137,7 @@ class _Search:
             self.best, self.total = runs, total
 
     def improve(self, price: Floats, most: int) -> tuple[bool, float, Indices]:
-        """Add the best runs at some prices. Return whether one is new, the bound, and the uses of each point of ``x``."""
+        """Add the best runs at some prices. Return whether one is new, the bound, and uses of each point of ``x``."""
         task, y_price, before = self.task, np.zeros(self.task.sizes[1]), len(self.columns)
         given = task.x_lines, task.y_lines, self.near, price, task.half, most
         runs, bound, loose = best_runs(self.lines, task.cuts, *given, y_price)
