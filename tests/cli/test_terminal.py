@@ -134,8 +134,31 @@ class HalfMade:
     def __del__(self):
         self.made
 
-cli._run = HalfMade
+cli._run = lambda received: HalfMade()
 cli.main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_an_interrupt_inside_compiled_code_leaves_no_trace() -> None:
+    """numba reports it as a SystemError."""
+    program = """
+import os, signal
+import mapgauge.cli as cli
+import mapgauge.cli.app
+
+def application(named):
+    def run(*_, **__):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+    return run
+
+mapgauge.cli.app.application = application
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "")

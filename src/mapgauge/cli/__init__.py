@@ -43,12 +43,12 @@ def main() -> None:
     sys.setswitchinterval(_SWITCH_INTERVAL)  # files are read while modules are imported and checks run
     code: int | str | None = INTERRUPTED
     with _signals() as received, suppress(KeyboardInterrupt):  # also between the commands of ``_run``
-        code = _run()
+        code = _run(received)
     sys.exit(128 + received[0] if received else code)
 
 
-def _run() -> int | str | None:
-    """Run the command line and return the exit code. Errors are reported on stderr."""
+def _run(received: list[int]) -> int | str | None:
+    """Run the command line and return the exit code. ``received`` gets signals. Errors are reported on stderr."""
     code: int | str | None = FAILED
     WATCH.interrupted = False
     try:
@@ -67,7 +67,9 @@ def _run() -> int | str | None:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if received:  # an interrupt inside compiled code comes out as a SystemError
+            code = INTERRUPTED
+        elif isinstance(error, OSError) and error.errno is not None:
             fail_with(error)  # a full disk, a name that is too long, a missing permission
             code = FAILED
         else:

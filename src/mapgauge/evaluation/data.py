@@ -4,7 +4,9 @@ Everything that looks at single frames reads blocks of frames from here: scores,
 figures and the report. So frames are resampled and grouped in one place, and known matches are used in one place.
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from mapgauge.evaluation.engines import in_threads
+from mapgauge.arguments import check_workers
 from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
@@ -21,6 +23,7 @@ from mapgauge.metrics.groups import Block, group
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Progress
 
+Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
 
@@ -112,3 +115,25 @@ def by_class(frames: MapFrames) -> MapFrames:
     """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label
     return frames if (np.diff(key) >= 0).all() else frames.keep(by_row(frames))
+
+
+def in_threads(
+    work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int | None, progress: Progress | None = None
+) -> list[Outcome]:
+    """Return the outcome of each task, in the order of the tasks. No task may depend on another.
+
+    ``progress`` gets the number of finished tasks and of all tasks. With one worker, there is no thread.
+    Kernels release the interpreter lock.
+    """
+    threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
+    pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    done = []
+    try:
+        for outcome in map(work, tasks) if pool is None else pool.map(work, tasks):
+            done.append(outcome)
+            if progress is not None:
+                progress(len(done), len(tasks))
+    finally:
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+    return done

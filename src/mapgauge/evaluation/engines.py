@@ -1,6 +1,4 @@
-"""Threads for independent pieces of work, and engines, which run the chunks of a streamed evaluation.
-
-Engines use the interface of ``concurrent.futures.Executor``. Kernels release the interpreter lock.
+"""Engines run the chunks of a streamed evaluation. All use the interface of ``concurrent.futures.Executor``.
 
 Threads, processes and Dask on this machine are chosen by name. A Dask client or any executor (loky, MPI, a batch
 system) can be passed as an object. A new engine is a function that opens an executor, and a row in ``ENGINES``.
@@ -8,7 +6,7 @@ system) can be passed as an object. A new engine is a function that opens an exe
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures import ThreadPoolExecutor as Threads
 from contextlib import contextmanager, nullcontext
@@ -17,10 +15,8 @@ from functools import partial
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
-from mapgauge.arguments import check_workers
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput, MapgaugeError
-from mapgauge.typing import Progress
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -29,27 +25,6 @@ EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a 
 ATTEMPTS = 3  # how often a task is tried if its worker dies
 _PATIENCE = 600  # seconds to wait for the first worker of a cluster
 _AHEAD = 2  # submitted tasks per worker: one that runs, and one that waits
-
-
-def in_threads(
-    work: Callable[[Task], Outcome], tasks: Sequence[Task], workers: int | None, progress: Progress | None = None
-) -> list[Outcome]:
-    """Return the outcome of each task, in the order of the tasks. No task may depend on another.
-
-    ``progress`` gets the number of finished tasks and of all tasks. With one worker, there is no thread.
-    """
-    threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
-    pool = Threads(threads) if threads > 1 else None
-    done = []
-    try:
-        for outcome in map(work, tasks) if pool is None else pool.map(work, tasks):
-            done.append(outcome)
-            if progress is not None:
-                progress(len(done), len(tasks))
-    finally:
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
-    return done
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.engines import in_threads
+from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.scores import bits_of, flags_of
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named

@@ -10,7 +10,7 @@ import numpy as np
 from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
 from mapgauge.checks.context import extent_of
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.engines import in_threads
+from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.prepare import Frames
 from mapgauge.evaluation.scores import exact_sums, rounded
 from mapgauge.features.tracks.drives import common_areas, common_parts, drives_of, motions_between, oriented

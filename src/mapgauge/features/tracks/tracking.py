@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_confidence, check_cutoff, check_length, check_whole
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.engines import in_threads
+from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.features.tracks.drives import Drives, drives_of, motions_between
 from mapgauge.frames.findings import Finding, place_of
