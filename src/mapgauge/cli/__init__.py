@@ -26,7 +26,7 @@ UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
 _SWITCH_INTERVAL = 1e-4  # seconds
-# Errors without a file name come from a stream. Files are written by ``mapgauge.files``, which names them.
+# Errors without a file name come from a stream. Files are written by ``mapgauge.io.files``, which names them.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 

@@ -20,7 +20,7 @@ from mapgauge import kernels
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import parts_of_matches, sospa_of_matches
+from mapgauge.metrics.pld import added, parts_of_matches, sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats
 
@@ -79,11 +79,11 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
         block,
     )
     parts = parts_of_matches(groups, matches.truth_of, matches.matched, matches.cost, cutoff, protocol.order)
-    block[:, -1] = parts.sum(axis=1)
+    block[:, -1] = added(parts.T)
     return block
 
 
-def quantile(histogram: Floats, share: float) -> Floats:
+def _quantile(histogram: Floats, share: float) -> Floats:
     """Return the place below which a share of the weight lies, in bins. A bin spreads its weight evenly."""
     below = np.cumsum(histogram, axis=-1)
     target = share * below[..., -1:]
@@ -116,8 +116,8 @@ def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     for name, bins in (("across", _ACROSS), ("offset", OFFSETS)):
         width = np.where(column[name] == 0, 0.0, column["cutoff"] / per_weight / BINS)  # metres of a bin
         width = np.where(has_matches, width, np.nan)  # 0 if all offsets are exactly 0
-        values[f"median_{name}"] = quantile(sums[..., bins], 0.5) * width
-        values[f"p95_{name}"] = quantile(sums[..., bins], 0.95) * width
+        values[f"median_{name}"] = _quantile(sums[..., bins], 0.5) * width
+        values[f"p95_{name}"] = _quantile(sums[..., bins], 0.95) * width
     values |= {f"mean_{name}": column[name] / per_weight for name in ("offset", "across", "along", "up")}
     if protocol.order == 1:
         for name in ("across", "along", "up"):

@@ -22,6 +22,7 @@ from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.hits import labels_of, panel_title, predictions_of, thresholds_of
 from mapgauge.views.figures.style import (
+    HEIGHT,
     INK,
     MARKERS,
     PALE,
@@ -35,7 +36,6 @@ from mapgauge.views.figures.style import (
     word_of,
 )
 
-HEIGHT = 2.4  # inches, of a figure
 BINS = 10  # of confidence
 GRID = np.linspace(0, 1, 201)
 LINES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")

@@ -25,6 +25,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.scene_order import scene_frames
 from mapgauge.views.figures.style import (
     GREY,
+    HEIGHT,
     INK,
     MARKERS,
     PALE,
@@ -43,7 +44,6 @@ from mapgauge.views.figures.style import (
     word_of,
 )
 
-HEIGHT = 2.4  # inches, of a figure
 _APART = 0.06  # between lines, as a share of the distance between two lags
 
 

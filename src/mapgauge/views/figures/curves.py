@@ -20,6 +20,7 @@ from mapgauge.metrics.table import COLOURS, colours_of, part_colours
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.style import (
+    HEIGHT,
     INK,
     MARKERS,
     STYLES,
@@ -39,8 +40,6 @@ from mapgauge.views.figures.style import (
     width_of,
     word_of,
 )
-
-HEIGHT = 2.4  # inches, of a figure
 
 
 @styled

@@ -17,6 +17,7 @@ from mapgauge.metrics.table import METRICS, colours_of, hit_metrics
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.style import (
+    HEIGHT,
     INK,
     STYLES,
     GivenAxes,
@@ -31,7 +32,7 @@ from mapgauge.views.figures.style import (
     word_of,
 )
 
-HEIGHT, LINE = 2.4, 0.13  # inches, of a figure and of a line of a legend
+LINE = 0.13  # inches, of a line of a legend
 
 
 @styled

@@ -51,6 +51,7 @@ LOOKS: dict[str, Look] = {
     "slides": Look(6.4, 12.6, 13.5, 15.5, 1.85, 1.8),  # half a slide, and a slide; text is larger than in a paper
 }
 INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
+HEIGHT = 2.4  # inches, of a figure
 
 STYLES = ("-", "--", ":", "-.")  # used with colours, or instead of them
 MARKERS = ("o", "s", "^", "D", "v")
