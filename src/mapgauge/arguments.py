@@ -40,6 +40,11 @@ def check_number(name: str, value: object, expected: str = "a finite number") ->
     return _number(name, value, expected, math.isfinite)
 
 
+def check_not_negative(name: str, value: object) -> float:
+    """Return a finite number of at least 0, such as a weight or a temperature."""
+    return _number(name, value, "a number of at least 0", lambda number: 0 <= number < math.inf)
+
+
 def check_length(name: str, value: object) -> float:
     """Return a positive, finite length in metres, such as a cutoff or a spacing."""
     return _number(name, value, "a positive length in metres", lambda length: _SMALLEST <= length <= _LARGEST)
@@ -64,6 +69,11 @@ def check_switch_cost(name: str, value: object) -> float:
 def check_link_floor(name: str, value: object) -> float:
     """Return the score up to which there is no link: a number from 0 to below 1."""
     return _number(name, value, "a number from 0 to below 1", lambda number: 0 <= number < 1)
+
+
+def check_share(name: str, value: object) -> float:
+    """Return a number from 0 to 1, such as a confidence or an IoU."""
+    return _between(name, value, 0, 1)
 
 
 def check_tolerance(tolerance: object) -> float:

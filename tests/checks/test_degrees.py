@@ -36,11 +36,11 @@ def test_degrees_on_both_sides_are_the_only_error(predictions: mg.MapFrames, tru
         assert not {"region-left", "region-not-covered", "axes-turned"} & codes(side, there, region=(60, 30))
 
 
-def test_the_remedy_names_the_zone(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+def test_the_remedy_is_to_project_both_sides(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     sides = (placed(side, METRE, PLACES["Sydney"]) for side in (predictions, truth))
     finding = one("coordinates-world", *sides)
-    assert finding.for_shell().endswith("with ogr2ogr -t_srs EPSG:32756 OUT IN")
-    assert "data.to_crs(data.estimate_utm_crs())" in str(finding)
+    assert "Write PREDICTIONS,project=auto TRUTH,project=auto" in finding.for_shell()
+    assert 'Pass project="auto" for the truth' in str(finding)
 
 
 def test_crossings_alone_and_streets_of_kilometres_are_found(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -86,11 +86,21 @@ def test_short_lines_all_around_the_ego_are_not_taken_for_degrees(
     assert none("coordinates-world", untrained, truth)
 
 
-def test_a_streamed_evaluation_finds_degrees(predictions: mg.MapFrames, truth: mg.MapFrames, tmp_path: Path) -> None:
-    for name, side in (("x.parquet", predictions), ("y.parquet", truth)):
-        mg.write(placed(side, METRE, PLACES["Greenwich"]), tmp_path / name)
-    findings = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet", metrics=["pld"]).findings
-    assert [finding.code for finding in findings if finding.level == "error"] == ["coordinates-world"]
+def test_an_evaluation_refuses_degrees(predictions: mg.MapFrames, truth: mg.MapFrames, tmp_path: Path) -> None:
+    """In memory and streamed, on both sides, or on one if the other was projected; also in a map of one line."""
+    x, y = (placed(side, METRE, PLACES["Greenwich"]) for side in (predictions, truth))
+    for name, side in (("x.parquet", x), ("y.parquet", y)):
+        mg.write(side, tmp_path / name)
+    street = one_line([[11.57, 48.13], [11.5704, 48.1302]])
+    sure, projected = street.with_confidence(1), street.project("auto")
+    for one_side, other in ((x, y), (tmp_path / "x.parquet", tmp_path / "y.parquet"), (sure, street)):
+        with pytest.raises(mg.InvalidInput, match=r'^both sides: .* longitude and latitude.* Pass project="auto"'):
+            mg.evaluate(one_side, other, metrics=["pld"])
+    with pytest.raises(mg.InvalidInput, match="^predictions: the coordinates look like longitude"):
+        mg.evaluate(sure, projected, "map")
+    with pytest.raises(mg.InvalidInput, match="^truth: the coordinates look like longitude"):
+        mg.evaluate(projected.with_confidence(1), street, "map")
+    assert mg.evaluate(projected.with_confidence(1), projected, "map").mean["pld"] == 0
 
 
 @needs_data("own_map")

@@ -18,6 +18,7 @@ Change = Callable[[mg.MapFrames], mg.MapFrames]
 
 REPLAYED: dict[str, Change] = {
     "rename": lambda frames: frames.rename({"divider": "line"}),
+    "of_tokens": lambda frames: frames.of_tokens(frames.tokens[1:]),
     "select": lambda frames: frames.select(("boundary", "divider")),
     "as_classes": lambda frames: frames.as_classes(["boundary", "centerline"]),
     "rotate": lambda frames: frames.rotate(np.float64(-90)),

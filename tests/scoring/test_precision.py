@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,16 +12,17 @@ import pytest
 import mapgauge as mg
 from mapgauge.evaluation import precision as module
 from mapgauge.evaluation.precision import Records, precisions
+from mapgauge.metrics.average_precision import Interpolation
 
 PROTOCOL = mg.protocol("paper-60x30").replace(
     settings={"ap_chamfer": {"thresholds": (0.5, 1.0)}, "ap_frechet": {"thresholds": (1.0,)}}
 )
 METRICS = ("ap_chamfer", "ap_frechet")
-INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point"])
+INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point", "101-point"])
 LIMITS = pytest.mark.parametrize("limit", [1, 3, 7, 50, 1000])
 
 
-def by_definition(records: list[Records], truth: int, interpolation: Literal["area", "11-point"]) -> list[list[float]]:
+def by_definition(records: list[Records], truth: int, interpolation: Interpolation) -> list[list[float]]:
     """Return ``average_precision`` of all records together, for each setting of each metric."""
     confidence = np.concatenate([part[0] for part in records])
     hits = np.concatenate([part[1] for part in records])
@@ -43,7 +43,7 @@ def random_records(rng: np.random.Generator, sizes: list[int]) -> list[Records]:
 @LIMITS
 @pytest.mark.parametrize("window", [1, 4, 1 << 18])
 def test_an_external_sort_has_the_bits_of_the_definition(
-    interpolation: Literal["area", "11-point"],
+    interpolation: Interpolation,
     limit: int,
     window: int,
     tmp_path: Path,
@@ -82,7 +82,7 @@ def test_an_external_sort_has_the_bits_of_the_definition(
 
 @INTERPOLATIONS
 @LIMITS
-def test_a_curve_by_hand(interpolation: Literal["area", "11-point"], limit: int, tmp_path: Path) -> None:
+def test_a_curve_by_hand(interpolation: Interpolation, limit: int, tmp_path: Path) -> None:
     """Hits at ranks 1, 3 and 4 of 5 and 4 true instances, as in the test of ``average_precision``."""
 
     def records(_: int) -> Iterator[Records]:
@@ -95,7 +95,7 @@ def test_a_curve_by_hand(interpolation: Literal["area", "11-point"], limit: int,
         settings={"ap_chamfer": {"interpolation": interpolation}, "ap_frechet": {"interpolation": interpolation}}
     )
     found = precisions(records, [5], [4], protocol, METRICS, tmp_path, limit)
-    expected = 2.5 / 4 if interpolation == "area" else 6.75 / 11
+    expected = {"area": 2.5 / 4, "11-point": 6.75 / 11, "101-point": 63.5 / 101}[interpolation]
     assert found["ap_chamfer"][:, 0].tolist() == pytest.approx([expected, 0], abs=1e-15)
     assert found["ap_frechet"][:, 0].tolist() == [0]
 

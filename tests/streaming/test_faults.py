@@ -1,6 +1,7 @@
 """Errors in streamed runs: they name the cause, finished chunks are kept, and nothing is counted twice."""
 
 import errno
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,6 +150,22 @@ def test_other_settings_are_refused(sides: tuple[Path, Path], tmp_path: Path) ->
     mg.evaluate(*sides, work=tmp_path / "work")
     with pytest.raises(mg.InvalidInput, match=r"begun with other settings\. cutoffs: 1\.5 and 1\.0\. Use the same"):
         mg.evaluate(*sides, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
+
+
+def test_a_refusal_lists_everything_that_differs(world: World, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    mg.evaluate(*sides, work=work)
+    other = mg.protocol("paper-60x30", cutoffs=(1.0,), spacing=1.0)
+    next(sides[0].glob("*.parquet")).unlink()
+    write_folder(world[0].with_confidence(0.5), sides[0])
+    listed = r"spacing: 0\.5 and 1\.0; cutoffs: 1\.5 and 1\.0"
+    with pytest.raises(mg.InvalidInput, match=rf"the predictions changed since the evaluation began\. Also {listed}"):
+        mg.evaluate(*sides, other, work=work, resume=True)
+    about = work / "evaluation.json"
+    about.write_text(about.read_text().replace(f'"mapgauge":"{mg.__version__}"', '"mapgauge":"0.0.1"'))
+    versions = rf"mapgauge: 0\.0\.1 \(layout 1\) and {re.escape(mg.__version__)} \(layout 1\)"
+    with pytest.raises(mg.InvalidInput, match=rf"begun by another version of mapgauge\. {versions}; {listed}"):
+        mg.evaluate(*sides, other, work=work, resume=True)
 
 
 def test_a_folder_with_an_evaluation_is_not_overwritten(sides: tuple[Path, Path], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
 from mapgauge.geometry.poses import turns_between
+from mapgauge.geometry.projections import PROJECT
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Floats, Indices, Points
 
@@ -105,12 +106,7 @@ def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
         f"{name}: the coordinates look like longitude and latitude, such as ({x:.6f}, {y:.6f}), and half of the lines "
         f"are shorter than {np.median(length):.2g}. Thresholds and cutoffs are metres, so no value has a meaning"
     )
-    utm = f"EPSG:{326 if y >= 0 else 327}{int((x + 180) // 6) % 60 + 1:02}" if abs(y) < 84 else "CRS"  # UTM ends there
-    remedy = Remedy(
-        "Project them to metres first, for example with geopandas: data.to_crs(data.estimate_utm_crs())",
-        f"Project them to metres first, for example with ogr2ogr -t_srs {utm} OUT IN",
-    )
-    return Finding("error", "coordinates-world", text, count, remedy=remedy)
+    return Finding("error", "coordinates-world", text, count, remedy=PROJECT)
 
 
 def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:

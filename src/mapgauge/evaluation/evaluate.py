@@ -25,9 +25,10 @@ from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.cropping import corridor_radius
 from mapgauge.io.files.places import opened, streams
 from mapgauge.metrics.table import METRICS, chosen_metrics
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import MAP, Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
@@ -64,8 +65,9 @@ def evaluate(
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
         metrics: Names of metrics, also of plug-ins. If None, the metrics for which the protocol has settings.
-            ``pld``, ``completeness``, ``causes``, ``track_pld``, ``lane_graph_pld``, ``network_pld``, ``ap_chamfer``,
-            ``ap_frechet``, ``ap_sospa``, ``c_map``, ``mas``, ``det_l``, ``det_l_ch``, ``det_ls``, ``det_a``, ``det_t``,
+            ``pld``, ``completeness``, ``causes``, ``track_pld``, ``lane_graph_pld``, ``network_completeness``,
+            ``network_pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``, ``raster_ap``, ``raster_iou``,
+            ``raster_frame_iou``, ``c_map``, ``mas``, ``det_l``, ``det_l_ch``, ``det_ls``, ``det_a``, ``det_t``,
             ``top_ll``, ``top_lt``, ``ols``, ``olus``, ``ols_l``, ``f_lane``, ``geo``, ``topo``, ``jtopo``, ``apls``,
             ``sda``, ``reach``.
         ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
@@ -110,7 +112,8 @@ def evaluate(
         raise InvalidInput(f'axes must be "keep" or "auto", got {axes!r}')
     sources = [given if isinstance(given, MapFrames) else opened(given) for given in (predictions, truth)]
     files = [source for source in sources if not isinstance(source, MapFrames)]
-    if len(files) == 2 and scenes is None and axes == "keep" and all(map(streams, files)):
+    whole = corridor_radius(settings.window) is not None  # a path leads through frames of other chunks
+    if len(files) == 2 and scenes is None and axes == "keep" and not whole and all(map(streams, files)):
         return evaluate_stream(
             os.fspath(files[0]),
             os.fspath(files[1]),
@@ -165,6 +168,8 @@ def evaluate_frames(
     """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked."""
     if scenes is not None:
         truth = with_scenes(truth, scenes)
+    if protocol.name == MAP and predictions.confidence is None:
+        predictions = predictions.with_confidence(1)
     x, y = prepare(predictions, truth, protocol, unknown)
     check_needs(metrics, x, y)
     data = Data.of(x, y, protocol)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.evaluation.scores import bits_of, by_metric, exact_sums, flags_of, interpolations, precisions_of, rounded
-from mapgauge.metrics.average_precision import Interpolation, eleven_points, recall_and_precision
+from mapgauge.metrics.average_precision import RECALLS, Interpolation, at_recalls, recall_and_precision
 from mapgauge.metrics.metric import Bits
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats
@@ -76,15 +76,17 @@ def _external(
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, hit_count = _runs(records, bits, Path(scratch), limit)
-        curve = _Curve(number, hit_count, truth, eleven="11-point" in how)
+        curve = _Curve(number, hit_count, truth, {*how} - {"area"})
         for confidence, hits in _merged(runs, max(min(limit, WINDOW) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems cannot delete files that are mapped into memory
     if not truth:
         return [0.0] * len(how)
-    columns = zip(how, curve.reached.T.tolist(), curve.area, strict=True)
-    return [float(np.mean(reached)) if which == "11-point" else rounded(area) for which, reached, area in columns]
+    return [
+        rounded(curve.area[k]) if which == "area" else float(np.mean(curve.reached[which][:, k]))
+        for k, which in enumerate(how)
+    ]
 
 
 def _runs(
@@ -138,12 +140,12 @@ def _merged(runs: list[Records], window: int) -> Iterator[Records]:
 class _Curve:
     """The curve of precision over recall, built from low confidence to high."""
 
-    def __init__(self, number: int, hit_count: NDArray[np.int64], truth: int, *, eleven: bool) -> None:
+    def __init__(self, number: int, hit_count: NDArray[np.int64], truth: int, recalls: Iterable[Interpolation]) -> None:
         """Start below the lowest confidence, where all predictions count."""
-        self.number, self.hit_count, self.truth, self.eleven = number, hit_count, truth, eleven
+        self.number, self.hit_count, self.truth = number, hit_count, truth
         self.envelope = np.zeros(len(hit_count))
         self.area = [0] * len(hit_count)
-        self.reached = np.zeros((11, len(hit_count)))
+        self.reached = {how: np.zeros((len(RECALLS[how]), len(hit_count))) for how in recalls}
         self.held: tuple[float, int, NDArray[np.int64]] | None = None  # a level that may continue in the next block
 
     def add(self, confidence: Floats, hits: NDArray[np.int64]) -> None:
@@ -178,8 +180,8 @@ class _Curve:
         envelope = np.maximum(np.maximum.accumulate(precision), self.envelope)
         for k, total in enumerate(exact_sums((recall - before) * envelope)):
             self.area[k] += total
-        if self.eleven:
-            self.reached = np.maximum(self.reached, eleven_points(recall, precision))
+        for how, reached in self.reached.items():
+            self.reached[how] = np.maximum(reached, at_recalls(recall, precision, how))
         self.envelope = envelope[-1]
         self.number -= int(sizes.sum())
         self.hit_count = self.hit_count - counts.sum(axis=0)

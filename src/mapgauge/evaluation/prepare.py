@@ -8,13 +8,16 @@ from typing import Literal, TypeAlias
 
 from mapgauge.arguments import check_confidence, check_not_mean
 from mapgauge.checks import findings_in
-from mapgauge.checks.context import Context
+from mapgauge.checks.context import Context, degrees_found, is_geographic
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.ignored import ignored_findings, refuse_ignored, without_ignored
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks, track_findings
-from mapgauge.geometry.cropping import check_region
+from mapgauge.frames.tracks import check_tracks, paths_ahead, track_findings
+from mapgauge.geometry.cropping import check_region, corridor_radius, window_bounds
+from mapgauge.geometry.projections import PROJECT, same_system
 from mapgauge.io import read
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.rows import selected
@@ -113,19 +116,56 @@ def findings_of(
         for finding in findings
         if finding.code not in unused
     )
+    findings += (*ignored_findings(truth), *_corridor_findings(predictions, truth, protocol))
     of_scenes = any(METRICS[name].level == "scene" for name in metrics)
     if not of_scenes or (predictions.track is not None and truth.track is not None):
         return findings  # with tracks on both sides, the checks have looked at them
     return (*findings, *track_findings(predictions, truth))
 
 
+def _corridor_findings(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[Finding, ...]:
+    """Return how many frames have a shorter path than the corridor asks for, if the protocol has one."""
+    frames = truth if truth.poses is not None else predictions
+    if corridor_radius(protocol.window) is None or frames.poses is None:
+        return ()
+    _, short = paths_ahead(frames)
+    text = f"{len(short)} of {len(frames)} frames are followed by less than 6 s, so their corridor is shorter"
+    tokens = tuple(frames.tokens[frame] for frame in short[:3])
+    return (Finding("note", "corridor-short", text, len(short), tokens),) if short else ()
+
+
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
-    """Refuse predictions without confidences, and confidences outside [0, 1]."""
+    """Refuse ignored predictions, predictions without sound confidences, degrees, and different reference systems."""
+    refuse_ignored(predictions, "predictions cannot be ignored, only truth can")
     if predictions.confidence is None:
         raise no_confidences(predictions.name or "predictions", truth_has_them=truth.confidence is not None)
+    if predictions.crs and truth.crs and not same_system(predictions.crs, truth.crs):
+        raise InvalidInput(
+            f"{predictions.name or 'predictions'} has the reference system {predictions.crs[:60]}, and "
+            f"{truth.name or 'truth'} has {truth.crs[:60]}, expected the same",
+            remedy=PROJECT,
+        )
+    _refuse_degrees(predictions, truth)
     for side, name in ((predictions, "predictions"), (truth, "truth")):
         if side.confidence is not None:
             check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
+
+
+def _refuse_degrees(predictions: MapFrames, truth: MapFrames) -> None:
+    """Refuse longitude and latitude, if both sides have it or the other side was projected.
+
+    If only one side seems to have it, it may be metres: lines of a network before its training can be as short. A few
+    lines tell it only in a single frame, which is usually a map.
+    """
+    few = {"least": 1} if len(truth) == 1 else {}
+    x, y = without_boxes(predictions), without_boxes(truth)
+    if is_geographic(y, **few):
+        both = is_geographic(x, **few)
+        found = degrees_found("both sides" if both else "truth", y, 0) if both or x.crs else None
+    else:
+        found = degrees_found("predictions", x, 0) if y.crs and is_geographic(x, **few) else None
+    if found is not None:
+        raise InvalidInput(found.message, remedy=found.remedy)
 
 
 def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
@@ -141,21 +181,37 @@ def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
 
 
 def cropped(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return both sides, cropped to the region and with a part of the lanes only, if the protocol says so.
+    """Return what ``cut`` does, without ignored truth and the predictions that are matched with it."""
+    return without_ignored(*cut(predictions, truth, protocol), protocol)
+
+
+def cut(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
+    """Return both sides, cropped to the region or a part of it, and with a part of the lanes, if the protocol says so.
 
     If one side does not know which axis points forward, it has the axes of the other side.
     """
+    regions = []
+    forward = truth.forward or predictions.forward
     if protocol.crop and protocol.region is not None:
-        names = predictions.name or "predictions", truth.name or "truth"
+        regions.append(check_region(protocol.region, forward))
+    radius = corridor_radius(protocol.window)
+    if protocol.window is not None and radius is None:
+        regions.append(window_bounds(protocol.window, forward))
+    names = predictions.name or "predictions", truth.name or "truth"
+    for region in regions:
         check_axes(predictions.forward, truth.forward, protocol, names)
-        region = check_region(protocol.region, truth.forward or predictions.forward)
         predictions, truth = predictions.crop(region), truth.crop(region)
+    if radius is not None:
+        check_axes(predictions.forward, truth.forward, protocol, names)
+        paths, _ = paths_ahead(truth if truth.poses is not None else predictions)
+        predictions, truth = (side.cut_to_corridors(paths, radius) for side in (predictions, truth))
     return selected(predictions, truth, protocol)
 
 
 def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Protocol, names: tuple[str, str]) -> None:
     """Refuse to crop sides whose forward axes are known to differ: no region is right for both."""
-    if protocol.crop and protocol.region is not None and None not in (predictions, truth) and predictions != truth:
+    cut = (protocol.crop and protocol.region is not None) or protocol.window is not None
+    if cut and None not in (predictions, truth) and predictions != truth:
         degrees = -90 if predictions == "y" else 90
         raise InvalidInput(
             f"{names[0]} has {predictions} forward and {names[1]} has {truth} forward: they cannot be cropped to the "
@@ -200,7 +256,10 @@ def check_needs(metrics: Sequence[str], predictions: MapFrames, truth: MapFrames
         if "poses" in metric.needs and truth.poses is None and predictions.poses is None:
             raise InvalidInput(
                 f"{name} needs poses, and neither the truth nor the predictions have one for every frame",
-                remedy="Use files with poses, such as pos_predictions.pkl of MapTracker",
+                remedy=Remedy(
+                    "Use files with poses, such as pos_predictions.pkl of MapTracker",
+                    "Give poses with a file: FILE,poses=FILE",
+                ),
             )
 
 

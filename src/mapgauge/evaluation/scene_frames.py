@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.ignored import check_ignored
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.alignment import join_frames
@@ -26,6 +27,7 @@ from mapgauge.protocols import Protocol
 SIDES = ("predictions", "truth")
 _NOTHING = np.empty(0, np.str_)
 _ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # columns of ``MapFrames``
+_UNUSED = ("links", "intersection", "nodes", "ignore", "change", "history")
 _TEXTS = ("track", "scenes", "forward", "boxes")
 
 
@@ -45,6 +47,7 @@ class SceneFrames:
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames, metrics: tuple[str, ...]) -> "SceneFrames":
         """Return aligned frames with the columns that metrics of scenes need. Refuse frames that lack one."""
+        check_ignored(metrics, truth)
         for name in metrics:
             _check(name, predictions, truth)
         posed = any("poses" in METRICS[name].needs for name in metrics)
@@ -53,7 +56,7 @@ class SceneFrames:
         for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
             # A side without instances has no tracks. With None, joined frames would have none either.
             track = (_NOTHING if side.track is None else side.track) if tracked else None
-            columns: dict[str, Any] = dict.fromkeys(("links", "intersection", "nodes", "history")) | {"findings": ()}
+            columns: dict[str, Any] = dict.fromkeys(_UNUSED) | {"findings": ()}
             sides.append(replace(side, track=track, poses=poses, **columns))
         return cls(*sides)
 

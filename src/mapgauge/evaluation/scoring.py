@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.ignored import check_ignored
 from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -111,6 +112,7 @@ def score_frames(
     Kernels release the GIL, and threads share the data without copies. The result does not depend on the number of
     threads. ``known`` and ``progress`` are arguments of ``Data.in_blocks``.
     """
+    check_ignored(metrics, data.sides[1])
     whole_scenes = has_scene_metrics(metrics)
     order = _whole_scenes(data.sides[1]) if whole_scenes else None
     if order is not None:

@@ -13,6 +13,8 @@ from mapgauge.frames.map_frames import OF_FRAMES, OF_INSTANCES, MapFrames, pick_
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Forward
 
+_NONE = {"ignore": False, "change": ""}  # the values of instances of a part that lacks the column
+
 
 def align(
     predictions: MapFrames,
@@ -103,8 +105,9 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
     """Join the frames of all parts, one part after the other.
 
     Classes are matched by name. All parts must be predictions or all must be truth, and all must have the same
-    dimension. Scenes, time stamps, poses, tracks, intersections and links are left out unless all parts have them. The
-    forward axis is the one that parts know, if they agree.
+    dimension. Scenes, time stamps, poses, tracks, intersections and links are left out unless all parts have them.
+    Parts without flags have no line that is ignored, and parts without changes none that changed. The forward axis is
+    the one that parts know, if they agree.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
@@ -142,8 +145,11 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
 
 
 def _joined(parts: Sequence[MapFrames], name: str) -> Any:
-    """Return a column of all parts; None if one of them does not have it."""
+    """Return a column of all parts; None if one of them does not have it, and nothing stands for its values."""
     values = [getattr(part, name) for part in parts]
+    if name in _NONE and any(value is not None for value in values):
+        missing = (np.full(len(part.polylines), _NONE[name]) for part in parts)
+        values = [none if value is None else value for value, none in zip(values, missing, strict=True)]
     if any(value is None for value in values):
         return None
     return sum(values, ()) if isinstance(values[0], tuple) else np.concatenate(values)

@@ -80,18 +80,21 @@ def frames_from_batch(
     """Convert a batch to frames. Tokens are positions in the batch. Also return the dropped instances of each frame.
 
     A batch has one dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``confidence``. All or none have
-    ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``_links``). ``side`` is the
-    name of the batch in messages. ``numbers`` has the class names of integer labels 0, 1, ...; None if these are not
-    allowed. Polylines of the classes ``boxes`` are boxes of traffic elements: two corners in pixels.
+    ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``_links``). Truth may have
+    ``ignore``, one flag per polyline. ``side`` is the name of the batch in messages. ``numbers`` has the class names of
+    integer labels 0, 1, ...; None if these are not allowed. Polylines of the classes ``boxes`` are boxes of traffic
+    elements: two corners in pixels.
     """
     if isinstance(batch, Mapping | str | bytes) or not isinstance(batch, Sequence):
         raise InvalidInput(
             f"{side} must be a list with a dict per frame, got a {type(batch).__name__}",
             remedy="Put the dict of a single frame in a list",
         )
-    rows: list[tuple[Points, Indices, Indices, Confidences, Names]] = []
+    rows: list[tuple[Points, Indices, Indices, Confidences, Names, Flags]] = []
     links: list[Links | None] = []
-    tracked, linked = (any(isinstance(item, Mapping) and key in item for item in batch) for key in ("tracks", "links"))
+    tracked, linked, flagged = (
+        any(isinstance(item, Mapping) and key in item for item in batch) for key in ("tracks", "links", "ignore")
+    )
     is_box = np.array([name in boxes for name in classes])
     dropped = np.zeros(len(batch), np.int64)
     dimension: int | None = None
@@ -103,19 +106,22 @@ def frames_from_batch(
         label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
         scores = _numbers(item["confidence"], f"{where}['confidence']", len(size)) if scored else np.ones(len(size))
         track = _tracks(item, where, len(size)) if tracked else np.full(len(size), "")
+        flags = _flags(item, where, len(size)) if flagged else np.zeros(len(size), np.bool_)
         ends = _links(item, where, is_box[label]) if linked else None
         sound = _sound(coords, size, scores, where, degenerate)
         confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), "polyline")
         if not sound.all():
             dropped[b] = np.count_nonzero(~sound)
             coords = coords[np.repeat(sound, size)]
-            size, label, confidence, track = size[sound], label[sound], confidence[sound], track[sound]
+            size, label, confidence = size[sound], label[sound], confidence[sound]
+            track, flags = track[sound], flags[sound]
             ends = kept_links(ends, np.flatnonzero(sound), len(sound))
-        rows.append((coords, size, label, confidence, track))
+        rows.append((coords, size, label, confidence, track, flags))
         links.append(ends)
     none = np.empty(0, np.int64)
-    filled = [row for row in rows if len(row[1])] or [(np.empty((0, 2)), none, none, np.empty(0), np.empty(0, np.str_))]
-    points, sizes, labels, confidence, tracks = (np.concatenate(column) for column in zip(*filled, strict=True))
+    nothing = np.empty((0, 2)), none, none, np.empty(0), np.empty(0, np.str_), np.empty(0, np.bool_)
+    filled = [row for row in rows if len(row[1])] or [nothing]
+    points, sizes, labels, confidence, tracks, ignore = (np.concatenate(column) for column in zip(*filled, strict=True))
     counts = [len(size) for _, size, *_ in rows]
     frames = MapFrames(
         tuple(str(b) for b in range(len(batch))),
@@ -128,6 +134,7 @@ def frames_from_batch(
         name=side,
         links=joined_links(links, counts) if links else None,
         boxes=tuple(boxes),
+        ignore=ignore if flagged else None,
     )
     return frames, dropped
 
@@ -238,6 +245,14 @@ def _tracks(item: Mapping[str, Any], where: str, count: int) -> Names:
     if any("\0" in name for name in names.tolist()):
         raise InvalidInput(f"{where}['tracks'] must not have NUL characters")
     return names
+
+
+def _flags(item: Mapping[str, Any], where: str, count: int) -> Flags:
+    """Return which polylines of the truth are ignored; none if the frame does not say it."""
+    array = _column(item.get("ignore", np.zeros(count, np.bool_)), f"{where}['ignore']", count, "flags")
+    if count and array.dtype != np.bool_:
+        raise InvalidInput(f"{where}['ignore'] must be True or False, got values of type {array.dtype}")
+    return array.astype(np.bool_)
 
 
 def _numbers(value: Any, where: str, count: int) -> Confidences:

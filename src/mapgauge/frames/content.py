@@ -15,7 +15,7 @@ _ROUNDS = 3  # how far links are followed to tell equal instances apart
 
 
 def content_hash(frames: MapFrames, *, tracks: bool = False) -> int:
-    """Return the hash of tokens, classes, points, confidences, intersections and links.
+    """Return the hash of tokens, classes, points, confidences, intersections, ignored lines and links.
 
     Scenes, times and poses are not included, and ``tracks`` only if a metric uses them. Frames without links have the
     same hash whether ``links`` is None or empty.
@@ -61,7 +61,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
-    """Return the last bytes of each frame with instances: confidences, intersections, tracks and links."""
+    """Return the last bytes of each frame with instances: confidences, intersections, flags, tracks and links."""
     named = frames.track.tolist() if tracks and frames.track is not None else None
     links = frames.links if frames.links is not None and len(frames.links) else None
     first_link = [] if links is None else np.searchsorted(links.source, frames.offsets).tolist()
@@ -70,6 +70,8 @@ def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
         tail = b"" if frames.confidence is None else frames.confidence[begin:end].tobytes()
         if frames.intersection is not None and end > begin:
             tail += b"intersection\0" + frames.intersection[begin:end].tobytes()
+        if frames.ignore is not None and frames.ignore[begin:end].any():
+            tail += b"ignore\0" + frames.ignore[begin:end].tobytes()
         if named is not None and any(named[begin:end]):
             tail += b"tracks\0" + _encoded("\0".join(named[begin:end]))
         if links is not None and first_link[k] < first_link[k + 1]:
@@ -142,6 +144,7 @@ def _contents(sides: Sequence[MapFrames], instances: Indices) -> list[bytes]:
             (stop - start).tobytes() + np.ascontiguousarray(side.polylines.coords[start:stop]).tobytes(),
             b"" if side.intersection is None else side.intersection[k].tobytes(),
             b"" if side.track is None else _encoded(str(side.track[k])),
+            b"" if side.ignore is None else (~side.ignore[k]).tobytes(),  # of equal lines, the last one is matched
         ]
         contents.append(b"".join(content))
     return contents

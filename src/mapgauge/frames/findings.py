@@ -64,6 +64,13 @@ def findings_about(
     return [Finding(level, code, text, len(names), examples, remedy)] if names else []
 
 
+def left_out_of(path: object, names: Counter[str]) -> list[Finding]:
+    """Return the finding about elements of a map that are left out, given the number of each kind."""
+    counts = ", ".join(f"{count} {name}" for name, count in names.most_common())
+    text = f"{path}: {names.total()} elements are left out: {counts}"
+    return [Finding("note", "elements-left-out", text, names.total())] if names else []
+
+
 def examples(frames: "MapFrames", instances: "Indices") -> tuple[str, ...]:
     """Return the tokens of the first frames that contain some of the instances."""
     return tuple(frames.tokens[i] for i in sorted(set(frames.frame[instances].tolist()))[:_SHOWN])

@@ -23,7 +23,7 @@ P = ParamSpec("P")
 
 READ = "read"
 _MOST_STEPS = 100
-_MOST_BYTES = 100_000  # of the arguments of a step, as JSON
+_MOST_BYTES = 4_000_000  # of the arguments of a step, as JSON
 _FEW = 16  # most values of an array that is recorded
 
 
@@ -48,6 +48,7 @@ STEPS: Mapping[str, type[msgspec.Struct]] = {
     for row in (
         _row(READ, path=str, format=str | None, classes=_Names | None, degenerate=Degenerate, options=dict[str, Any]),
         _row("rename", names=_Names),
+        _row("of_tokens", tokens=tuple[str, ...]),
         _row("select", classes=tuple[str, ...]),
         _row("as_classes", classes=tuple[str, ...]),
         _row("rotate", degrees=float),
@@ -77,6 +78,15 @@ def read_history(
     names = None if classes is None else {str(number): name for number, name in classes.items()}
     arguments = {"path": path, "format": format, "classes": names, "degenerate": degenerate, "options": dict(options)}
     return _after((), READ, arguments)
+
+
+def read_with(history: History, **options: Any) -> History:
+    """Return a history whose reading has further options."""
+    if history is None:
+        return None
+    first, *others = history
+    given = first.arguments | {"options": first.arguments["options"] | options}
+    return (first._replace(arguments=given), *others)
 
 
 def recorded(method: Callable[Concatenate[F, P], F]) -> Callable[Concatenate[F, P], F]:

@@ -66,3 +66,4 @@ class Instance(NamedTuple):
     points: Points
     confidence: float | None = None  # None in truth
     track: str | None = None
+    ignore: bool = False  # of truth

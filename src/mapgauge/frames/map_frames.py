@@ -4,7 +4,7 @@ There is one row per instance: its frame, its class, its confidence and its poin
 form; truth has no confidence. All readers return ``MapFrames``, and the rest of the package takes them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -13,23 +13,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.arguments import check_class_names, check_confidence, check_forward
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import Finding, check_known
 from mapgauge.frames.history import History, recorded
 from mapgauge.frames.instances import Instance, check_boxes, is_box, resampled
 from mapgauge.frames.links import Links, check_links, cut_links, kept_links, links_between, links_of_frames
+from mapgauge.geometry.corridors import cut_to_corridors
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.geometry.poses import check_poses, move_polylines, quarter_turns, rotation_about_z, turned_forward
+from mapgauge.geometry.poses import check_poses, level, move_polylines, quarter_turns, rotation_about_z, turned_forward
+from mapgauge.geometry.projections import AUTO, GEOGRAPHIC, looks_geographic, project_points, projection_at
 from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
-from mapgauge.typing import Confidences, Flags, Forward, Indices, Sampling
+from mapgauge.typing import Confidences, Flags, Forward, Indices, Points, Sampling
 
 Names: TypeAlias = NDArray[np.str_]
 
 FAINTEST = 0.1  # the smallest opacity of a prediction
 
 # Columns with a row per instance, besides polylines.
-OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection", "nodes")
+OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection", "nodes", "ignore", "change")
 OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
@@ -66,8 +68,11 @@ class MapFrames:
     intersection: Flags | None = None  # (instances,): whether a lane lies in an intersection; None if unknown
     boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes in an image, see ``frames.boxes``
     forward: Forward | None = None  # axis that points forward: x (y to the left) or y (x to the right); None if unknown
+    crs: str = ""  # reference system of the coordinates, or the projection that made them; empty if unknown
     history: History = None  # how to read them again; None if that is not possible
     nodes: NDArray[np.object_] | None = None  # (instances,): the numbers of a lane's nodes in the graph of its file
+    ignore: Flags | None = None  # (instances,): true lines that count neither as found nor as missed; None for none
+    change: Names | None = None  # (instances,): what changed since a prior map, as the file says; "" for nothing
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
@@ -85,6 +90,10 @@ class MapFrames:
             raise InvalidInput(f"frame must be in ascending order, from 0 to at most {frames - 1}")
         if count and not (self.label.min() >= 0 and self.label.max() < len(self.classes)):
             raise InvalidInput(f"label must be from 0 to {len(self.classes) - 1}, an index into classes")
+        if self.ignore is not None and self.ignore.dtype != np.bool_:
+            raise InvalidInput(
+                f"ignore must be true or false for each instance, got values of type {self.ignore.dtype}"
+            )
         check_links(self.links, self.frame)
         check_forward(self.forward)
         check_boxes(self)
@@ -180,6 +189,7 @@ class MapFrames:
                 self.polylines[i],
                 None if self.confidence is None else float(self.confidence[i]),
                 None if self.track is None else str(self.track[i]) or None,
+                self.ignore is not None and bool(self.ignore[i]),
             )
             for i in range(start, stop)
         ]
@@ -246,6 +256,24 @@ class MapFrames:
         """Return the instance columns at ``rows`` with the polylines given; ``columns`` override others."""
         picked = {name: pick_rows(getattr(self, name), rows) for name in OF_INSTANCES}
         return replace(self, polylines=polylines, history=None, **(picked | columns))
+
+    @recorded
+    def of_tokens(self, tokens: Iterable[str]) -> "MapFrames":
+        """Pick the frames with some tokens, in the order of the frames. All tokens must be those of frames.
+
+        >>> MapFrames.of({"a": {}, "b": {}, "c": {}}).of_tokens(["c", "a"]).tokens
+        ('a', 'c')
+        """
+        chosen = {tokens} if isinstance(tokens, str) else set(tokens)
+        lacking = sorted(chosen.difference(self.index))
+        if lacking or not chosen:
+            what = (
+                f"no frames have {len(lacking)} of {len(chosen)} tokens (first: {lacking[0]})"
+                if chosen
+                else "no tokens"
+            )
+            raise InvalidInput(f"{self.name or 'frames'}: {what}", remedy="Check that they belong to this data set")
+        return self.at([frame for frame, token in enumerate(self.tokens) if token in chosen])
 
     @recorded
     def select(self, classes: Sequence[str]) -> "MapFrames":
@@ -321,6 +349,11 @@ class MapFrames:
         polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward), whole)
         return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
+    def cut_to_corridors(self, paths: Sequence[Points], radius: float) -> "MapFrames":
+        """Cut all polylines at a distance from the path of their frame, as ``crop`` does at the edge of a region."""
+        polylines, sources = cut_to_corridors(self.polylines, self.frame, paths, radius)
+        return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
+
     @recorded
     def resample(
         self, *, spacing: float | None = None, count: int | None = None, sampling: Sampling = "paper"
@@ -358,7 +391,51 @@ class MapFrames:
             moved = Polylines(np.where(stays, self.polylines.coords, moved.coords), moved.offsets)
         poses_after = None if self.poses is None else self.poses @ np.linalg.inv(motion)
         forward = turned_forward(self.forward, quarter_turns(motion))
-        return replace(self, polylines=moved, poses=poses_after, forward=forward, history=None)
+        return replace(self, polylines=moved, poses=poses_after, forward=forward, crs="", history=None)
+
+    def to_world(self) -> "MapFrames":
+        """Move all points from the coordinates of their frames to those of the world, by ``poses``.
+
+        Points with two coordinates are moved by the position and the yaw of a pose: maps of roads are flat, and roll
+        and pitch would shorten them. No axis of the result points forward, and its poses do not move anything.
+
+        >>> frames = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+        >>> pose = [[0, -1, 0, 600], [1, 0, 0, 1600], [0, 0, 1, 0], [0, 0, 0, 1]]
+        >>> replace(frames, poses=np.array([pose])).to_world()["a"][0].points
+        array([[ 600., 1600.],
+               [ 600., 1609.]])
+        """
+        if self.poses is None:
+            raise InvalidInput(
+                f"{self.name or 'frames'}: no poses, which move points to the world",
+                remedy=Remedy(
+                    "Give poses with mg.with_poses(frames, file)", "Give poses with the file: FILE,poses=FILE"
+                ),
+            )
+        poses = check_poses(self.poses, len(self), lambda k: f"the pose of frame {self.tokens[k]}")
+        flat = poses if self.dimension == 3 else np.array([level(pose) for pose in poses]).reshape(-1, 4, 4)
+        still = np.tile(np.eye(4), (len(self), 1, 1))
+        return replace(self.transform(flat), poses=still, forward=None)
+
+    def project(self, projection: str) -> "MapFrames":
+        """Project longitude and latitude, or coordinates of the reference system ``crs``, to metres. It needs pyproj.
+
+        Args:
+            projection: ``"auto"`` for a transverse Mercator projection whose origin is the first point, a reference
+                system such as ``"EPSG:32632"``, or ``"utm:LAT:LON"``, ``"local:LAT:LON"``, ``"tmerc:LAT:LON"`` or
+                ``"mercator:LAT:LON"`` with an origin. Project both sides the same way: ``truth.crs`` names it.
+        """
+        source, coords = self.crs or GEOGRAPHIC, self.polylines.coords
+        if projection == self.crs or not len(coords):
+            return self
+        if not self.crs and not looks_geographic(coords):
+            raise InvalidInput(
+                f"{self.name or 'frames'}: the coordinates are not longitude and latitude, and no reference system is "
+                "declared, so they cannot be projected"
+            )
+        chosen = projection_at(coords, source) if projection == AUTO else projection
+        moved = Polylines(project_points(coords, chosen, source), self.polylines.offsets)
+        return replace(self, polylines=moved, crs=chosen, poses=None, history=None)
 
     @recorded
     def planar(self) -> "MapFrames":
@@ -374,6 +451,21 @@ class MapFrames:
             given = np.full(count, confidence) if np.ndim(confidence) == 0 else confidence
             confidence = check_confidence("confidence", given, count, "instance")
         return replace(self, confidence=confidence)
+
+    def with_ignore(self, ignore: ArrayLike | None) -> "MapFrames":
+        """Set which true lines are ignored: one flag per instance, or None for no flags.
+
+        An ignored line is neither found nor missed, and a prediction that is matched with it is neither right nor
+        false.
+
+        >>> truth = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]], [[0, 5], [9, 5]]]}})
+        >>> [line.ignore for line in truth.with_ignore([False, True])["a"]]
+        [False, True]
+        """
+        if ignore is None:
+            return self if self.ignore is None else replace(self, ignore=None, history=None)
+        flags = np.asarray(ignore)
+        return replace(self, ignore=flags if flags.size else flags.astype(np.bool_), history=None)
 
     @recorded
     def with_forward(self, forward: Forward | None) -> "MapFrames":

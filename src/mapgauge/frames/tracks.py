@@ -12,7 +12,8 @@ from mapgauge.frames.findings import Finding, examples, findings_about
 from mapgauge.frames.links import SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Indices
+from mapgauge.geometry.poses import level
+from mapgauge.typing import Indices, Points
 
 _PAUSE = 10  # a step in time this many times the median step of all scenes is a gap
 # Argoverse 2: the id of the log, which is a UUID, and the time stamp of the LiDAR in nanoseconds.
@@ -90,6 +91,40 @@ def time_order(timestamps: Indices | None, tokens: Sequence[str]) -> Indices:
     if timestamps is None:
         return np.arange(len(tokens))
     return np.lexsort((np.array(tokens, np.str_), timestamps))
+
+
+# Times since 1970 from this number on, which is a day in 1973, are in units of so many per second.
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
+_AHEAD = 6.0  # seconds
+
+
+def per_second(times: Indices) -> float | None:
+    """Return the unit of time stamps, as their number per second; None if it is not known. Their size tells it."""
+    return next((unit for least, unit in _UNITS if times.min() >= least), None)
+
+
+def paths_ahead(frames: MapFrames) -> tuple[list[Points], list[int]]:
+    """Return the path of the ego in the next 6 s, in the coordinates of each frame, and the frames with less."""
+    lacking = next((name for name in ("poses", "scenes", "timestamps") if getattr(frames, name) is None), None)
+    unit = None if frames.timestamps is None or not len(frames) else per_second(frames.timestamps)
+    if frames.poses is None or frames.timestamps is None or frames.scenes is None or unit is None:
+        what = lacking.replace("timestamps", "time stamps") if lacking else "time stamps with a known unit"
+        raise InvalidInput(
+            f"{frames.name or 'frames'}: a corridor needs poses, scenes and time stamps, and there are no {what}",
+            remedy=Remedy("Use frames with poses, such as those of mg.read with poses", "Give them: FILE,poses=POSES"),
+        )
+    paths: list[Points] = [np.zeros((1, 2))] * len(frames)
+    short = []
+    for rows in frames_by_scene(frames).values():
+        order = rows[np.argsort(frames.timestamps[rows], kind="stable")]
+        times = (frames.timestamps[order] - frames.timestamps[order[0]]) / unit
+        places = frames.poses[order, :2, 3]
+        ends = np.searchsorted(times, times + _AHEAD, side="right")
+        for k, frame in enumerate(order.tolist()):
+            paths[frame] = (places[k : ends[k]] - places[k]) @ level(frames.poses[frame])[:2, :2]
+            if times[-1] < times[k] + _AHEAD:
+                short.append(frame)
+    return paths, sorted(short)
 
 
 def frames_by_scene(frames: MapFrames) -> dict[str, Indices]:

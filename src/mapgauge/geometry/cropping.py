@@ -33,6 +33,60 @@ def check_region(region: object, forward: Forward | None = None) -> Bounds:
     return x_min, y_min, x_max, y_max
 
 
+# The sides of a region: for each axis that points forward, the axis and the sign of the half-plane.
+_SIDES = {
+    "ahead": {"x": (0, 1), "y": (1, 1)},
+    "rear": {"x": (0, -1), "y": (1, -1)},
+    "left": {"x": (1, 1), "y": (0, -1)},
+    "right": {"x": (1, -1), "y": (0, 1)},
+}
+_CORRIDOR = "corridor:"
+_FAR = 1e7  # metres; no line around an ego is as long
+
+
+def check_window(name: str, value: object) -> str:
+    """Return a part of the region as text: a side, four bounds in metres, or a corridor with its distance in metres.
+
+    >>> check_window("window", "-10, 0, 30, 15.5"), check_window("window", "corridor:5.0")
+    ('-10,0,30,15.5', 'corridor:5')
+    """
+    text = "".join(value.split()) if isinstance(value, str) else ""
+    if text in _SIDES:
+        return text
+    is_corridor = text.startswith(_CORRIDOR)
+    try:
+        numbers = [float(part) for part in text.removeprefix(_CORRIDOR).split(",")]
+        if is_corridor and len(numbers) == 1 and 0 < numbers[0] < _FAR:
+            return f"{_CORRIDOR}{numbers[0]:.15g}"
+        if not is_corridor and len(numbers) == 4:
+            return ",".join(f"{bound:.15g}" for bound in check_region(numbers))
+    except ValueError:
+        pass
+    raise InvalidInput(
+        f"{name} must be {', '.join(_SIDES)}, corridor:METRES or four bounds X_MIN,Y_MIN,X_MAX,Y_MAX in metres, "
+        f"got {value!r}"
+    )
+
+
+def corridor_radius(window: str | None) -> float | None:
+    """Return the distance of a corridor in metres; None for another part of the region."""
+    return float(window.removeprefix(_CORRIDOR)) if window is not None and window.startswith(_CORRIDOR) else None
+
+
+def window_bounds(window: str, forward: Forward | None) -> Bounds:
+    """Return the bounds of a part of the region. By default, x points forward and y to the left.
+
+    >>> window_bounds("left", "y")[2]
+    0.0
+    """
+    if window not in _SIDES:
+        return check_region([float(part) for part in window.split(",")])
+    axis, sign = _SIDES[window][forward or "x"]
+    low, high = [-_FAR, -_FAR], [_FAR, _FAR]
+    (low if sign > 0 else high)[axis] = 0.0
+    return low[0], low[1], high[0], high[1]
+
+
 def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = None) -> tuple[Polylines, Indices]:
     """Cut polylines at the edge of a region.
 
@@ -79,7 +133,20 @@ def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, In
     for points in (a, b):
         points[:, :2] = np.clip(points[:, :2], low, high)
     a, b = np.where(enter == 0, start, a), np.where(leave == 1, coords[first + 1], b)
-    line = owner[first]
+    return pieces_of(polylines, first, enter, leave, a, b)
+
+
+def pieces_of(
+    polylines: Polylines, first: Indices, enter: Points, leave: Points, a: Points, b: Points
+) -> tuple[Polylines, Indices]:
+    """Join the parts of segments that are inside a region to pieces, and return the polyline of each.
+
+    ``first`` has the first point of each segment, ascending, ``enter`` and ``leave`` the shares of the segment
+    ``(parts, 1)`` between which it is inside, and ``a`` and ``b`` the points there. A segment can have several parts.
+    """
+    coords, offsets = polylines.coords, polylines.offsets
+    line = np.searchsorted(offsets, first, side="right") - 1
+    kept = first
     new = np.ones(len(kept), np.bool_)  # segments that begin a new piece
     new[1:] = (np.diff(first) != 1) | (enter[1:, 0] > 0) | (leave[:-1, 0] < 1)
     number = new.cumsum() - 1  # the piece of each segment

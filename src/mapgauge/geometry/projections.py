@@ -1,0 +1,119 @@
+"""Projections: from longitude and latitude, or from another reference system, to metres. They need pyproj."""
+
+import math
+import re
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from mapgauge.dependencies import require
+from mapgauge.errors import InvalidInput, MissingDependency, Remedy
+from mapgauge.typing import Points
+
+METRE = "metre"
+AUTO = "auto"  # a transverse Mercator projection at the first point
+GEOGRAPHIC = "EPSG:4326"  # longitude and latitude
+KINDS = ("tmerc", "utm", "local", "mercator")
+_ORIGIN = re.compile(rf"({'|'.join(KINDS)}):([-+.0-9eE]+):([-+.0-9eE]+)")
+_WIDEST = 2.0  # degrees; a map that is wider has other coordinates
+PROJECT = Remedy(
+    'Pass project="auto" for the truth, and project=truth.crs for the predictions',
+    "Write PREDICTIONS,project=auto TRUTH,project=auto, which projects both the same way",
+)
+_FORMS = (
+    f"{AUTO}, a reference system in metres such as EPSG:32632, or one of "
+    f"{', '.join(f'{kind}:LAT:LON' for kind in KINDS)}, with the origin in degrees"
+)
+
+
+def check_projection(projection: object) -> str:
+    """Return the reference system of a projection, as PROJ writes it; refuse what is no projection to metres.
+
+    >>> check_projection("tmerc:49.0:8.4")
+    '+proj=tmerc +ellps=WGS84 +lat_0=49.0 +lon_0=8.4'
+    """
+    origin = _ORIGIN.fullmatch(projection) if isinstance(projection, str) else None
+    with suppress(ValueError):
+        if origin is not None:
+            return _at_origin(origin[1], float(origin[2]), float(origin[3]))
+        if (
+            isinstance(projection, str)
+            and not projection.startswith(KINDS)
+            and _pyproj()
+            and unit_of(projection) == METRE
+        ):
+            return projection
+    raise InvalidInput(f"project={projection}: expected {_FORMS}")
+
+
+def _at_origin(kind: str, latitude: float, longitude: float) -> str:
+    if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+        raise ValueError
+    if kind == "mercator":  # of Lanelet2: on a sphere, and the origin only scales it
+        return f"+proj=merc +R=6378137 +k_0={math.cos(math.radians(latitude))!r}"
+    if kind == "utm":  # less the coordinates of the origin
+        utm = f"+proj=tmerc +ellps=WGS84 +k_0=0.9996 +lon_0={6 * ((longitude + 180) // 6 % 60) - 177}"
+        x, y = _transformed(np.array([[longitude, latitude]]), GEOGRAPHIC, utm)[0].tolist()
+        return f"{utm} +x_0={-x!r} +y_0={-y!r}"
+    # The orthographic projection of the ellipsoid has the coordinates east and north of a plane that touches it.
+    return f"+proj={'ortho' if kind == 'local' else kind} +ellps=WGS84 +lat_0={latitude!r} +lon_0={longitude!r}"
+
+
+def projection_at(coords: Points, source: str) -> str:
+    """Return a transverse Mercator projection whose origin is the first point."""
+    longitude, latitude = _transformed(coords[:1], source, GEOGRAPHIC)[0].tolist()
+    return f"tmerc:{latitude!r}:{longitude!r}"
+
+
+def project_points(coords: Points, projection: str, source: str = GEOGRAPHIC) -> Points:
+    """Return points of a reference system in metres. The height, if there is one, stays."""
+    return np.column_stack([_transformed(coords, source, check_projection(projection)), coords[:, 2:]])
+
+
+def _transformed(coords: Points, source: str, target: str) -> Points:
+    """Return points of one reference system in another, x or longitude first."""
+    pyproj = _pyproj()
+    try:
+        transformer = pyproj.Transformer.from_crs(source, target, always_xy=True)
+        return np.column_stack(transformer.transform(*coords[:, :2].T, errcheck=True))
+    except pyproj.exceptions.ProjError as error:
+        raise InvalidInput(
+            f"the coordinates cannot be projected from {source[:60]} to {target[:60]}: {error}"
+        ) from error
+
+
+def _pyproj() -> Any:
+    return require("pyproj", "projecting coordinates", "geo")
+
+
+def unit_of(crs: str) -> str:
+    """Return the unit of a reference system in a plane; an empty text if it is not known, or without pyproj."""
+    try:
+        system = _pyproj().CRS.from_user_input(crs)
+    except (MissingDependency, RuntimeError):  # pyproj's errors are RuntimeErrors
+        return ""
+    if system.is_geographic or system.is_geocentric:
+        return "degree" if system.is_geographic else "metre from the centre of the earth"
+    units = {axis.unit_name: axis.unit_conversion_factor for axis in system.axis_info[:2]}
+    return METRE if set(units.values()) == {1.0} else next(iter(units), "")
+
+
+def looks_geographic(coords: Points) -> bool:
+    """Whether the points of a map can be longitude and latitude: on the earth, and close to each other."""
+    if not len(coords):
+        return False
+    low, high = coords[:, :2].min(axis=0), coords[:, :2].max(axis=0)
+    on_earth = (low >= (-180, -90)).all() and (high <= (180, 90)).all()
+    return bool(on_earth and (high - low <= _WIDEST).all())
+
+
+def same_system(first: str, second: str) -> bool:
+    """Whether two names are of the same reference system. Names that pyproj does not know, or without it, may be."""
+    if first == second or _ORIGIN.fullmatch(first) or _ORIGIN.fullmatch(second):
+        return first == second
+    try:
+        one, other = map(_pyproj().CRS.from_user_input, (first, second))
+    except (MissingDependency, RuntimeError):  # pyproj's errors are RuntimeErrors
+        return True
+    return bool(one.equals(other, ignore_axis_order=True))
