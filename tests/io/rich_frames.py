@@ -38,6 +38,9 @@ def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
         frames = replace(frames, links=draw(links_of(frames)))
     if draw(st.booleans()) and len(frames.label):
         frames = replace(frames, intersection=draw(arrays(np.bool_, len(frames.label))))
+        frames = replace(frames, ignore=draw(st.none() | arrays(np.bool_, len(frames.label))))
+        changes = [draw(st.sampled_from(["", "moved", "inserted"])) for _ in frames.label]
+        frames = replace(frames, change=np.array(changes, np.str_) if any(changes) else None)
     if draw(st.booleans()):
         frames = with_boxes(frames)
     return frames.with_forward(draw(st.sampled_from(["x", "y", None])))
@@ -75,7 +78,7 @@ def assert_same(again: MapFrames, frames: MapFrames) -> None:
     assert again.dimension == frames.dimension
     assert again.forward == frames.forward
     assert again.boxes == frames.boxes
-    for name in ("frame", "label", "confidence", "track", "timestamps", "poses", "intersection"):
+    for name in ("frame", "label", "confidence", "track", "timestamps", "poses", "intersection", "ignore", "change"):
         assert _plain(getattr(again, name)) == _plain(getattr(frames, name)), name
     assert (again.links is None) == (frames.links is None)
     if again.links is not None and frames.links is not None:

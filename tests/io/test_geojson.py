@@ -168,10 +168,13 @@ SPLIT = "expected a LineString or a Polygon. Split it into one feature for each 
         (lambda f: f.pop("geometry"), r"\$\.features\[1\]\.geometry is missing"),
         (lambda f: f.update(geometry=3), r"\$\.features\[1\]\.geometry is None, expected a LineString"),
         (
-            lambda f: f.update(geometry=feature("", [LINE], "MultiLineString")["geometry"]),
+            lambda f: f.update(geometry=feature("", [LINE, LINE], "MultiLineString")["geometry"]),
             f"'MultiLineString', {SPLIT}",
         ),
-        (lambda f: f.update(geometry=feature("", [[RING]], "MultiPolygon")["geometry"]), f"'MultiPolygon', {SPLIT}"),
+        (
+            lambda f: f.update(geometry=feature("", [[RING], [RING]], "MultiPolygon")["geometry"]),
+            f"'MultiPolygon', {SPLIT}",
+        ),
         (lambda f: f.update(geometry={"type": "GeometryCollection"}), f"'GeometryCollection', {SPLIT}"),
         (lambda f: f.update(geometry=feature("", [1, 2], "Point")["geometry"]), "geometry is 'Point', expected a Line"),
         (lambda f: f.update(geometry=feature("", [RING, RING], "Polygon")["geometry"]), "has a hole"),

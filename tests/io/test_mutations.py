@@ -1,8 +1,10 @@
 """Damaged files: thousands per format, each of which is read or refused in our own words, never anything else."""
 
+import json
 import os
 import pickle
 import re
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,10 @@ TOKENS = re.compile(rb'-?\d+(\.\d+)?|"[^"]*"|\[[^\[\]]*\]|[\[\]{}:,]')
 def world() -> mg.MapFrames:
     lines = {"t0": {"divider": [LINE, LINE[:2]], "boundary": [LINE]}, "t1": {}, "t2": {"ped_crossing": [LINE]}}
     return mg.MapFrames.of(lines, classes=["ped_crossing", "divider", "boundary"])
+
+
+ELEMENT = {"category": "lane", "coords": LINE, "details": {"score": 0.5}}
+VECTOR = {"pts": np.array(LINE), "pts_num": len(LINE), "cls_name": "divider", "type": 0, "confidence_level": 0.5}
 
 
 def _pickled(name: str) -> bytes:
@@ -71,6 +77,8 @@ def _pickled(name: str) -> bytes:
             }
         },
         "graph-json": {"t0": {"nodes": LINE, "edges": [[0, 1]]}, "t1": {"nodes": [], "edges": []}},
+        "globalmapnet": {"meta_info": {"scene_name": "s"}, "poses": [], "map_elements": [ELEMENT]},
+        "vad": {"meta": {}, "map_results": {"t0": {"sample_token": "t0", "vectors": [VECTOR]}}},
         "maptracker-tracks": [
             {
                 "vectors": np.array([np.ravel(LINE)]),
@@ -83,7 +91,24 @@ def _pickled(name: str) -> bytes:
             }
         ],
     }
+    if name == "csv":
+        rows = ("frame,class,confidence,wkt", 't0,divider,0.5,"LINESTRING (0 1.5, 9 -2)"')
+        return "\n".join(rows).encode()
+    if name == "gis":
+        return _geopackage()
+    if name == "globalmapnet":
+        return json.dumps(documents[name]).encode()
     return pickle.dumps(documents[name], protocol=4)
+
+
+def _geopackage() -> bytes:
+    shapely, pyogrio = pytest.importorskip("shapely"), pytest.importorskip("pyogrio")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "map.gpkg"
+        lines = shapely.to_wkb(np.array([shapely.LineString([(0, 1.5), (9, -2)])]))
+        columns = [np.array([value], object) for value in ("t0", "divider")]
+        pyogrio.raw.write(file, lines, columns, ["frame", "class"], geometry_type="LineString", crs="EPSG:32632")
+        return file.read_bytes()
 
 
 @cache
@@ -95,7 +120,7 @@ def sound(name: str) -> bytes:
     return write(world() if "truth" in name else world().with_confidence(0.5), None)
 
 
-CASES = [name for name in FORMATS if name != "maptracker-truth-tracks"]  # which holds no geometry
+CASES = [name for name in FORMATS if name not in ("maptracker-truth-tracks", "poses")]  # which hold no geometry
 
 
 def mutant(data: bytes, rng: np.random.Generator) -> bytes:

@@ -149,7 +149,7 @@ def test_a_zip_archive_is_told_apart(tmp_path: Path) -> None:
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file.json").write_text(TEXT)
-    with pytest.raises(mg.InvalidInput, match=r"unknown format 'maptrv2'. Known: parquet, geojson, maptr"):
+    with pytest.raises(mg.InvalidInput, match=r"unknown format 'maptrv2'. Known: parquet, geojson, globalmapnet"):
         mg.read(tmp_path / "file.json", "maptrv2")
 
 

@@ -1,5 +1,6 @@
 """Files of a sound encoding with a wrong structure: each is read or refused in our own words, never anything else."""
 
+import csv
 import io
 import json
 import os
@@ -71,6 +72,15 @@ def documents(name: str, rng: np.random.Generator) -> bytes:
     if data[:1] in (b"{", b"["):
         return json.dumps(mutate(json.loads(data), rng)).encode("utf-8", "surrogatepass")
     return pickle.dumps(mutate(pickle.loads(data), rng), int(rng.integers(2, 6)))
+
+
+def csv_rows(name: str, rng: np.random.Generator) -> bytes:
+    """A mutant of a CSV file: cells and rows that are odd, missing, doubled or moved."""
+    rows = mutate(list(csv.reader(sound(name).decode().splitlines())), rng)
+    cells = [row if isinstance(row, list) else [row] for row in rows] if isinstance(rows, list) else [[rows]]
+    text = io.StringIO()
+    csv.writer(text).writerows(cells)
+    return text.getvalue().encode("utf-8", "surrogatepass")
 
 
 def tables(name: str, rng: np.random.Generator) -> bytes:
@@ -179,7 +189,8 @@ def _named(name: str) -> Callable[[Path], object]:
 
 
 WAYS: dict[str, tuple[Callable[[str, np.random.Generator], bytes], tuple[Callable[[Path], object], ...]]] = {
-    **{name: (documents, (mg.read, _named(name))) for name in CASES if name != "parquet"},
+    **{name: (documents, (mg.read, _named(name))) for name in CASES if name not in ("csv", "gis", "parquet")},
+    "csv": (csv_rows, (mg.read, _named("csv"))),
     "parquet": (tables, (mg.read, lambda path: open_dataset(path).read())),
     "results": (archives, (mg.load_results,)),
 }

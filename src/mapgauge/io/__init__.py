@@ -15,7 +15,20 @@ from mapgauge.features.lanes import graph_files as graphs
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io import geojson, hdmapnet, maptr, maptracker, openlanev2, parquet, streammapnet, vectormapnet
+from mapgauge.io import (
+    csv_wkt,
+    geojson,
+    globalmapnet,
+    hdmapnet,
+    maptr,
+    maptracker,
+    openlanev2,
+    parquet,
+    poses,
+    streammapnet,
+    vector_files,
+    vectormapnet,
+)
 from mapgauge.io._format import Classes, Format, ReadOptions, class_table, refuse_few_points, with_forward_of
 from mapgauge.io.dataset import open_dataset
 from mapgauge.io.files.json_documents import gc_paused
@@ -25,12 +38,16 @@ from mapgauge.io.files.writing import save
 from mapgauge.plugins import Table
 from mapgauge.typing import Degenerate
 
+DECLARED = "declared"  # the coordinates stay in the reference system that a file declares
+
 # The order matters only for a file that two formats recognise: the first one reads it. Those of plug-ins come last.
 _OWN = {
     row.name: row
     for row in (
         parquet.PARQUET,
         geojson.GEOJSON,
+        globalmapnet.GLOBALMAPNET,
+        maptr.VAD,
         maptr.RESULTS,
         maptr.TRUTH,
         streammapnet.RESULTS,
@@ -41,6 +58,9 @@ _OWN = {
         maptracker.TRACKS,
         maptracker.TRUTH_TRACKS,
         graphs.GRAPHS,
+        csv_wkt.CSV,
+        vector_files.GIS,
+        poses.POSES,
         streammapnet.TRUTH,
     )
 }
@@ -69,7 +89,8 @@ def read(
             a finding.
         workers: Number of threads that read a large JSON file. If None, the number of processors.
         options: Options of single formats: ``part`` and ``unshrink`` (vectormapnet), ``tracks`` (streammapnet-truth),
-            ``properties`` (geojson).
+            ``properties`` (geojson, csv, gis), ``project`` (geojson, csv, gis, parquet: see ``MapFrames.project``;
+            ``"declared"`` leaves the coordinates in the reference system that the file declares).
 
     Returns:
         The frames. Their ``findings`` say what the reader noticed.
@@ -80,7 +101,7 @@ def read(
     >>> frame = '{"vectors": [[[0, 0], [9, 0]]], "scores": [0.8], "labels": [1]}'
     >>> _ = path.write_text('{"meta": {}, "results": {"4b2f": ' + frame + "}}")
     >>> mg.read(path)["4b2f"]
-    [Instance(class_name='divider', points=array([[0., 0.], [9., 0.]]), confidence=0.8, track=None)]
+    [Instance(class_name='divider', points=array([[0., 0.], [9., 0.]]), confidence=0.8, track=None, ignore=False)]
     """
     if degenerate not in ("strict", "drop"):
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
@@ -101,7 +122,9 @@ def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions
     content = path if isinstance(path, Content) else Content(path)
     row = recognise(content) if format is None else format_named(format)
     _check_options(content.path, row.name, row.options, options.extra)
-    return with_forward_of(row.read(content, options), row.forward)
+    frames = with_forward_of(row.read(content, options), row.forward)
+    project = options.extra.get("project", DECLARED)
+    return frames if project == DECLARED else frames.project(project)
 
 
 def _check_options(path: Path, format_name: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:
@@ -163,6 +186,11 @@ def write(
     row = format_to_write(target, format)
     _check_options(target, row.name, row.write_options, options)
     refuse_few_points(frames, str(target))
+    if not row.flags and frames.ignore is not None and frames.ignore.any():
+        raise InvalidInput(
+            f"{target}: the format {row.name} cannot say that lines are ignored",
+            remedy=Remedy("Write Parquet or GeoJSON, or call .with_ignore(None) first", "Write Parquet or GeoJSON"),
+        )
     try:
         assert row.write is not None  # format_to_write checked it
         with gc_paused():
@@ -203,4 +231,13 @@ def _looks_like(content: Content) -> str:
     return f"neither JSON, pickle nor Parquet (it begins with {content.data[:8]!r})"
 
 
-__all__ = ["FORMATS", "Format", "UnreadableFile", "format_named", "format_to_write", "read", "recognise", "write"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "UnreadableFile",
+    "format_named",
+    "format_to_write",
+    "read",
+    "recognise",
+    "write",
+]

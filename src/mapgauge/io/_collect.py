@@ -61,6 +61,7 @@ class Collector:
         self.poses: list[NDArray[np.float64]] = []
         self.findings: list[Finding] = []
         self.forward: Forward | None = None  # the axis that points forward, if the file says so
+        self.crs = ""  # the declared reference system
         self._dimension = 0  # of the points; 0 as long as there are none
         self._count = 0  # instances of the current frame so far
         self._columns: InstanceColumns | None = None  # instances added at once
@@ -68,7 +69,7 @@ class Collector:
         self._rows: list[tuple[int, int, float, str]] = []
         self._points: list[Points] = []
         self.links: Links | None = None  # between instances that were added one by one
-        self.intersection: Flags | None = None  # of instances that were added one by one
+        self.more: dict[str, Flags | Names | None] = {}  # further columns of instances that were added one by one
         self.boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes
         self._wrong_counts: list[str] = []
 
@@ -149,11 +150,11 @@ class Collector:
         coords: Points,
         track: Sequence[str] | Names | None = None,
         links: Links | None = None,
-        intersection: Flags | None = None,
+        **more: Flags | Names | None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
         names = np.asarray(track, np.str_) if track is not None and any(track) else None
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, intersection)
+        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, **more)  # type: ignore[arg-type]
 
     @property
     def next_place(self) -> str:
@@ -201,7 +202,7 @@ class Collector:
             np.concatenate(with_points) if with_points else np.empty((0, 2)),
             np.array(tracks, np.str_) if any(tracks) else None,
             self.links,
-            self.intersection,
+            **self.more,  # type: ignore[arg-type]
         )
 
     def finish(self) -> MapFrames:
@@ -228,6 +229,7 @@ class Collector:
             findings=tuple(findings),
             boxes=self.boxes,
             forward=self.forward,
+            crs=self.crs,
         )
 
     def _check_names(self) -> None:
@@ -255,7 +257,7 @@ def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFra
     matrices = _all_at_once(translations, turns)
     if matrices is not None:
         return replace(frames, poses=matrices)
-    poses = [_pose(*parts) for parts in zip(translations, turns, strict=True)]
+    poses = [pose_matrix(*parts) for parts in zip(translations, turns, strict=True)]
     lacking = [token for token, pose in zip(frames.tokens, poses, strict=True) if pose is None]
     if not lacking:
         return replace(frames, poses=np.array(poses))
@@ -277,7 +279,7 @@ def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | N
         return None
 
 
-def _pose(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
+def pose_matrix(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
     """Return the matrix ``(4, 4)`` from the frame to the world, or None if the values are not a pose."""
     pose = np.eye(4)
     try:

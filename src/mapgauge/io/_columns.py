@@ -28,6 +28,8 @@ class InstanceColumns(NamedTuple):
     track: Names | None = None
     links: Links | None = None
     intersection: Flags | None = None
+    ignore: Flags | None = None
+    change: Names | None = None
 
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]

@@ -14,6 +14,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
+from mapgauge.geometry.projections import PROJECT, unit_of
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.io.files.source import Content
 from mapgauge.typing import Degenerate, Forward
@@ -21,36 +22,43 @@ from mapgauge.typing import Degenerate, Forward
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
 _WKT = re.compile(r"\s*(?:BOUNDCRS\[\s*SOURCECRS\[|COMPOUNDCRS\[[^\[]*)?\s*([A-Z]+)\[", re.IGNORECASE)
 _TO_METRES = Remedy(
-    "Project the coordinates with geopandas: data.to_crs(data.estimate_utm_crs()). If they are metres already, remove "
-    "the reference system: data.set_crs(None, allow_override=True)",
-    "Project the coordinates with ogr2ogr -t_srs EPSG:CODE OUT IN. If they are metres already, remove the reference "
-    "system with ogr2ogr -a_srs none OUT IN",
+    f"Project the coordinates: {PROJECT.python}. If they are metres already, remove the reference system with "
+    "geopandas: data.set_crs(None, allow_override=True)",
+    f"Project the coordinates: {PROJECT.shell}. If they are metres already, remove the reference system with ogr2ogr "
+    "-a_srs none OUT IN",
 )
 
 
-def refuse_unless_metres(crs: Any, error: MakeError, where: str) -> None:
-    """Refuse a declared reference system whose unit is known and is not the metre."""
-    unit = _unit_of(crs)
+def declared_system(crs: Any, error: MakeError, where: str, *, projected: bool, remedy: Remedy = _TO_METRES) -> str:
+    """Return a declared reference system as text. One whose unit is known and not the metre must be projected."""
+    unit = "" if projected else _unit_of(crs)
+    if isinstance(crs, dict) and isinstance(crs.get("properties"), dict):  # of a GeoJSON file of 2008
+        crs = crs["properties"].get("name")
+    text = crs if isinstance(crs, str) else msgspec.json.encode(crs).decode() if isinstance(crs, dict) else ""
+    unit = unit_of(text) if text and not unit and not projected else unit
     if unit == "degree":
-        raise error(f"{where} is longitude and latitude, expected metres", remedy=_TO_METRES)
+        raise error(f"{where} is longitude and latitude, expected metres", remedy=remedy)
     if unit not in ("", "metre", "meter", "m"):
-        raise error(f"{where} has the unit {unit}, expected metres", remedy=_TO_METRES)
+        raise error(f"{where} has the unit {unit}, expected metres", remedy=remedy)
+    return text
 
 
-def refuse_geoparquet(schema: Any, error: MakeError) -> None:
-    """Refuse the column ``geometry`` of a schema of Arrow if it declares a reference system without metres.
+def geometry_column(schema: Any, error: MakeError) -> str:
+    """Return the name of the column of geometries in a schema of Arrow."""
+    return str(_document((schema.metadata or {}).get(b"geo"), error, "geo").get("primary_column", "geometry"))
+
+
+def system_of_schema(schema: Any, error: MakeError, name: str = "geometry") -> Any:
+    """Return the reference system that a schema of Arrow declares for a column of geometries, or None.
 
     A file without a declaration is judged by its values. GeoParquet would take it as longitude and latitude.
     """
-    geo = _document((schema.metadata or {}).get(b"geo"), error, "geo")
-    columns = geo.get("columns")
-    column = columns.get("geometry") if isinstance(columns, dict) else None
+    columns = _document((schema.metadata or {}).get(b"geo"), error, "geo").get("columns")
+    column = columns.get(name) if isinstance(columns, dict) else None
     if isinstance(column, dict) and "crs" in column:
-        refuse_unless_metres(column["crs"], error, "the reference system of the column geometry")
-        return
-    data = (schema.field("geometry").metadata or {}).get(b"ARROW:extension:metadata")
-    about = _document(data, error, "ARROW:extension:metadata")
-    refuse_unless_metres(about.get("crs"), error, "the reference system of the column geometry")
+        return column["crs"]
+    data = (schema.field(name).metadata or {}).get(b"ARROW:extension:metadata")
+    return _document(data, error, "ARROW:extension:metadata").get("crs")
 
 
 def _document(data: bytes | None, error: MakeError, name: str) -> dict[str, Any]:
@@ -170,6 +178,7 @@ class Format:
     recognise: Callable[[Content], bool]
     read: Callable[[Content, ReadOptions], MapFrames]
     write: Callable[..., bytes] | None = None  # ``write(frames, names of numeric ids or None, **options)``
+    flags: bool = False  # whether it stores which lines are ignored
     suffix: str = ""  # a suffix that only files of this format have
     options: tuple[str, ...] = ()  # further keywords of ``read``
     write_options: tuple[str, ...] = ()  # further keywords of ``write``

@@ -1,6 +1,8 @@
 """Reads GeoJSON as plain objects: slowly, but any geometry, and with errors that name the place."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -8,11 +10,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.frames.findings import left_out_of
 from mapgauge.frames.links import SUCCESSOR, Links
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.io._collect import Collector
-from mapgauge.io._format import refuse_unless_metres
+from mapgauge.io._format import ReadOptions, declared_system, refuse_ids
+from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.typing import Flags, Forward
@@ -100,7 +104,10 @@ def _id_text(value: Any) -> str | None:
     return f"{value}"
 
 
-PROPERTIES = ("frame", "class", "confidence", "track", "scene", "intersection")
+MAP = "map"  # the token of a file whose features have no frame: a map
+_PLACE = re.compile(r"\$\.features\[(\d+)\](?:\.properties)?\.?\s?")
+_LIKE_FRAME = re.compile("frame|token|sample|timestamp", re.IGNORECASE)  # in the name of what may be the frame
+PROPERTIES = ("frame", "class", "confidence", "track", "scene", "intersection", "ignore", "change")
 
 
 def property_names(properties: object) -> dict[str, str]:
@@ -116,12 +123,33 @@ def property_names(properties: object) -> dict[str, str]:
     return {name: properties.get(name, name) for name in PROPERTIES}
 
 
-def read_objects(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames:
-    """Read any collection."""
+def read_rows(
+    content: Content, format_name: str, options: ReadOptions, features: list[dict[str, Any]], crs: Any
+) -> MapFrames:
+    """Read the features that another format was changed to. Messages have the ``place`` of a feature."""
+    refuse_ids(options.classes, str(content.path))
+
+    def error(message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
+        named = _PLACE.sub(lambda match: f"{features[int(match[1])]['place']}: ", message)
+        return content.error(named, remedy=remedy)
+
+    collector = Collector(content, format_name, options, lambda *_: "", confidence=False)
+    collector.error, collector.check = error, ValueChecker(error)
+    document = {"type": "FeatureCollection", "features": features, "crs": crs}
+    return read_objects(content, collector, property_names(options.extra.get("properties")), document)
+
+
+def read_objects(
+    content: Content, collector: Collector, called: dict[str, str], given: dict[str, Any] | None = None
+) -> MapFrames:
+    """Read any collection: that of the file, or a given one."""
     order: list[list[int]] = []  # the features of each frame
     collector.locate = lambda frame, token, instance: f"$.features[{order[frame][instance]}]"
     with gc_paused():
-        document = _document(content)
+        document = _document(content) if given is None else given
+        projected = "project" in collector.options.extra
+        where = "$.crs" if given is None else "the reference system"
+        collector.crs = declared_system(document.get("crs"), content.error, where, projected=projected)
         features = []
         for i, feature in enumerate(document["features"]):
             if not isinstance(feature, dict) or feature.get("type") != "Feature":
@@ -129,15 +157,21 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
             if not isinstance(feature.get("properties"), dict):
                 raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
             features.append(feature["properties"])
-        given = [called["confidence"] in properties for properties in features]
-        collector.has_confidence = has_confidence(collector, document.get("predictions"), given, called["confidence"])
+        sure = [called["confidence"] in properties for properties in features]
+        collector.has_confidence = has_confidence(collector, document.get("predictions"), sure, called["confidence"])
         collector.codes.update(listed_names(collector, document.get("classes", []), "classes"))
         collector.boxes = tuple(listed_names(collector, document.get("boxes", []), "boxes"))
         collector.forward = stated_forward(collector, document.get("forward"))
         about = listed_frames(collector, document.get("frames", []))
         members: dict[str, list[int]] = {token: [] for token in about}
+        names = {name for properties in features for name in properties}
+        is_one_map = not about and called["frame"] == "frame" and not any(map(_LIKE_FRAME.search, names))
         for i, properties in enumerate(features):
-            token = _token(collector, _required(collector, i, properties, "frame", called), _path(i, called["frame"]))
+            token = (
+                MAP
+                if is_one_map
+                else _token(collector, _required(collector, i, properties, "frame", called), _path(i, called["frame"]))
+            )
             members.setdefault(token, []).append(i)
             scene = properties.get(called["scene"])
             if scene is not None:
@@ -146,22 +180,35 @@ def read_objects(content: Content, collector: Collector, called: dict[str, str])
                     raise collector.error(
                         f"{_path(i, called['scene'])} differs from the scene of the other features of the frame"
                     )
+        left_out = Counter[str]()
         for token, rows in members.items():
-            order.append(rows)
+            order.append([])
             collector.add_frame(token, **about.get(token, {}))
             for i in rows:
-                _add(collector, i, document["features"][i].get("geometry"), features[i], called)
+                geometry = document["features"][i].get("geometry")
+                lines = _lines(collector, geometry, f"$.features[{i}].geometry", is_one_map=is_one_map)
+                if not lines:
+                    left_out[_without_a_line(features[i].get(called["class"]), geometry)] += 1
+                for points, where in lines:
+                    order[-1].append(i)
+                    _add(collector, i, points, where, features[i], called)
+        collector.findings += left_out_of(content.path, left_out)
         frame = [k for k, rows in enumerate(order) for _ in rows]
         rows = [i for rows in order for i in rows]
         stated: Any = [
             [feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links")
         ]
         collector.links = read_links(collector, stated, document.get("links"), rows, frame)
-        inside = [features[i].get(called["intersection"]) for i in rows]
-        for i, value in zip(rows, inside, strict=True):
-            if value is not None and not isinstance(value, bool):
-                raise collector.error(f"{_path(i, called['intersection'])} is neither true nor false")
-        collector.intersection = intersections(inside)
+        for name, make, kind, expected in (
+            ("intersection", flags_of, bool, "true or false"),
+            ("ignore", flags_of, bool, "true or false"),
+            ("change", names_of, str, "a text"),
+        ):
+            values = [features[i].get(called[name]) for i in rows]
+            for i, value in zip(rows, values, strict=True):
+                if value is not None and not isinstance(value, kind):
+                    raise collector.error(f"{_path(i, called[name])} is {value!r}, expected {expected}")
+            collector.more[name] = make(values)
     return collector.finish()
 
 
@@ -176,7 +223,6 @@ def _document(content: Content) -> dict[str, Any]:
         raise content.error(f'{given}, expected {{"type": "FeatureCollection", "features": [...]}}')
     if not isinstance(document.get("features"), list):
         raise content.error("$.features is not a list of features")
-    refuse_unless_metres(document.get("crs"), content.error, "$.crs")
     return document
 
 
@@ -228,9 +274,14 @@ def listed_names(collector: Collector, names: Any, member: str) -> dict[str, int
     return {name: code for code, name in enumerate(names)}
 
 
-def intersections(given: Sequence[bool | None]) -> Flags | None:
-    """Return which instances lie in an intersection; None if no feature says it."""
+def flags_of(given: Sequence[bool | None]) -> Flags | None:
+    """Return the flag of each instance, false if its feature has none; None if no feature has one."""
     return None if all(value is None for value in given) else np.array([value is True for value in given])
+
+
+def names_of(given: Sequence[str | None]) -> Names | None:
+    """Return the text of each instance, empty if its feature has none; None if no feature has one."""
+    return np.array([value or "" for value in given], np.str_) if any(given) else None
 
 
 def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]]:
@@ -273,9 +324,10 @@ def _pose(collector: Collector, value: Any, where: str) -> NDArray[np.float64]:
     return pose
 
 
-def _add(collector: Collector, i: int, geometry: Any, properties: dict[str, Any], called: dict[str, str]) -> None:
+def _add(
+    collector: Collector, i: int, points: Any, where: str, properties: dict[str, Any], called: dict[str, str]
+) -> None:
     """Add one instance."""
-    points, where = _line(collector, geometry, f"$.features[{i}].geometry")
     track = properties.get(called["track"])
     class_name = _required(collector, i, properties, "class", called)
     collector.add_instance(
@@ -288,15 +340,41 @@ def _add(collector: Collector, i: int, geometry: Any, properties: dict[str, Any]
     )
 
 
-def _line(collector: Collector, geometry: Any, where: str) -> tuple[Any, str]:
-    """Return the points of a geometry, and their place."""
+def _lines(collector: Collector, geometry: Any, where: str, *, is_one_map: bool) -> list[tuple[Any, str]]:
+    """Return the points of the lines of a geometry, and their places.
+
+    In a map, each part of a geometry is a line, and points and features without a geometry have none. In a frame, an
+    instance has one line.
+    """
+    kind = geometry.get("type") if isinstance(geometry, dict) else None
+    single = {"MultiLineString": "LineString", "MultiPolygon": "Polygon"}.get(kind) if isinstance(kind, str) else None
+    parts = geometry.get("coordinates") if single else None
+    if isinstance(parts, list) and (is_one_map or len(parts) == 1):
+        places = [f"{where}.coordinates[{k}]" for k in range(len(parts))]
+        return [
+            _line(collector, {"type": single, "coordinates": part}, where, place)
+            for part, place in zip(parts, places, strict=True)
+        ]
+    if is_one_map and (geometry is None or kind in ("Point", "MultiPoint")):
+        return []
+    return [_line(collector, geometry, where, f"{where}.coordinates")]
+
+
+def _without_a_line(class_name: Any, geometry: Any) -> str:
+    """Return what an element of a map is called that has no line."""
+    name = class_name if isinstance(class_name, str) else "element without a class"
+    return f"{name} without a {'geometry' if geometry is None else 'line'}"
+
+
+def _line(collector: Collector, geometry: Any, where: str, place: str) -> tuple[Any, str]:
+    """Return the points of a geometry with one line, and their place."""
     if geometry is None:
         raise collector.error(
             f"{where} is missing", remedy="A frame without instances needs no feature; list it in $.frames"
         )
     kind = geometry.get("type") if isinstance(geometry, dict) else None
     if kind == "LineString":
-        return geometry.get("coordinates"), f"{where}.coordinates"
+        return geometry.get("coordinates"), place
     if kind != "Polygon":
         several = isinstance(kind, str) and (kind.startswith("Multi") or kind == "GeometryCollection")
         split = "Split it into one feature for each part (QGIS: multipart to singleparts; geopandas: explode)"
@@ -305,10 +383,10 @@ def _line(collector: Collector, geometry: Any, where: str) -> tuple[Any, str]:
         )
     rings = geometry.get("coordinates")
     if not isinstance(rings, list):
-        raise collector.error(f"{where}.coordinates is not a list of rings")
+        raise collector.error(f"{place} is not a list of rings")
     if len(rings) > 1:
         raise collector.error(f"{where} has a hole", remedy="Make one feature for each ring, or leave the holes out")
     ring = rings[0] if rings else []
     if isinstance(ring, list) and ring and ring[0] != ring[-1]:
-        raise collector.error(f"{where}.coordinates[0] does not end with its first point, as a polygon does")
-    return ring, f"{where}.coordinates[0]"
+        raise collector.error(f"{place}[0] does not end with its first point, as a polygon does")
+    return ring, f"{place}[0]"

@@ -13,6 +13,7 @@ from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.frames.links import SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io._format import declared_system, system_of_schema
 from mapgauge.io._parquet_file import (
     AXES,
     about_of,
@@ -54,6 +55,7 @@ class ParquetColumns:
         self.error = error
         self.whole = whole
         self.about = about_of(error, schema)
+        self.crs = declared_system(system_of_schema(schema, error), error, "geometry", projected=True)
         self._pa = pa = pyarrow_modules()[0]
         try:
             empty = pa.schema([schema.field(name) for name in columns_to_read(schema, without)]).empty_table()
@@ -64,11 +66,11 @@ class ParquetColumns:
             raise broken(error, cause) from cause
 
     @classmethod
-    def of_bytes(cls, file: bytes, error: MakeError) -> "ParquetColumns":
+    def of_bytes(cls, file: bytes, error: MakeError, *, projected: bool = False) -> "ParquetColumns":
         """Read all rows of a file in memory."""
         pa, _ = pyarrow_modules()
         data = pa.py_buffer(file)
-        parquet, schema = open_parquet(error, pa.BufferReader(data))
+        parquet, schema = open_parquet(error, pa.BufferReader(data), projected=projected)
         footer, names = parquet.metadata, columns_to_read(schema)
 
         def group(index: int) -> Any:

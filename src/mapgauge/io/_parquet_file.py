@@ -9,7 +9,7 @@ from mapgauge.decoding import decode_json
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
-from mapgauge.io._format import refuse_geoparquet
+from mapgauge.io._format import declared_system, system_of_schema
 from mapgauge.io.files.json_documents import MakeError, refuse_doubled_keys
 from mapgauge.io.files.source import RAISE, most_bytes
 from mapgauge.typing import Forward
@@ -18,7 +18,19 @@ _BYTE_ARRAY = 6  # the physical type of texts
 _TAIL = 1 << 16  # bytes at the end of a file that are read at once
 VERSION = 1  # of the schema; files with a later version are refused
 REQUIRED = ("token", "class", "geometry")
-COLUMNS = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "track", "pose", "links", "intersection")
+COLUMNS = (
+    "frame",
+    *REQUIRED,
+    "scene",
+    "timestamp",
+    "confidence",
+    "track",
+    "pose",
+    "links",
+    "intersection",
+    "ignore",
+    "change",
+)
 AXES = ("x", "y", "z")
 _NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
 _DEEPEST = 20  # nested structures and lists; the format has 7
@@ -177,14 +189,18 @@ def broken(error: MakeError, cause: BaseException) -> UnreadableFile:
     return error(f"broken Parquet: {cause}", remedy="Check that it was written or copied completely")
 
 
-def open_parquet(error: MakeError, stream: Any) -> tuple[Any, Any]:
-    """Open a file to read row groups, and return its schema as well, which is checked."""
+def open_parquet(error: MakeError, stream: Any, *, projected: bool = False) -> tuple[Any, Any]:
+    """Open a file to read row groups, and return its schema as well, which is checked.
+
+    A reference system without metres is refused, unless the coordinates are projected later.
+    """
     try:
         file = opened(stream)
         schema = file.schema_arrow
         about_of(error, schema)
         _check(error, schema)
-        refuse_geoparquet(schema, error)
+        where = "the reference system of the column geometry"
+        declared_system(system_of_schema(schema, error), error, where, projected=projected)
     except UnreadableFile:
         raise
     except broken_errors() as cause:  # a damaged name of a column is not UTF-8
@@ -231,8 +247,9 @@ def _check(error: MakeError, schema: Any) -> None:
             f"no column {', '.join(missing)}; expected at least {', '.join(REQUIRED)}, "
             f"got {', '.join(schema.names) or 'none'}",
             remedy=Remedy(
-                'Make such a file with mg.write(mg.MapFrames.of(...), "map.parquet")',
-                "Make such a file from one of another format with: mapgauge convert FILE map.parquet",
+                'Make such a file with mg.write(mg.MapFrames.of(...), "map.parquet"), or save a map as GeoPackage',
+                "Make such a file from one of another format with: mapgauge convert FILE map.parquet, or save a map as "
+                "GeoPackage",
             ),
         )
     for name in COLUMNS:
@@ -285,6 +302,8 @@ def _expected(name: str, kind: Any) -> str:
         "confidence": (number(kind), "numbers"),
         "pose": (number(inner), "lists of 16 numbers"),
         "intersection": (types.is_boolean(kind), "true or false"),
+        "ignore": (types.is_boolean(kind), "true or false"),
+        "change": (named, "text"),
         "links": (sound, "lists of structs with target, a whole number, weight and kind"),
         "geometry": (sound, "lists of points, each a struct of x, y (and z) or a list of numbers"),
     }

@@ -61,8 +61,8 @@ class ValueChecker:
 
     def whole(self, value: Any, where: str) -> int:
         """Return a whole number."""
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            raise self.error(f"{where} is {short(value)}, expected a whole number")
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or abs(int(value)) >= 1 << 63:
+            raise self.error(f"{where} is {short(value)}, expected a whole number of at most 63 bits")
         return int(value)
 
     def text(self, value: Any, where: str) -> str:

@@ -5,7 +5,7 @@
     {"type": "FeatureCollection",
      "features": [{"type": "Feature",
                    "properties": {"frame": token, "class": "divider", "confidence": 0.9, "track": "7", "scene": "s",
-                                  "intersection": true},
+                                  "intersection": true, "ignore": true, "change": "inserted"},
                    "geometry": {"type": "LineString", "coordinates": [[x, y], ...]},
                    "id": 7, "links": [{"target": 8, "weight": 0.9, "kind": "successor"}, ...]}, ...],
      "frames": [token, {"token": token, "scene": "s", "timestamp": 0, "pose": [[...], ...]}, ...],
@@ -31,18 +31,19 @@ from mapgauge.io._format import (
     Format,
     ReadOptions,
     check_tokens_differ,
+    declared_system,
     points_by_frame,
     refuse_ids,
-    refuse_unless_metres,
 )
 from mapgauge.io._geojson_objects import (
     PROPERTIES,
     LinkObject,
+    flags_of,
     has_confidence,
-    intersections,
     link_objects,
     listed_frames,
     listed_names,
+    names_of,
     property_names,
     read_links,
     read_objects,
@@ -103,7 +104,8 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     document: Any = None if schema is None else decode(content.text, schema)
     if document is None:
         return None
-    refuse_unless_metres(document.crs, content.error, "$.crs")
+    projected = "project" in collector.options.extra
+    collector.crs = declared_system(document.crs, content.error, "$.crs", projected=projected)
     lines = [feature.geometry.coordinates for feature in document.features]
     points = read_points(lines)
     columns = _plain_columns([feature.properties for feature in document.features])
@@ -111,7 +113,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         return None
     if not keys_are_unique(content.text, _count_keys(document, columns), lines):
         return None
-    tokens, names, confidences, tracks, scenes, inside = columns
+    tokens, names, confidences, tracks, scenes, inside, ignored, changes = columns
     given = [value is not None for value in confidences]
     stated, classes, frames, forward, boxes = (
         default if (value := getattr(document, name)) is msgspec.UNSET else value
@@ -154,7 +156,9 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         polylines.coords,
         [tracks[i] for i in rows],
         links,
-        intersections([inside[i] for i in rows]),
+        intersection=flags_of([inside[i] for i in rows]),
+        ignore=flags_of([ignored[i] for i in rows]),
+        change=names_of([changes[i] for i in rows]),
     )
     return collector.finish()
 
@@ -173,14 +177,13 @@ def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
     )
 
 
-def _plain_columns(
-    properties: list[Any],
-) -> tuple[list[str], list[str], list[Any], list[str], list[str], list[bool | None]] | None:
+def _plain_columns(properties: list[Any]) -> list[list[Any]] | None:
     """Return the values of each property of features; None if a value has an unusual type.
 
-    The confidence of a feature without one is None, as is its intersection; its track and its scene are empty.
+    What a feature does not have is None; its track and its scene are empty.
     """
-    allowed = ((str, int), (str,), (float, int, NoneType), *[(str, int, NoneType)] * 2, (bool, NoneType))
+    flag, text = (bool, NoneType), (str, NoneType)
+    allowed = ((str, int), (str,), (float, int, NoneType), *[(str, int, NoneType)] * 2, flag, flag, text)
     columns = []
     for name, types in zip(PROPERTIES, allowed, strict=True):
         values = [getattr(feature, f"{name}_") for feature in properties]
@@ -190,13 +193,13 @@ def _plain_columns(
         if not set(map(type, values)) <= set(types):
             return None
         columns.append(values)
-    tokens, names, confidences, tracks, scenes, inside = columns
+    tokens, names, confidences, tracks, scenes, *others = columns
     if "" in tokens or "" in names or "" in scenes:
         return None
     if any(abs(value) > 1 for value in confidences if type(value) is int):  # might not fit a float
         return None
     tracks, scenes = (["" if value is None else str(value) for value in values] for values in (tracks, scenes))
-    return list(map(str, tokens)), names, confidences, tracks, scenes, inside
+    return [list(map(str, tokens)), names, confidences, tracks, scenes, *others]
 
 
 class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_name": "class"}):
@@ -205,6 +208,8 @@ class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_n
     confidence: float | None = None
     track: str = ""
     intersection: bool | None = None
+    ignore: bool | None = None
+    change: str = ""
 
 
 class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
@@ -226,7 +231,8 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         frames.label.tolist(),
         [None] * count if frames.confidence is None else frames.confidence.tolist(),
         [""] * count if frames.track is None else frames.track.tolist(),
-        [None] * count if frames.intersection is None else frames.intersection.tolist(),
+        *([None] * count if flags is None else flags.tolist() for flags in (frames.intersection, frames.ignore)),
+        [""] * count if frames.change is None else frames.change.tolist(),
         strict=True,
     )
     encoder = msgspec.json.Encoder()
@@ -279,6 +285,7 @@ GEOJSON = Format(
     _is_collection,
     _read,
     _write,
+    flags=True,
     suffix=".geojson",
-    options=("properties",),
+    options=("properties", "project"),
 )

@@ -1,9 +1,11 @@
-"""MapTR's files. MapTRv2 and most other methods write the same format.
+"""MapTR's files, which most other methods write as well, and those of VAD, which have the same instances.
 
-Results, ``nuscmap_results.json`` and ``av2map_results.json``, and truth, ``*_map_anns*.json``::
+Results, ``nuscmap_results.json`` and ``av2map_results.json``, truth, ``*_map_anns*.json``, and VAD's
+``results_nusc.pkl`` or ``.json``, whose boxes and plans are stepped over::
 
     {"meta": {...}, "results": [{"sample_token": token, "vectors": [instance, ...]}, ...]}
     {"GTs": [{"sample_token": token, "vectors": [instance, ...]}, ...]}
+    {"meta": ..., "results": boxes, "map_results": {token: {"vectors": [instance, ...]}}, "plan_results": plans}
     instance = {"pts": [[x, y], ...], "pts_num": 20, "cls_name": "divider", "type": 0, "confidence_level": 0.9}
 
 Coordinates are metres. On nuScenes they are in the frame of the LiDAR, x to the right, y forward (``.rotate(-90)``
@@ -11,6 +13,7 @@ makes x point forward). On Argoverse 2 they are in the frame of the ego vehicle,
 ``type`` is used only if there is no name, or if the caller gives a table of ids.
 """
 
+import re
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -25,9 +28,10 @@ from mapgauge.io._format import Format, ReadOptions, confidences_of, ids_of, poi
 from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
+from mapgauge.io.pickles.unpickling import NO_TENSORS, SteppedOver, unpickle
 
 CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
-_NAMES = {"results": "maptr", "GTs": "maptr-truth"}  # the format, by the key of its frames
+_NAMES = {"results": "maptr", "GTs": "maptr-truth", "map_results": "vad"}  # the format, by the key of its frames
 
 
 class _True(msgspec.Struct, gc=False):
@@ -49,6 +53,11 @@ class _Frame(msgspec.Struct, Generic[Vector], gc=False):
     vectors: list[Vector]
 
 
+class _VadFrame(msgspec.Struct, gc=False):
+    vectors: list[_Prediction]
+    sample_token: str | msgspec.UnsetType = msgspec.UNSET
+
+
 class _Results(msgspec.Struct, gc=False):
     results: list[_Frame[_Prediction]]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -59,6 +68,24 @@ class _Truth(msgspec.Struct, gc=False):
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
+class _Vad(msgspec.Struct, gc=False):
+    map_results: dict[str, _VadFrame]
+    meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    results: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    plan_results: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_VAD_KEY = re.compile(rb"(?:X\x0b\0\0\0|\x8c\x0b|V)map_results")  # a text of a pickle, by protocol
+_SCHEMAS: dict[str, Any] = {"results": _Results, "GTs": _Truth, "map_results": _Vad}
+
+
+def _is_vad(content: Content) -> bool:
+    if content.kind == "json":  # boxes can come first, and fill the beginning of the file
+        boxes_first = content.keys >= {"results", "sample_token"} and "pts" not in content.keys
+        return "map_results" in content.keys or (boxes_first and b'"map_results"' in content.text)
+    return content.kind == "pickle" and _VAD_KEY.search(content.data) is not None
+
+
 def _is_results(content: Content) -> bool:
     if content.kind != "json" or "results" not in content.keys:
         return False
@@ -67,25 +94,35 @@ def _is_results(content: Content) -> bool:
 
 def _read(content: Content, options: ReadOptions, key: str) -> MapFrames:
     def locate(frame: int, token: str, instance: int) -> str:
+        if key == "map_results":
+            return f'$.{key}["{token}"].vectors[{instance}].pts'
         return f"$.{key}[{frame}].vectors[{instance}].pts (token {token})"
 
-    predicted = key == "results"
+    predicted = key != "GTs"
     collector = partial(Collector, content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=predicted)
-    sound = _read_sound_json(content, collector(), key)
+    sound = None if content.kind == "pickle" else _read_sound_json(content, collector(), key)
     return _read_objects(content, collector(), key) if sound is None else sound
 
 
 def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    schema = _Results if key == "results" else _Truth
-    document: Any = None if lists is None else decode(lists.text, schema)
+    document: Any = None if lists is None else decode(lists.text, _SCHEMAS[key])
     if lists is None or document is None:
         return None
-    frames = getattr(document, key)
+    frames, others = getattr(document, key), [document.meta]
+    tokens = list(frames) if isinstance(frames, dict) else [frame.sample_token for frame in frames]
+    keys = 1 + 2 * len(tokens)
+    if isinstance(frames, dict):
+        frames, others = list(frames.values()), [document.meta, document.results, document.plan_results]
+        stated = [(frame.sample_token, token) for token, frame in zip(tokens, frames, strict=True)]
+        stated = [pair for pair in stated if pair[0] is not msgspec.UNSET]
+        if any(name != token for name, token in stated):
+            return None
+        keys += len(stated)
     vectors = [vector for frame in frames for vector in frame.vectors]
     points = lists.points([vector.pts for vector in vectors])
-    if points is None or not all(frame.sample_token for frame in frames):
+    if points is None or not all(tokens):
         return None
     kinds = {kind: i for i, kind in enumerate(dict.fromkeys((vector.cls_name, vector.type) for vector in vectors))}
     try:
@@ -93,39 +130,43 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     except UnreadableFile:
         return None
     kind = np.array([kinds[vector.cls_name, vector.type] for vector in vectors], np.int64)
-    stated = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
+    counted = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
     named = np.array([(name != "") + (number is not None) for name, number in kinds], np.int64)
-    keys = 1 + 2 * len(frames) + len(vectors) * (2 if key == "results" else 1)
-    keys += int(np.count_nonzero(stated >= 0) + named[kind].sum())
-    if not keys_are_unique(lists.text, keys, (), document.meta):
+    keys += len(vectors) * (2 if collector.has_confidence else 1)
+    keys += int(np.count_nonzero(counted >= 0) + named[kind].sum())
+    if not keys_are_unique(lists.text, keys, (), *others):
         return None
     codes = np.array([collector.codes.setdefault(name, len(collector.codes)) for name in names], np.int64)
-    collector.tokens += [frame.sample_token for frame in frames]
+    collector.tokens += tokens
     index = np.repeat(np.arange(len(frames)), [len(frame.vectors) for frame in frames])
     collector.add_columns(
         index,
         codes[kind],
-        np.array([vector.confidence_level for vector in vectors], np.float64) if key == "results" else None,
+        np.array([vector.confidence_level for vector in vectors], np.float64) if collector.has_confidence else None,
         points.sizes,
         points.coords,
     )
-    collector.note_wrong_counts(index, np.flatnonzero((stated >= 0) & (stated != points.sizes)))
+    collector.note_wrong_counts(index, np.flatnonzero((counted >= 0) & (counted != points.sizes)))
     return _finish(collector, set(kinds))
 
 
 def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames:
     """Read a file with a fault, slowly."""
-    document = content.document
+    by_token = key == "map_results"
+    # VAD's plans are tensors of torch.
+    is_vad_pickle = by_token and content.kind == "pickle"
+    document = unpickle(content.data, content.error, without="torch") if is_vad_pickle else content.document
     if not isinstance(document, dict) or key not in document:
-        raise collector.error(
-            f'no key "{key}" at the top, expected {{"{key}": [{{"sample_token": ..., "vectors": ...}}]}}'
-        )
+        form = '{token: {"vectors": ...}}' if by_token else '[{"sample_token": ..., "vectors": ...}]'
+        raise collector.error(f'no key "{key}" at the top, expected {{"{key}": {form}}}')
+    if by_token:
+        return _read_by_token(collector, document[key])
     if isinstance(document[key], dict):
         raise collector.error(
             f"$.{key} is an object, as in StreamMapNet's files, expected a list of frames",
             remedy=Remedy(
                 "Pass format='streammapnet' for files of StreamMapNet",
-                "Pass --format streammapnet for files of StreamMapNet",
+                "Write FILE,format=streammapnet for files of StreamMapNet",
             ),
         )
     if not isinstance(document[key], list):
@@ -140,6 +181,27 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
             if not isinstance(frame["vectors"], list):
                 raise collector.error(f"{where}.vectors is not a list")
             for k, vector in enumerate(frame["vectors"]):
+                kinds.add(_add(collector, vector, f"{where}.vectors[{k}]"))
+    return _finish(collector, kinds)
+
+
+def _read_by_token(collector: Collector, results: Any) -> MapFrames:
+    """Read the frames of VAD, an object by token, slowly."""
+    if not isinstance(results, dict):
+        raise collector.error("$.map_results is not an object by token")
+    kinds: set[tuple[str, Any]] = set()
+    with gc_paused():
+        for token, frame in results.items():
+            where = f'$.map_results["{token}"]'
+            collector.add_frame(collector.check.text(token, f"{where}: the token"))
+            if not isinstance(frame, dict) or not isinstance(frame.get("vectors"), list):
+                raise collector.error(f"{where} is not an object with vectors, a list")
+            named = frame.get("sample_token", token)
+            if not isinstance(named, str) or named != token:
+                raise collector.error(f"{where}.sample_token is {str(named)[:80]!r}, expected {token!r}")
+            for k, vector in enumerate(frame["vectors"]):
+                if isinstance(vector, dict) and any(isinstance(value, SteppedOver) for value in vector.values()):
+                    raise collector.error(f"{where}.vectors[{k}] holds torch tensors", remedy=NO_TENSORS)
                 kinds.add(_add(collector, vector, f"{where}.vectors[{k}]"))
     return _finish(collector, kinds)
 
@@ -174,7 +236,11 @@ def _finish(collector: Collector, kinds: set[tuple[str, Any]]) -> MapFrames:
         pairs = ", ".join(f"{name} {number}" for name, number in sorted(named, key=str))
         text = f"{collector.name}: cls_name and type contradict each other ({pairs}); the name was used"
         collector.findings.append(Finding("warning", "class-ids", text, len(named)))
-    return collector.finish()
+    frames = collector.finish()
+    # The classes of Bench2Drive are others, and the classes of nuScenes are not missing there.
+    own = [name for name, count in frames.counts.items() if count or name not in CLASSES]
+    is_other = collector.format_name == "vad" and own and not set(own) & set(CLASSES)
+    return frames.as_classes(own) if is_other else frames
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None, key: str) -> bytes:
@@ -208,4 +274,11 @@ TRUTH = Format(
     partial(_read, key="GTs"),
     partial(_write, key="GTs"),
     forward="longer",
+)
+VAD = Format(
+    _NAMES["map_results"],
+    "predictions: map_results in results_nusc.pkl or results_nusc.json of VAD, and of Bench2Drive",
+    _is_vad,
+    partial(_read, key="map_results"),
+    forward="y",
 )

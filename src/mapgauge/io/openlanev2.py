@@ -177,7 +177,7 @@ def _add_instances(
         *_points(tree, points, box),
         _tracks(collector, frame, code, identity),
         links,
-        None if (inside < 0).all() else inside > 0,
+        intersection=None if (inside < 0).all() else inside > 0,
     )
 
 

@@ -34,7 +34,7 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
     numbers += [] if frames.confidence is None else ["confidence"]
     schema = _schema(frames)
-    single = ("confidence", "pose", "geometry", "links", "intersection")  # columns whose values do not repeat
+    single = ("confidence", "pose", "geometry", "links", "intersection", "ignore")  # columns whose values do not repeat
     repetitive = [name for name in schema.names if name not in single]
     repetitive += [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
     with pq.ParquetWriter(
@@ -66,6 +66,8 @@ def _schema(frames: MapFrames) -> Any:
         ("pose", pa.list_(pa.float64()), frames.poses),
         ("links", link_type(), frames.links),
         ("intersection", pa.bool_(), frames.intersection),
+        ("ignore", pa.bool_(), frames.ignore),
+        ("change", names, frames.change),
     )
     fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
     for name, kind, values in (("scene", names, frames.scenes), ("timestamp", pa.int64(), frames.timestamps)):
@@ -153,23 +155,26 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
         columns["timestamp"] = pa.array(frames.timestamps[first:last], pa.int64()).take(frame_at)
     if frames.confidence is not None:
         columns["confidence"] = pa.array(frames.confidence[start:stop]).take(instance_at)
-    if frames.track is not None:
-        tracks = pa.array(frames.track[start:stop].tolist(), pa.string())
-        columns["track"] = tracks.dictionary_encode().take(instance_at)
+    for name in ("track", "change"):
+        if (texts := getattr(frames, name)) is not None:
+            coded = pa.array(texts[start:stop].tolist(), pa.string()).dictionary_encode()
+            columns[name] = coded.take(instance_at)
     if frames.poses is not None:
         ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
     if frames.links is not None:
         columns["links"] = link_lists(frames, frames.links, start, stop).take(instance_at)
-    if frames.intersection is not None:
-        columns["intersection"] = pa.array(frames.intersection[start:stop]).take(instance_at)
+    for name in ("intersection", "ignore"):
+        if (flags := getattr(frames, name)) is not None:
+            columns[name] = pa.array(flags[start:stop]).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
 def read(content: Content, options: ReadOptions) -> MapFrames:
     """Read a Parquet file that has at least the columns ``token``, ``class`` and ``geometry``."""
     refuse_ids(options.classes, str(content.path))
-    return frames_from_columns(ParquetColumns.of_bytes(content.data, content.error), options, str(content.path))
+    columns = ParquetColumns.of_bytes(content.data, content.error, projected="project" in options.extra)
+    return frames_from_columns(columns, options, str(content.path))
 
 
 def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str) -> MapFrames:
@@ -183,10 +188,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     instance = columns.instances(frame, label, sizes)
     rows = instance if len(instance) < len(frame) else slice(None)  # without a copy, if every row is an instance
     confidence = columns.numbers("confidence")[instance] if columns.has("confidence") else None
-    track = scenes = timestamps = None
-    if columns.has("track"):
-        codes, names = columns.texts("track", optional=True)
-        track = np.array([*names, ""], np.str_)[codes[instance]]
+    scenes = timestamps = None
     if columns.has("scene"):
         codes, names = columns.texts("scene")
         scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first).tolist()))
@@ -198,8 +200,13 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
     links = read_links(columns, frame, instance) if columns.has("links") else None
-    inside = columns.flags("intersection")[instance] if columns.has("intersection") else None
-    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, track, links, inside)
+    more: dict[str, Any] = {}
+    for column in filter(columns.has, ("intersection", "ignore")):
+        more[column] = columns.flags(column)[instance]
+    for column in filter(columns.has, ("track", "change")):
+        codes, names = columns.texts(column, optional=True)
+        more[column] = np.array([*names, ""], np.str_)[codes[instance]]
+    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links=links, **more)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about or Metadata(VERSION, 0, ())
     check_corners(sound, [name in about.boxes for name in classes], columns.error, locate)
@@ -215,6 +222,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         findings=(*about.findings, *findings),
         boxes=about.boxes,
         forward=about.forward,
+        crs=columns.crs,
     )
 
 
@@ -224,5 +232,7 @@ PARQUET = Format(
     lambda content: content.kind == "parquet",
     read,
     write,
+    flags=True,
     suffix=".parquet",
+    options=("project",),
 )

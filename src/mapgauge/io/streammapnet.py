@@ -126,7 +126,7 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
     if isinstance(results, list):
         raise content.error(
             "$.results is a list, as in MapTR's files, expected an object by token",
-            remedy=Remedy("Pass format='maptr' for files of MapTR", "Pass --format maptr for files of MapTR"),
+            remedy=Remedy("Pass format='maptr' for files of MapTR", "Write FILE,format=maptr for files of MapTR"),
         )
     if not isinstance(results, dict):
         raise content.error("$.results is not an object by token")

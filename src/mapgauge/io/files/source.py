@@ -365,3 +365,15 @@ def _decompressed_members(
         if padding is not None:
             at = padding.match(data, at).end()  # type: ignore[union-attr]  # matches the empty text
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_tokens(path: Path) -> list[str]:
+    """Return the tokens in a file with one per line. Empty lines do not count."""
+    try:
+        lines = Content(path).data.decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(f"{path}: expected text with one token per line: {error}") from error
+    tokens = [line.strip() for line in lines if line.strip()]
+    if not tokens:
+        raise UnreadableFile(f"{path}: expected text with one token per line, found no tokens")
+    return tokens

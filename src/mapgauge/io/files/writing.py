@@ -8,6 +8,7 @@ import pickle
 import secrets
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +43,32 @@ def save(path: Path, data: bytes) -> None:
     elif path.suffix == ".zst":
         zstd = zstd_module()
         data = zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
+    with replacing(path) as (part, mode):
+        _write(part, data, mode)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[tuple[Path, int | None]]:
+    """Yield a new name to write to, and the permissions of the file at ``path``, if there is one.
+
+    The new file takes the place of ``path`` if nothing was raised, as in ``save``.
+    """
+    OUTPUTS.check_output(path)
     try:
         target = Path(os.path.realpath(path))
         mode = _mode_of(target, path)
         # Not the full name, which may be as long as the file system allows.
         part = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.part")
         try:
-            _write(part, data, mode)
+            yield part, mode
+            with part.open("ab") as file:
+                os.fsync(file.fileno())
             part.replace(target)
         finally:  # also after Ctrl-C
             part.unlink(missing_ok=True)
         _sync_folder(target.parent)
+    except MapgaugeError:
+        raise
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         raise MapgaugeError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
@@ -72,13 +88,11 @@ def _mode_of(target: Path, path: Path) -> int | None:
 
 
 def _write(part: Path, data: bytes, mode: int | None) -> None:
-    """Write a new file to the disk, with the permissions of the file that it replaces, or of any new file."""
+    """Write a new file, with the permissions of the file that it replaces, or of any new file."""
     with part.open("xb") as file:
         if mode is not None:
             part.chmod(mode)
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

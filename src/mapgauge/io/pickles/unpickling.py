@@ -28,6 +28,7 @@ from mapgauge.io.pickles import opcodes as op
 _EMPTY = 1 << 20  # most elements that the dimensions other than 0 of an empty array may give
 _LARGEST_SET = 10_000  # of pickle protocols below 4; later ones do not call a function for a set
 _DTYPE = re.compile(r"([<>|=]?)(b1|[iu][1248]|f[248]|[SU][0-9]{1,9}|O[48]?)")
+NO_TENSORS = "Convert them with .cpu().numpy() before saving, or load the file with torch, convert and save it again"
 _PLAIN = "Save plain arrays, as numpy.asarray makes them, instead"
 
 
@@ -59,6 +60,19 @@ class _Function(_Name):
 
     def __call__(self, *arguments: Any) -> Any:
         return self._call(*arguments)
+
+
+class SteppedOver(_Name):
+    """Stands for a value of a package that is not loaded, such as a tensor of torch. Calling it does nothing."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: Any) -> "SteppedOver":
+        """Stand for the result of a call as well."""
+        return self
+
+    def __setstate__(self, state: Any) -> None:  # type: ignore[override]  # where a name refuses it
+        """Ignore the state."""
 
 
 class _Dtype:
@@ -229,14 +243,17 @@ def most_values(size: int) -> int:
     return _LIMIT + _LIMIT_PER_BYTE * size + min(_SHARED, _SHARED_PER_BYTE * size)
 
 
-def unpickle(data: bytes, error: MakeError) -> Any:
-    """Return the value in a pickle. ``error`` creates the exception to raise."""
+def unpickle(data: bytes, error: MakeError, *, without: str = "") -> Any:
+    """Return the value in a pickle. ``error`` creates the exception to raise.
+
+    Values of the package ``without`` become ``SteppedOver``. Nothing that they name is looked up or called.
+    """
     _scan(data, error)
     # Buffered, so that the unpickler can look ahead; otherwise it asks for a few bytes at a time.
     file = io.BufferedReader(io.BytesIO(data), 1 << 20)
     try:
         with gc_paused():
-            return _Unpickler(file).load()
+            return _Unpickler(file, without).load()
     except Refused as refusal:
         raise error(str(refusal), remedy=refusal.remedy) from None
     except Exception as fault:  # a damaged pickle can raise any exception
@@ -246,9 +263,15 @@ def unpickle(data: bytes, error: MakeError) -> Any:
 class _Unpickler(pickle.Unpickler):
     """Looks names up in ``ADMITTED`` only."""
 
+    def __init__(self, file: Any, without: str) -> None:
+        super().__init__(file)
+        self._without = without
+
     def find_class(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
         if full not in ADMITTED:
+            if self._without and module.partition(".")[0] == self._without:
+                return SteppedOver()
             raise _refused_name(module, full)
         return ADMITTED[full]
 
@@ -259,10 +282,7 @@ def _refused_name(module: str, full: str) -> Refused:
     shown = shown if len(shown) <= 100 else shown[:97] + "..."
     package = module.partition(".")[0]
     if package == "torch":
-        return Refused(
-            f"{shown}: the pickle holds torch tensors, which need torch to load",
-            "Convert them with .cpu().numpy() before saving, or load the file with torch, convert and save it again",
-        )
+        return Refused(f"{shown}: the pickle holds torch tensors, which need torch to load", NO_TENSORS)
     remedies = {
         "pandas": "Save frame.to_dict('list') or frame.to_numpy() instead",
         "numpy": "Save plain arrays, as numpy.asarray makes them, instead",

@@ -1,0 +1,105 @@
+"""CSV with a geometry as WKT, as PostGIS, QGIS and spreadsheets write it.
+
+::
+
+    frame,class,confidence,wkt
+    t0,divider,0.9,"LINESTRING (0 1, 9 1)"
+
+Columns are separated by commas, semicolons or tabs. The column of the geometry is called ``wkt``, ``geometry``,
+``geom`` or ``the_geom``. The others are the properties of a GeoJSON file, with the same rules: without ``frame``, the
+file is a map. shapely reads WKT.
+"""
+
+import csv
+import io
+import re
+from contextlib import suppress
+from typing import Any
+
+from mapgauge.dependencies import require
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io._format import Format, ReadOptions
+from mapgauge.io._geojson_objects import property_names, read_rows
+from mapgauge.io.files.source import Content
+from mapgauge.io.vector_files import feature_of
+
+_GEOMETRY = ("wkt", "geometry", "geom", "the_geom")
+_HEAD = 1 << 14
+_SRID = re.compile(r"\s*SRID=(\d+);", re.IGNORECASE)
+_TRUTH = {"true": True, "t": True, "false": False, "f": False}
+
+
+def _header(content: Content) -> tuple[list[str], str]:
+    """Return the names of the columns and the separator; no names if the file is no table."""
+    first = content.text[:_HEAD].splitlines()[:1]
+    line = b"".join(first).decode("utf-8", "replace").strip()
+    separator = max(",;\t", key=line.count)
+    names = next(csv.reader([line], delimiter=separator), []) if line else []
+    return [name.strip() for name in names], separator
+
+
+def _is_table(content: Content) -> bool:
+    if content.kind not in ("other", "json") or content.text[:1] in (b"{", b"["):
+        return False
+    names, _ = _header(content)
+    return len(names) > 1 and any(name.lower() in _GEOMETRY for name in names)
+
+
+def read_features(content: Content) -> tuple[list[dict[str, Any]], str | None]:
+    """Return the rows of a table as features of GeoJSON, and the declared reference system.
+
+    A feature also has its ``place`` in the file. All properties are text, and empty ones are left out.
+    """
+    shapely = require("shapely", "reading WKT", "geo")
+    names, separator = _header(content)
+    geometry = next((name for name in names if name.lower() in _GEOMETRY), None)
+    if geometry is None:
+        raise content.error(f"no column {' or '.join(_GEOMETRY)} with WKT; found {', '.join(names)[:200]}")
+    if len(set(names)) < len(names):
+        raise content.error("two columns have the same name")
+    features: list[dict[str, Any]] = []
+    systems = set()
+    try:
+        text = content.text.decode("utf-8")
+        table = csv.DictReader(io.StringIO(text, newline=""), names, delimiter=separator, strict=True)
+        next(table, None)  # the header
+        for row in table:
+            line = table.line_num
+            if None in row or None in row.values():
+                raise content.error(f"line {line}: expected {len(names)} columns")
+            wkt = row.pop(geometry)
+            srid = _SRID.match(wkt)
+            systems.add(f"EPSG:{srid[1]}" if srid else None)
+            try:
+                shape = shapely.from_wkt(wkt[srid.end() if srid else 0 :]) if wkt else None
+            except shapely.errors.ShapelyError as cause:
+                expected = "expected WKT such as LINESTRING (0 1, 9 1)"
+                raise content.error(f"line {line}: {expected}, got {wkt[:60]!r}") from cause
+            properties = {name: value for name, value in row.items() if value}
+            features.append(feature_of(properties, shape, f"line {line}"))
+    except (csv.Error, UnicodeDecodeError) as cause:
+        raise content.error(f"broken CSV: {cause}") from cause
+    if len(systems) > 1:
+        raise content.error("geometries have different SRIDs, expected one")
+    return features, next(iter(systems), None)
+
+
+def _read(content: Content, options: ReadOptions) -> MapFrames:
+    called = property_names(options.extra.get("properties"))
+    features, crs = read_features(content)
+    for feature in features:
+        properties = feature["properties"]
+        for name in (called["confidence"], called["intersection"], called["ignore"]):
+            with suppress(KeyError, ValueError):  # a text that is neither is refused later
+                value = properties[name]
+                properties[name] = _TRUTH[value.lower()] if value.lower() in _TRUTH else float(value)
+    return read_rows(content, CSV.name, options, features, crs)
+
+
+CSV = Format(
+    "csv",
+    "a table with a column of WKT: predictions, truth or a map",
+    _is_table,
+    _read,
+    options=("properties", "project"),
+)
