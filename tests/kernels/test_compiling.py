@@ -125,19 +125,20 @@ def test_a_kernel_of_two_types_holds_nobody_up(answered: bytes, monkeypatch: pyt
     """Processes answer for each of the types, or end before."""
     monkeypatch.setattr(compiling, "_TICK", 0.01)
     monkeypatch.setattr(WATCH, "interrupted", False)  # a command that ended in this process sets it
+    kernel = f"a.kernel{len(answered)}"  # the thread of another case may still be ending
     work = compiling._Elsewhere()
     answers, answer = os.pipe()
-    work.listen([compiling.Compiled("a.kernel", (one,)) for one in ("int64", "float64")], answers)
-    waiting = threading.Thread(target=work.wait, args=("a.kernel",), daemon=True)
+    work.listen([compiling.Compiled(kernel, (one,)) for one in ("int64", "float64")], answers)
+    waiting = threading.Thread(target=work.wait, args=(kernel,), daemon=True)
     waiting.start()
     waiting.join(0.05)
     assert waiting.is_alive()
-    assert "a.kernel" in _jit.PENDING
+    assert kernel in _jit.PENDING
     os.write(answer, answered)
     os.close(answer)
     waiting.join(20)
     assert not waiting.is_alive()
-    assert "a.kernel" not in _jit.PENDING
+    assert kernel not in _jit.PENDING
 
 
 def test_what_comes_after_the_tables_is_compiled_last(monkeypatch: pytest.MonkeyPatch) -> None:

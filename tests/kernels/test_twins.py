@@ -14,6 +14,7 @@ from tests.strategies import coordinates, cutoffs, instances, orders, polylines,
 
 import mapgauge as mg
 from mapgauge import kernels
+from mapgauge.metrics.average_precision import RECALLS
 from mapgauge.typing import Points
 
 # Values are summed from the matching, so they are as exact as a sum of as many terms as there are points.
@@ -276,13 +277,14 @@ def weighted(
     some = [bool(flags[begin:end].any()) for begin, end in itertools.pairwise([*first, len(hit)])]
     often = drawn[np.array(owner, np.int64)]
     total, number = np.full(lanes, drawn @ truth), np.full(lanes, often.sum())
+    recalls = RECALLS["11-point"] if eleven else np.empty(0)
     state = np.zeros((2, 3, lanes))
     state[:, 0] = (often @ flags)[:, None]
     kernels.average_precision.weighted_precisions(
         *(np.array(owner, np.int64), flags, np.array(some, np.bool_), np.array([*first, len(hit)], np.int64)),
         np.repeat(drawn.astype(np.float32)[:, None], lanes, axis=1),
         *(total.copy(), number.copy(), state.reshape(-1)),
-        *(np.full((2, lanes), kernels.average_precision.LEVELS), np.empty(lanes), eleven),
+        *(np.full((2, lanes), len(recalls) - 1), np.empty(lanes), recalls),
     )
     (value,) = set(state[0, 2].tolist())
     if not total[0]:

@@ -26,7 +26,10 @@ from mapgauge.metrics.average_precision import curve
         (lambda: mg.average_precision([[0.9], [0.8, 0.7]], [1], 1), "one number and one flag per prediction"),
         (lambda: mg.average_precision([0.9, 0.8], [1], 1), "must have the same length"),
         (lambda: mg.average_precision([[0.9]], [[1]], 1), r"must have the same length, got \(1, 1\) and \(1, 1\)"),
-        (lambda: mg.average_precision([0.9], [1], 1, interpolation="12"), "must be 'area' or '11-point', got '12'"),  # type: ignore[arg-type]
+        (
+            lambda: mg.average_precision([0.9], [1], 1, interpolation="12"),  # type: ignore[arg-type]
+            "must be 'area', '11-point' or '101-point', got '12'",
+        ),
     ],
 )
 def test_impossible_counts_and_confidences_are_refused(action: Callable[[], float], message: str) -> None:
@@ -76,7 +79,7 @@ def test_infinite_confidences_have_a_place_in_the_ranking() -> None:
 
 
 def test_no_hits_and_no_truth_give_0() -> None:
-    for interpolation in ("area", "11-point"):
+    for interpolation in ("area", "11-point", "101-point"):
         assert mg.average_precision([0.9], [False], 0, interpolation=interpolation) == 0
         assert mg.average_precision([0.9], [False], 3, interpolation=interpolation) == 0
         assert mg.average_precision([], [], 3, interpolation=interpolation) == 0

@@ -87,9 +87,7 @@ def hits_of_lines(lines, closed, bounds, order, factor, directed, thresholds, st
                         free[nearest] = max(free[nearest], min(threshold, before))
 
 
-LANES = 16  # samples of a block
-LEVELS = 10  # the recalls 0, 0.1, ..., 1 are the levels 0 to 10
-MISS = 1e-9  # a recall that misses a level by less than this reaches it: the difference is rounding
+LANES = 64  # samples of a block; more take less time until the weights of all scenes exceed the cache
 _LANES = U(LANES)
 
 
@@ -111,12 +109,12 @@ def _add_area(state, base, number, gain):
 
 
 @jit
-def _add_levels(state, base, number, gain, total, level):
+def _add_levels(state, base, number, gain, total, level, recalls):
     """Add the levels of recall above a step of a curve that were not added yet. The state is as in ``_add_area``."""
     for lane in range(_LANES):
         hit_count, best = state[base + lane], state[base + _LANES + lane]
-        while level[lane] >= 0 and hit_count / total[lane] < level[lane] / LEVELS - MISS:
-            state[base + TWO * _LANES + lane] += best / (LEVELS + 1)
+        while level[lane] >= 0 and hit_count / total[lane] < recalls[level[lane]]:
+            state[base + TWO * _LANES + lane] += best / len(recalls)
             level[lane] -= 1
         precision = hit_count / (number[lane] if number[lane] > 1.0 else 1.0)
         state[base + _LANES + lane] = precision if precision > best else best
@@ -124,22 +122,22 @@ def _add_levels(state, base, number, gain, total, level):
 
 
 @jit
-def _add_rest(state, base, level):
+def _add_rest(state, base, level, recalls):
     """Add the levels of recall that were not added yet."""
     for lane in range(_LANES):
         while level[lane] >= 0:
-            state[base + TWO * _LANES + lane] += state[base + _LANES + lane] / (LEVELS + 1)
+            state[base + TWO * _LANES + lane] += state[base + _LANES + lane] / len(recalls)
             level[lane] -= 1
 
 
 @jit
-def weighted_precisions(owner, flags, some, starts, weights, total, number, state, level, gain, eleven):
+def weighted_precisions(owner, flags, some, starts, weights, total, number, state, level, gain, recalls):
     """Compute average precisions of a block of samples, where every prediction counts as often as its unit was drawn.
 
     A unit is a scene or a frame. Predictions are sorted from high confidence to low. The result is the area under the
-    precision-recall curve times the number of true instances, after the curve is made monotone. With ``eleven`` it is
-    the mean over the recalls 0, 0.1, ..., 1 of the highest precision at that recall or a larger one. Neither is defined
-    for a sample without true instances.
+    precision-recall curve times the number of true instances, after the curve is made monotone. With ``recalls``,
+    which rise, it is the mean over them of the highest precision at that recall or a larger one. Neither is defined for
+    a sample without true instances.
 
     ``owner`` is the unit of each prediction, ``flags`` are ``(predictions, settings)``, ``some`` says whether a
     prediction of each confidence is a true positive at some setting, and ``starts`` where each confidence begins.
@@ -158,13 +156,13 @@ def weighted_precisions(owner, flags, some, starts, weights, total, number, stat
                     for lane in range(_LANES):
                         gain[lane] = weights[u, lane] + (gain[lane] if hits else 0.0)
                     hits = True
-            if hits and eleven:
-                _add_levels(state, s * THREE * _LANES, number, gain, total, level[s])
+            if hits and len(recalls):
+                _add_levels(state, s * THREE * _LANES, number, gain, total, level[s], recalls)
             elif hits:
                 _add_area(state, s * THREE * _LANES, number, gain)
         for i in range(begin, end):
             u = U(owner[i])
             for lane in range(U(len(number))):  # with a constant number, the compiler does not vectorise
                 number[lane] -= weights[u, lane]
-    for s in range(settings if eleven else U(0)):
-        _add_rest(state, s * THREE * _LANES, level[s])
+    for s in range(settings if len(recalls) else U(0)):
+        _add_rest(state, s * THREE * _LANES, level[s], recalls)

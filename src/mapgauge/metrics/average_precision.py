@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
 
 Counts: TypeAlias = NDArray[np.int64]
-Interpolation: TypeAlias = Literal["area", "11-point"]
+Interpolation: TypeAlias = Literal["area", "11-point", "101-point"]
 
 RELAXED = "Whether distances are reduced with the range of the truth (OpenLane-V2)."
 PREFILTER = "Pairs with at least this (relaxed) Chamfer distance are left out."
-ELEVEN = tuple(np.linspace(0, 1, 11).tolist())  # recalls
-ROUNDING = 1e-9  # a recall that misses a level by less than this reaches it
+# The recalls at which precision is averaged. With eleven, a recall that misses one by less than 1e-9 reaches it. COCO's
+# evaluator, whose recalls are the other ones, compares without a tolerance.
+RECALLS = {"11-point": np.linspace(0, 1, 11) - 1e-9, "101-point": np.linspace(0, 1, 101)}
 
 
 def average_precision(
@@ -48,7 +49,7 @@ def average_precision(
         hits: Whether each prediction is a true positive.
         truth: Number of true instances, at least the number of hits.
         interpolation: ``"area"`` is the area under the monotone curve. ``"11-point"`` is the mean of the highest
-            precision at recalls of at least 0, 0.1, ..., 1.
+            precision at recalls of at least 0, 0.1, ..., 1, and ``"101-point"`` at 0, 0.01, ..., 1 (COCO).
 
     Returns:
         A number in [0, 1]; 0 if there is no truth or no prediction.
@@ -63,8 +64,8 @@ def average_precision(
         raise InvalidInput(f"confidence and hits must be one number and one flag per prediction: {error}") from error
     if values.shape != flags.shape or values.ndim != 1:
         raise InvalidInput(f"confidence and hits must have the same length, got {values.shape} and {flags.shape}")
-    if interpolation not in ("area", "11-point"):
-        raise InvalidInput(f"interpolation must be 'area' or '11-point', got {interpolation!r}")
+    if interpolation != "area" and interpolation not in RECALLS:
+        raise InvalidInput(f"interpolation must be 'area', '11-point' or '101-point', got {interpolation!r}")
     if np.isnan(values).any():
         raise InvalidInput(f"confidence {int(np.flatnonzero(np.isnan(values))[0])} is NaN, expected numbers")
     if not np.array_equal(given, flags):
@@ -98,8 +99,8 @@ def average_precisions(
     values = []
     for column, how in zip(hits[order].T, interpolation, strict=True):
         recall, precision = curve(levels[column], number[column], truth)
-        if how == "11-point":
-            values.append(float(np.mean(eleven_points(recall, precision))))
+        if how != "area":
+            values.append(float(np.mean(at_recalls(recall, precision, how))))
         else:
             # The sum is rounded once, so a curve that is computed in parts gives the same bits.
             values.append(math.fsum((np.diff(recall, prepend=0.0) * envelope(precision)).tolist()))
@@ -125,9 +126,9 @@ def envelope(precision: Floats) -> Floats:
     return np.maximum.accumulate(precision[::-1])[::-1]
 
 
-def eleven_points(recall: Floats, precision: Floats) -> Floats:
-    """Return the highest precision at recalls of at least 0, 0.1, ..., 1, along the first axis; 0 if not reached."""
-    reached = [np.where(recall >= level - ROUNDING, precision, 0.0).max(axis=0, initial=0.0) for level in ELEVEN]
+def at_recalls(recall: Floats, precision: Floats, how: Interpolation) -> Floats:
+    """Return the highest precision from each of ``RECALLS`` on, along the first axis; 0 if it is not reached."""
+    reached = [np.where(recall >= level, precision, 0.0).max(axis=0, initial=0.0) for level in RECALLS[how]]
     return np.array(reached)
 
 
@@ -287,6 +288,7 @@ def _row(
         setting=Setting("thresholds", "threshold", unit),
         settings_type=settings,
         stated=lambda _: "mean over thresholds in metres",
+        ignores=True,
         limits=(0.0, 1.0),
     )
 

@@ -83,11 +83,11 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     return block
 
 
-def _quantile(histogram: Floats, share: float) -> Floats:
+def quantile_in_bins(histogram: Floats, share: float) -> Floats:
     """Return the place below which a share of the weight lies, in bins. A bin spreads its weight evenly."""
     below = np.cumsum(histogram, axis=-1)
     target = share * below[..., -1:]
-    k = np.minimum((below < target).sum(axis=-1, keepdims=True), BINS - 1)
+    k = np.minimum((below < target).sum(axis=-1, keepdims=True), histogram.shape[-1] - 1)
     in_bin = np.take_along_axis(histogram, k, -1)
     inside = target - (np.take_along_axis(below, k, -1) - in_bin)
     place: Floats = (k + np.clip(inside / np.where(in_bin > 0, in_bin, 1.0), 0.0, 1.0))[..., 0]
@@ -116,8 +116,8 @@ def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     for name, bins in (("across", _ACROSS), ("offset", OFFSETS)):
         width = np.where(column[name] == 0, 0.0, column["cutoff"] / per_weight / BINS)  # metres of a bin
         width = np.where(has_matches, width, np.nan)  # 0 if all offsets are exactly 0
-        values[f"median_{name}"] = _quantile(sums[..., bins], 0.5) * width
-        values[f"p95_{name}"] = _quantile(sums[..., bins], 0.95) * width
+        values[f"median_{name}"] = quantile_in_bins(sums[..., bins], 0.5) * width
+        values[f"p95_{name}"] = quantile_in_bins(sums[..., bins], 0.95) * width
     values |= {f"mean_{name}": column[name] / per_weight for name in ("offset", "across", "along", "up")}
     if protocol.order == 1:
         for name in ("across", "along", "up"):
@@ -134,11 +134,11 @@ def in_words(sums: Floats, protocol: Protocol) -> str:
         words.append(f"{value['median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["completeness"]):
         lengths = _lengths(value["found_length"], value["true_length"])
-        words.append(f"{value['completeness']:.0%} of the true length found ({lengths})")
+        words.append(f"{100 * value['completeness']:.0f} % of the true length found ({lengths})")
     if math.isfinite(value["far"]):
         words.append(
-            f"{value['far']:.0%} of the predicted length far from any truth, {value['repeated']:.0%} beside truth that "
-            "is found already"
+            f"{100 * value['far']:.0f} % of the predicted length far from any truth, {100 * value['repeated']:.0f} % "
+            "beside truth that is found already"
         )
     return ", ".join(words) or "nothing to compare"
 
@@ -192,6 +192,7 @@ COMPLETENESS = Metric(
     rows=SumRows(COLUMNS, _score, values_of, mass=len(COLUMNS) - 1, rings=True),
     setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m; sure: confidence of at least {SURE:g}",
+    ignores=True,
     default=False,
     limits=(0.0, 1.0),
 )

@@ -132,6 +132,7 @@ class Metric:
     needs: frozenset[Need] = frozenset({"confidences"})
     # The settings in words for titles: "cutoff 1.5 m, order 1".
     stated: Callable[[Protocol], str] = lambda _: ""
+    ignores: bool = False  # whether it has a meaning for what is left when ignored truth is taken out
     default: bool = True  # whether it is computed when no metrics are named
     limits: tuple[float, float] = (-math.inf, math.inf)  # smallest and largest possible value; intervals end there
     percent: bool = False  # whether papers print it in percent, as they do with every average precision

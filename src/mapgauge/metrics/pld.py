@@ -17,7 +17,7 @@ from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.markup import facts
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import FrameMean, Metric, Setting, SumRows, Value
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import PROTOCOLS, Protocol
 from mapgauge.typing import Closed, Flags, Floats, Indices, Pairs, PolylinesLike
 
 if TYPE_CHECKING:
@@ -34,12 +34,13 @@ class Scored(NamedTuple):
 
 def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
     """Return PLD of groups, and the optimal assignment."""
-    return _score_lines(groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order)
+    return score_lines(groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order)
 
 
-def _score_lines(
+def score_lines(
     lines: "Lines", closed: Flags, confidence: Floats, bounds: Indices, directed: bool, cutoff: float, order: float
 ) -> Scored:
+    """Return what ``score_groups`` does, for lines whose groups have these bounds."""
     count, long = len(confidence), kernels.sospa.is_long(lines, closed)
     scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
     kernels.pld.pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, *scored)
@@ -95,6 +96,17 @@ def parts_of_matches(
     )
     of_row = groups.side // 2
     return np.stack([np.bincount(of_row[rows], part, len(groups.bounds)) for rows, part in columns], axis=1)
+
+
+def with_pld(protocol: Protocol, order: float | None = None) -> Protocol:
+    """Return a protocol by which lines can be compared: with the sampling and the cutoff of the paper if it has none.
+
+    If an order is given, protocols of other orders are replaced, too.
+    """
+    if protocol.cutoffs and order in (None, protocol.order):
+        return protocol
+    paper, order = PROTOCOLS["paper-60x30"], protocol.order if order is None else order
+    return protocol.replace(spacing=paper.spacing, cutoffs=paper.cutoffs, order=order, truth_count=None)
 
 
 def shared_key(cutoff: float) -> str:
@@ -348,7 +360,7 @@ def pld(
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    scored = _score_lines(lines, flags, weights, np.array([[0, split, len(polylines)]]), way, cut, power)
+    scored = score_lines(lines, flags, weights, np.array([[0, split, len(polylines)]]), way, cut, power)
     matched = np.flatnonzero(scored.truth_of >= 0)
     return PldResult(
         parts=Parts._make(float(part) for part in scored.sums[0, :5]),
@@ -406,5 +418,6 @@ PLD = Metric(
     ),
     setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, order {protocol.order:g}",
+    ignores=True,
     limits=(0.0, 1.0),
 )

@@ -88,7 +88,7 @@ class HitSettings(Settings):
 
     thresholds: tuple[float, ...] = thresholds_of()
     strict: bool = setting(False, help="Whether a hit needs a distance below the threshold, not equal to it.")
-    interpolation: Literal["area", "11-point"] = setting(
+    interpolation: Literal["area", "11-point", "101-point"] = setting(
         "area", help="How average precision follows from precision and recall."
     )
 

@@ -10,7 +10,7 @@ from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, hints_of, type_in_words
-from mapgauge.protocols import Protocol, changes, full_name
+from mapgauge.protocols import MAP, Protocol, changes, full_name
 
 AnyRows = TypeVar("AnyRows", SumRows, HitRows, CombinedRows)
 NO_SETTINGS = ("name", "about", "settings")  # fields of ``Protocol`` that are no settings
@@ -26,7 +26,8 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {known}")
     possible = tuple(name for name in METRICS if _has_settings(name, protocol))
     if metrics is None:
-        return tuple(name for name in possible if METRICS[name].default)
+        also = ("completeness",) if protocol.name == MAP else ()
+        return tuple(name for name in possible if METRICS[name].default or name in also)
     unknown = [name for name in metrics if name not in METRICS]
     if unknown or not metrics:
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
@@ -221,21 +222,21 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
     return title + metric.arrow_of(value)
 
 
-# Far from the colours of classes and from each other, with every kind of colour vision. Most are lighter or darker.
+# Far from each other with every kind of colour vision, and neither nearly black nor nearly white.
 PART_COLOURS = (
-    "#A3DDF2",
-    "#5A2BE0",
-    "#FBDD57",
-    "#33122F",
-    "#A8320A",
-    "#B7C98A",
-    "#6B6B6B",
-    "#DDFED5",
-    "#651A05",
-    "#000000",
-    "#8C6EFA",
-    "#140A64",
-    "#783C84",
+    "#66AAFF",
+    "#5555CC",
+    "#EEAA00",
+    "#773355",
+    "#AA4400",
+    "#AACCAA",
+    "#999999",
+    "#AAFF88",
+    "#996677",
+    "#443399",
+    "#4488CC",
+    "#FFCCFF",
+    "#CC7722",
 )
 
 

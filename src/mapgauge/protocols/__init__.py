@@ -1,6 +1,6 @@
 """Protocols: named sets of evaluation settings."""
 
-from mapgauge.protocols.protocol import AREAS, CLASSES, LANE, LANE_LINES, PARTS, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.protocols.protocol import AREAS, CLASSES, LANE, LANE_LINES, MAP, PARTS, TRAFFIC_ELEMENTS, Protocol
 from mapgauge.protocols.table import PROTOCOLS, changes, full_name, protocol, with_settings
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "CLASSES",
     "LANE",
     "LANE_LINES",
+    "MAP",
     "PARTS",
     "PROTOCOLS",
     "TRAFFIC_ELEMENTS",

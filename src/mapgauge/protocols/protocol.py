@@ -19,7 +19,7 @@ from mapgauge.arguments import (
     check_tolerance,
 )
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.geometry.cropping import check_region
+from mapgauge.geometry.cropping import check_region, check_window
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.geometry.resampling import check_sampling
 from mapgauge.markup import facts
@@ -27,6 +27,7 @@ from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import Settings, checked, fields_of, hints_of, no_such, setting
 
 CLASSES = ("ped_crossing", "divider", "boundary")
+MAP = "map"  # the protocol of two maps, which have no ego; predictions without confidences are certain
 LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
 AREAS = ("ped_crossing", "boundary")  # the classes of areas in OpenLane-V2
 # The classes of traffic elements in OpenLane-V2, by attribute.
@@ -49,7 +50,17 @@ LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on 
 PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
 
 # Fields that are checked by their types, and by the checks that they name.
-_CHECKED = ("spacing", "count", "truth_count", "sampling", "cutoffs", "crop", "directed", "skip_without_truth")
+_CHECKED = (
+    "window",
+    "spacing",
+    "count",
+    "truth_count",
+    "sampling",
+    "cutoffs",
+    "crop",
+    "directed",
+    "skip_without_truth",
+)
 PLUG_IN = Remedy(
     "If it belongs to a plug-in, install it or call mapgauge.plugins.use", "If it belongs to a plug-in, pass --plugin"
 )
@@ -139,6 +150,12 @@ class Protocol:
         None, unit="m", help="Length and width around the ego vehicle. The checks use it."
     )
     crop: bool = setting(False, help="Whether both sides are cropped to the region. The public evaluators do not.")
+    window: str | None = setting(
+        None,
+        check=check_window,
+        help="Part of the region at whose edge both sides are cut: ahead, rear, left or right of the ego, "
+        "X_MIN,Y_MIN,X_MAX,Y_MAX in metres, or corridor:5, within 5 m of the path of the next 6 s. If none, all.",
+    )
     spacing: float | None = setting(
         None, unit="m", check=check_length, help="Distance between points after resampling."
     )

@@ -9,7 +9,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.plugins import Table
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, PARTS, TRAFFIC_ELEMENTS, Protocol, settings_type
+from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, MAP, PARTS, TRAFFIC_ELEMENTS, Protocol, settings_type
 
 _NEAR = (0.5, 1.0, 1.5)  # metres
 _REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), (1.0, 1.5, 2.0))}  # with usual thresholds
@@ -17,7 +17,7 @@ _GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
 
 
 def _built_in() -> Mapping[str, Protocol]:
-    return {row.name: row for row in (*_of_lines(), *_of_openlane(), *_of_graphs())}
+    return {row.name: row for row in (*_of_lines(), *_of_rasters(), *_of_openlane(), *_of_graphs())}
 
 
 def _sized(
@@ -47,12 +47,20 @@ def _of_lines() -> Iterable[Protocol]:
             cutoffs=(1.5,),
             settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
         )
+    hard = {"ap_chamfer": {"thresholds": (0.2, 0.5, 1.0)}}  # of BeMapNet and PivotNet, then GeMap, MapQR and DAMap
     yield from _sized("streammapnet", "StreamMapNet's and MapTracker's Chamfer-AP at {} m", count=200)
+    yield from _sized("hard", "StreamMapNet's Chamfer-AP at {} m with the hard thresholds", settings=hard, count=200)
     yield Protocol(
         "maptr",
         "MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
         count=100,
         settings={"ap_chamfer": {"thresholds": _NEAR, "buffers": 2.0}},
+    )
+    yield Protocol(
+        "maptr-hard",
+        "MapTR's Chamfer-AP with the hard thresholds of GeMap, MapQR and others",
+        count=100,
+        settings={"ap_chamfer": hard["ap_chamfer"] | {"buffers": 2.0}},
     )
     yield from _sized(
         "maptracker-c",
@@ -64,12 +72,60 @@ def _of_lines() -> Iterable[Protocol]:
         ties="file",
     )
     yield Protocol(
+        MAP,
+        "two maps without an ego: all classes, PLD, completeness and offsets in metres",
+        classes=None,
+        spacing=0.5,
+        sampling="even",
+        cutoffs=(1.5,),
+    )
+    yield Protocol(
         "mas-60x30",
         "mAS as its paper defines it, not as its public code computes it",
         region=(60.0, 30.0),
         spacing=0.5,
         settings={"mas": {"intervals": (2,)}},
     )
+
+
+def _of_rasters() -> Iterable[Protocol]:
+    crossings = {"filled": ("ped_crossing",)}
+    mapvr = crossings | {"pixels": (480, 240), "forward": "rows", "rounding": "nearest", "thickness": 1, "spread": 5}
+    yield Protocol(
+        "mapvr-60x30",
+        "MapVR's raster AP and frame IoU: 0.125 m a pixel, lines 5 pixels wide, crossings filled",
+        region=(60.0, 30.0),
+        settings={"raster_ap": mapvr, "raster_frame_iou": mapvr},
+    )
+    wide = {"thickness": 5, "cut": True, "floors": (0.5,)}
+    for name, region, pixels in (
+        ("hdmapnet-60x30", (60.0, 30.0), (400, 200)),
+        ("pmapnet-120x60", (120.0, 60.0), (400, 200)),
+        ("pmapnet-240x60", (240.0, 60.0), (800, 200)),
+    ):
+        metres = region[0] / pixels[0]
+        also = ", also P-MapNet's" if name.startswith("hdmapnet") else ""
+        yield Protocol(
+            name,
+            f"{'HDMapNet' if also else 'P-MapNet'}'s IoU{also}: {metres:g} m a pixel, lines and outlines of crossings "
+            "of thickness 5",
+            region=region,
+            settings={"raster_iou": wide | {"pixels": pixels}},
+        )
+    for size, (region, _) in _REGIONS.items():
+        words = f"{region[0] / 200:g} m a pixel, lines of thickness 3"
+        yield Protocol(
+            f"maptracker-iou-{size}",
+            f"MapTracker's IoU: {words}, crossings filled, one class a pixel in predictions",
+            region=region,
+            settings={"raster_iou": crossings | {"covers": True}},
+        )
+        yield Protocol(
+            f"streammapnet-iou-{size}",
+            f"StreamMapNet's IoU: {words}, crossings as outlines",
+            region=region,
+            settings={"raster_iou": {}},
+        )
 
 
 def _of_openlane() -> Iterable[Protocol]:
