@@ -97,7 +97,7 @@ def demo_results(interpolation: str) -> mg.Results:
     return mg.evaluate(*demo_world(30), protocol)
 
 
-INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point"])
+INTERPOLATIONS = pytest.mark.parametrize("interpolation", ["area", "11-point", "101-point"])
 
 
 @INTERPOLATIONS

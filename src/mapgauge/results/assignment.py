@@ -12,7 +12,7 @@ from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import MAP, Protocol
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
 
@@ -48,6 +48,7 @@ class Assignment:
     truth_closed: list[bool] = field(default_factory=list)
     forward: Forward | None = None  # the axis that points forward; None if it is unknown
     boxes: tuple[int, int] = (0, 0)  # number of predicted and true boxes in an image, which are left out
+    ego: bool = True  # whether the frame is around an ego vehicle; False for a map
     links: list[FrameLink] = field(default_factory=list)  # between lanes, if the protocol has a link cost
 
     def __repr__(self) -> str:
@@ -78,6 +79,7 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
             matches=matches[f] if matches else [],
             forward=truth.forward or predictions.forward,
             boxes=(counts[0], counts[1]),
+            ego=protocol.name != MAP,
         )
         for class_name, (first, middle, end) in zip(
             truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True

@@ -1,10 +1,10 @@
 """``compare``: several methods on the same frames, with paired intervals over scenes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, setting_of, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.protocols.protocol import flat_settings
+from mapgauge.results.differences import not_comparable
 from mapgauge.results.intervals import (
     FEWEST,
     LEVEL,
@@ -22,6 +22,7 @@ from mapgauge.results.intervals import (
     Estimate,
     Samples,
     check_draws,
+    count_units,
     difference,
     draw,
     drawn_values,
@@ -30,10 +31,11 @@ from mapgauge.results.intervals import (
     holm,
     too_few,
     units_with_class,
+    unpaired_difference,
 )
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.results.results import Results
-from mapgauge.typing import Indices
+from mapgauge.typing import Flags, Floats, Indices
 
 
 def check_comparable(methods: Sequence["Results"], names: Sequence[str], *, metrics: bool = True) -> None:
@@ -44,50 +46,22 @@ def check_comparable(methods: Sequence["Results"], names: Sequence[str], *, metr
     if not first.tokens:
         raise InvalidInput("the results have no frames to compare")
     for name, method in zip(names[1:], methods[1:], strict=True):
-        both = {"metrics": (first.metrics, method.metrics)} if metrics else {}
-        if method.protocol != first.protocol or (metrics and method.metrics != first.metrics):
-            apart = differing(first.protocol.to_dict(), method.protocol.to_dict(), **both)
-            raise InvalidInput(
-                f"{names[0]} and {name} come from different settings and cannot be compared. {apart}",
-                remedy=f"Evaluate both with the same protocol{' and metrics' if metrics else ''}",
-            )
-        if set(method.tokens) != set(first.tokens):
-            lacking = len(set(first.tokens) ^ set(method.tokens))
-            raise InvalidInput(
-                f"{names[0]} and {name} differ in {lacking} frames and cannot be compared",
-                remedy="Evaluate both on the same truth",
-            )
+        other_settings = method.protocol != first.protocol or (metrics and method.metrics != first.metrics)
+        lacking = len(set(first.tokens) ^ set(method.tokens))
+        if not other_settings and not lacking:
+            continue
+        why = "come from different settings" if other_settings else f"differ in {lacking} frames"
+        same = f"with the same protocol{' and metrics' if metrics else ''}" if other_settings else "on the same truth"
+        raise InvalidInput(
+            f"{names[0]} and {name} {why} and cannot be compared. {not_comparable(first, method)}",
+            remedy=f"Evaluate both {same}",
+        )
 
 
 def with_errors(names: Sequence[str], methods: Sequence["Results"]) -> list[str]:
     """Return the names of the results whose findings say that the numbers are wrong."""
     wrong = (any(finding.level == "error" for finding in method.findings) for method in methods)
     return [name for name, is_wrong in zip(names, wrong, strict=True) if is_wrong]
-
-
-def differing(settings: Mapping[str, Any], others: Mapping[str, Any], **more: tuple[Any, Any]) -> str:
-    """Return the settings of two protocols (``Protocol.to_dict``) and others that differ, each with both values.
-
-    >>> differing({"name": "a", "cutoffs": (1.5,)}, {"name": "a", "cutoffs": [0.5, 1.0]}, metrics=(("pld",), ("pld",)))
-    'cutoffs: 1.5 and (0.5, 1.0)'
-    """
-    settings, others = flat_settings(settings), flat_settings(others)
-    pairs = {
-        key: (settings.get(key), others.get(key)) for key in dict.fromkeys((*settings, *others)) if key != "about"
-    } | more
-    texts = {
-        "protocol" if key == "name" else key if "." in key else key.replace("_", " "): list(map(_text, pairs[key]))
-        for key in pairs
-    }
-    return "; ".join(f"{key}: {first} and {second}" for key, (first, second) in texts.items() if first != second)
-
-
-def _text(value: Any) -> str:
-    """Return a value as text. A list is the same as a tuple, because JSON has no tuples."""
-    if isinstance(value, tuple | list):
-        text = ", ".join(map(_text, value)) or "none"
-        return f"({text})" if len(value) > 1 else text
-    return "none" if value is None else str(value)
 
 
 Correction: TypeAlias = Literal["none", "holm"]
@@ -202,61 +176,67 @@ def compare(
     if correction not in CORRECTIONS:
         raise InvalidInput(f"correction must be 'none' or 'holm', got {correction!r}")
     drawn = draw(methods, samples, seed)
-    unit_of_frame = drawn.unit_of_frame
-    columns = [drawn_values(method, unit_of_frame, drawn.weights) for method in methods]
-    values = [
-        {
-            name: {key: np.nan if value is None else value for key, value in by_key.items()}
-            for name, by_key in (method.classes | {"mean": method.mean}).items()
-        }
-        for method in methods
-    ]
-    counts = [units_by_class(unit_of_frame, [method]) for method in methods]
-    estimates = tuple(
-        {
-            name: {
-                key: estimate(value[name][key], draws_of(by_class, name, key, count), level, _limits(key))
-                for key in by_key
-            }
-            for name, by_key in by_class.items()
-        }
-        for by_class, value, count in zip(columns, values, counts, strict=True)
-    )
-    differences: Differences = {}
-    for i, j in combinations(range(len(methods)), 2):
-        count = units_by_class(unit_of_frame, [methods[i], methods[j]])
-        apart = _subtracted(columns[j], columns[i])
-        differences[called[i], called[j]] = {
-            name: {
-                key: difference(values[j][name][key] - values[i][name][key], draws_of(apart, name, key, count), level)
-                for key in by_key
-            }
-            for name, by_key in apart.items()
-        }
+    sampled = [Sampled.of(method, drawn.unit_of_frame, drawn.weights) for method in methods]
+    estimates = tuple(of_method.estimates(level) for of_method in sampled)
+    differences: Differences = {
+        (called[i], called[j]): sampled[j].minus(sampled[i], level) for i, j in combinations(range(len(methods)), 2)
+    }
     if correction == "holm":
         differences = _corrected(differences, level)
-    notes = tuple(_notes(called, methods, drawn.kind, drawn.count, units_by_class(unit_of_frame, methods)))
+    counts = count_units([of_method.occurs for of_method in sampled])
+    notes = tuple(_notes(called, methods, drawn.kind, drawn.count, counts))
     settings = methods[0].protocol
     return Comparison(
         called, estimates, differences, drawn.kind, drawn.count, samples, level, settings, notes, correction
     )
 
 
-def units_by_class(unit_of_frame: Indices, methods: Sequence[Results]) -> dict[str, int]:
-    """Return the number of scenes or frames that have instances of each class, and of any class as ``"mean"``."""
-    occurs = [units_with_class(method, unit_of_frame) for method in methods]
-    by_class = {name: np.logical_or.reduce([flags[name] for flags in occurs]) for name in occurs[0]}
-    counts = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
-    return counts | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
+class Sampled(NamedTuple):
+    """The values of results, and of their bootstrap samples."""
 
+    values: dict[str, dict[str, float]]  # by class name (or "mean") and key; NaN if there is no value
+    samples: Samples
+    occurs: dict[str, Flags]  # by class: which units have instances
 
-def _subtracted(samples: Samples, subtracted: Samples) -> Samples:
-    """Return the differences of the samples of two methods, where both have values."""
-    return {
-        name: {key: column - subtracted[name][key] for key, column in by_key.items() if key in subtracted[name]}
-        for name, by_key in samples.items()
-        if name in subtracted
-    }
+    @classmethod
+    def of(cls, results: Results, unit_of_frame: Indices, weights: Floats) -> "Sampled":
+        """Draw the values of results. The arguments are as in ``drawn_values``."""
+        values = {
+            name: {key: np.nan if value is None else value for key, value in by_key.items()}
+            for name, by_key in (results.classes | {"mean": results.mean}).items()
+        }
+        occurs = units_with_class(results, unit_of_frame, weights.shape[1])
+        return cls(values, drawn_values(results, unit_of_frame, weights), occurs)
+
+    def estimates(self, level: float) -> dict[str, dict[str, Estimate]]:
+        """Return all values with intervals."""
+        count = count_units([self.occurs])
+        return {
+            name: {
+                key: estimate(self.values[name][key], draws_of(self.samples, name, key, count), level, _limits(key))
+                for key in by_key
+            }
+            for name, by_key in self.samples.items()
+        }
+
+    def minus(self, other: "Sampled", level: float, *, paired: bool = True) -> dict[str, dict[str, Difference]]:
+        """Return the differences to other results where both have values. Paired results have the same draws."""
+        apart = {
+            name: {key: column - subtracted[key] for key, column in by_key.items() if key in subtracted}
+            for name, by_key in self.samples.items()
+            if (subtracted := other.samples.get(name)) is not None
+        }
+        sides = [[self.occurs, other.occurs]] if paired else [[other.occurs], [self.occurs]]
+        counts = [count_units(side) for side in sides]
+
+        def change(name: str, key: str) -> Difference:
+            value = self.values[name][key] - other.values[name][key]
+            if paired:
+                return difference(value, draws_of(apart, name, key, counts[0]), level)
+            first, second = draws_of(other.samples, name, key, counts[0]), draws_of(self.samples, name, key, counts[1])
+            return unpaired_difference(value, first, second, level)
+
+        return {name: {key: change(name, key) for key in by_key} for name, by_key in apart.items()}
 
 
 def _limits(key: str) -> tuple[float, float]:
@@ -269,10 +249,10 @@ def _each(differences: Differences) -> Iterator[Difference]:
     """Yield all differences. The difference of PLD is one, also if PLD is split by cause."""
     for by_class in differences.values():
         for by_key in by_class.values():
-            yield from (difference for key, difference in by_key.items() if _repeated(key) not in by_key)
+            yield from (difference for key, difference in by_key.items() if repeated(key) not in by_key)
 
 
-def _repeated(key: str) -> str | None:
+def repeated(key: str) -> str | None:
     """Return the key of the main value that a key has again; None if there is none."""
     metric, value = value_named(key) or (None, None)
     if metric is None or value is not metric.main or not metric.repeats:
@@ -286,8 +266,8 @@ def _corrected(differences: Differences, level: float) -> Differences:
     corrected = iter(holm(tested))
 
     def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
-        p_of = {key: next(corrected) for key in by_key if _repeated(key) not in by_key}
-        p_of = {key: p_of.get(key, p_of.get(_repeated(key) or "", np.nan)) for key in by_key}
+        p_of = {key: next(corrected) for key in by_key if repeated(key) not in by_key}
+        p_of = {key: p_of.get(key, p_of.get(repeated(key) or "", np.nan)) for key in by_key}
         return {
             key: difference
             if difference.told_apart is None

@@ -5,7 +5,7 @@ A chunk is written completely or not at all. However a run ends, a later run con
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
 from mapgauge.protocols import Protocol
-from mapgauge.results.comparison import differing
+from mapgauge.results.differences import Mismatch, in_words, settings_apart
 from mapgauge.results.saving import BROKEN, archive_arrays, infinite_bounds, protocol_from, read_archive
 
 LAYOUT = 1
@@ -32,6 +32,7 @@ _FINDINGS = "findings.json"
 _DELETE = "Delete it and resume the evaluation"
 RESTART = "Start again in another folder"
 _SHARD = 1000  # chunks per subfolder
+_SIDES = ("predictions", "truth")
 _MOST = 1 << 28  # bytes of a JSON file
 
 
@@ -229,31 +230,32 @@ def records_of(scores: Scores, label: int, protocol: Protocol) -> Records:
 def _check_same(folder: Folder, about: About) -> None:
     """Refuse to continue an evaluation with other inputs, other settings or another version."""
     then = folder.about
+    sides = [side for side, *both in zip(_SIDES, then.digests, about.digests, strict=True) if both[0] != both[1]]
+    settings = settings_apart(
+        then.protocol,
+        about.protocol,
+        metrics=(then.metrics, about.metrics),
+        ranges=(then.rings, about.rings),
+        unknown_frames=(then.unknown, about.unknown),
+        degenerate_instances=(then.degenerate, about.degenerate),
+    )
     if then.layout != about.layout or then.mapgauge != about.mapgauge:
-        raise InvalidInput(
-            f"{folder.path}: begun by mapgauge {then.mapgauge}, this is mapgauge {about.mapgauge}", remedy=RESTART
-        )
-    for side, before, now in zip(("predictions", "truth"), then.digests, about.digests, strict=True):
-        if before != now:
-            raise changed(folder, side)
+        old, new = (f"{begun.mapgauge} (layout {begun.layout})" for begun in (then, about))
+        apart = in_words([Mismatch("version", "mapgauge", old, new), *settings])
+        raise InvalidInput(f"{folder.path}: begun by another version of mapgauge. {apart}", remedy=RESTART)
+    if sides:
+        raise changed(folder, " and the ".join(sides), settings)
     if then.fingerprint != about.fingerprint:
-        apart = differing(
-            then.protocol,
-            about.protocol,
-            metrics=(then.metrics, about.metrics),
-            ranges=(then.rings, about.rings),
-            unknown_frames=(then.unknown, about.unknown),
-            degenerate_instances=(then.degenerate, about.degenerate),
-        )
         raise InvalidInput(
-            f"{folder.path}: begun with other settings{f'. {apart}' if apart else ''}",
+            f"{folder.path}: begun with other settings{f'. {in_words(settings)}' if settings else ''}",
             remedy=f"Use the same settings, or {RESTART.lower()}",
         )
 
 
-def changed(folder: Folder, side: str) -> InvalidInput:
-    """Return the error for inputs that differ from the inputs of the finished chunks."""
-    return InvalidInput(f"{folder.path}: the {side} changed since the evaluation began", remedy=RESTART)
+def changed(folder: Folder, side: str, settings: Sequence[Mismatch] = ()) -> InvalidInput:
+    """Return the error for inputs that differ from the inputs of the finished chunks, with other settings if any."""
+    also = f". Also {in_words(settings)}" if settings else ""
+    return InvalidInput(f"{folder.path}: the {side} changed since the evaluation began{also}", remedy=RESTART)
 
 
 def is_own(inside: Path) -> bool:

@@ -56,12 +56,13 @@ def frame_columns(
     scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
 ) -> dict[str, list[Any]]:
     """Return what ``frame_arrays`` does as lists. Values that do not exist are None."""
-    return {
-        key: column.tolist()
-        if column.dtype.kind == "i"
-        else [None if math.isnan(value) else value for value in column.tolist()]
-        for key, column in frame_arrays(scores, metrics, protocol, classes).items()
-    }
+    arrays = frame_arrays(scores, metrics, protocol, classes)
+    return {key: plain_values(column) for key, column in arrays.items()}
+
+
+def plain_values(column: NDArray[Any]) -> list[Any]:
+    """Return a column as a list, with None for NaN."""
+    return [None if value != value else value for value in column.tolist()]
 
 
 def frame_arrays(
@@ -101,23 +102,28 @@ def worst_first(metrics: Sequence[str]) -> str:
 
 
 def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
-    """Return the columns as sorted rows with token and scene.
-
-    Text and values of which higher ones are better are in ascending order, other numbers in descending order. Frames
-    without the value come last.
-    """
+    """Return the columns as sorted rows with token and scene."""
     every: dict[str, Any] = {"token": rows.tokens}
     if rows.scenes is not None:
         every["scene"] = rows.scenes
     every |= columns
     if sort not in every:
         raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
-    table = [dict(zip(every, values, strict=True)) for values in zip(*every.values(), strict=True)]
-    of = value_named(sort)
-    rising = sort in ("token", "scene") or (of is not None and not of[0].lower_is_better)
-    with_value = [row for row in table if row[sort] is not None]
-    with_value.sort(key=lambda row: row[sort], reverse=not rising)
-    return (with_value + [row for row in table if row[sort] is None])[:count]
+    frames = ranked(every[sort], sort, range(len(rows.tokens)))[:count]
+    return [{key: column[frame] for key, column in every.items()} for frame in frames]
+
+
+def ranked(values: Sequence[Any], key: str, frames: Sequence[int]) -> list[int]:
+    """Return frames in the order of the values of a key, the worst first. Frames without a value come last.
+
+    Text and values of which higher ones are better are in ascending order, other numbers in descending order.
+    """
+    with_value = [frame for frame in frames if values[frame] is not None]
+    of = value_named(key.removeprefix("pld_").partition(".")[0])
+    rising = any(isinstance(values[frame], str) for frame in with_value[:1])
+    rising = rising or (of is not None and not of[0].lower_is_better)
+    without = [frame for frame in frames if values[frame] is None]
+    return sorted(with_value, key=values.__getitem__, reverse=not rising) + without
 
 
 Level: TypeAlias = Literal["frames", "classes", "summary"]

@@ -14,6 +14,7 @@ from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.scores import bits_of, flags_of
+from mapgauge.metrics.average_precision import RECALLS
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
 from mapgauge.results.results import Results
@@ -127,14 +128,34 @@ def estimate(value: float, draws: Draws, level: float, limits: tuple[float, floa
 
 def difference(value: float, draws: Draws, level: float) -> Difference:
     """Return a difference with its interval, its p-value and the verdict. ``estimate`` has the same arguments."""
-    error, freedom = _error(draws)
+    return _judged(value, *_error(draws), _enough(draws), level)
+
+
+def unpaired_difference(value: float, first: Draws, second: Draws, level: float) -> Difference:
+    """Return a difference between values of different units, which were drawn independently.
+
+    The variances add up. The degrees of freedom follow from Welch and Satterthwaite's equation.
+    """
+    (one, of_one), (other, of_other) = _error(first), _error(second)
+    variance, spread = one**2 + other**2, 0.0
+    if not math.isnan(variance):
+        spread = one**4 / of_one + other**4 / of_other
+    freedom = max(int(variance**2 / spread), 1) if spread > 0 else max(of_one + of_other, 1)
+    return _judged(value, math.sqrt(variance), freedom, _enough(first) and _enough(second), level)
+
+
+def _enough(draws: Draws) -> bool:
+    """Whether there are enough units. A class that occurs in one unit tells nothing about its spread."""
+    return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
+
+
+def _judged(value: float, error: float, freedom: int, enough: bool, level: float) -> Difference:
+    """Return a difference with its interval, its p-value and the verdict, from its standard error."""
     if math.isnan(error) or math.isnan(value):
         return Difference(value, math.nan, math.nan, None, math.nan)
     half = quantile(level, freedom) * error
     p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
     p = 1.0 if abs(value) <= _ROUNDING else p
-    # A class that occurs in one unit tells nothing about its spread.
-    enough = draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
     return Difference(value, value - half, value + half, p < 1 - level if enough else None, p)
 
 
@@ -226,15 +247,15 @@ def precisions(
     covered = [
         (c, how, [row for row in metrics if row.covers(name, protocol) and interpolation[row.name] == how])
         for c, name in classes
-        for how in ("area", "11-point")
+        for how in ("area", *RECALLS)
     ]
     wanted = [(c, of_class) for c, _, of_class in covered if of_class]
     if not wanted:
         return {}
     blocks = _blocks(weights)
     curves = in_threads(lambda task: _curve(results, *task, unit_of_frame, weights.shape[1]), wanted, None)
-    eleven = [how == "11-point" for _, how, of_class in covered if of_class]
-    tasks = [(curve, block, flag) for curve, flag in zip(curves, eleven, strict=True) for block in blocks]
+    recalls = [RECALLS.get(how, np.empty(0)) for _, how, of_class in covered if of_class]
+    tasks = [(curve, block, levels) for curve, levels in zip(curves, recalls, strict=True) for block in blocks]
     done = in_threads(lambda task: _of_block(*task), tasks, None)
     values = {}
     for k, (c, of_class) in enumerate(wanted):
@@ -271,15 +292,15 @@ def _curve(results: Results, c: int, metrics: Sequence[Metric], unit_of_frame: I
     return _Curve(owner, flags, some, np.append(starts, len(owner)), np.stack(counts, axis=1))
 
 
-def _of_block(curve: _Curve, weights: NDArray[np.float32], eleven: bool) -> Floats:
-    """Return the average precisions of one block of samples, ``(settings, samples)``."""
+def _of_block(curve: _Curve, weights: NDArray[np.float32], recalls: Floats) -> Floats:
+    """Return the average precisions of one block of samples, ``(settings, samples)``; areas without ``recalls``."""
     # The terms are whole numbers, so the sums are exact and do not depend on the order.
     drawn = np.ascontiguousarray((weights.T.astype(np.float64) @ curve.counts).T)
     total, number, hits = drawn[0], drawn[1], drawn[2:]
     empty = np.where(number > 0, 0.0, np.nan)  # predictions without truth have the value 0
     state = np.zeros((len(hits), 3, len(total)))
     state[:, 0] = hits
-    level = np.full(hits.shape, kernels.average_precision.LEVELS)
+    level = np.full(hits.shape, len(recalls) - 1)
     kernels.average_precision.weighted_precisions(
         curve.owner,
         curve.flags,
@@ -291,9 +312,9 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], eleven: bool) -> Floa
         state.ravel(),
         level,
         np.empty(len(total)),
-        eleven,
+        recalls,
     )
-    value = state[:, 2] if eleven else state[:, 2] / np.where(total > 0, total, 1.0)
+    value = state[:, 2] if len(recalls) else state[:, 2] / np.where(total > 0, total, 1.0)
     return np.where(total > 0, value, empty)
 
 
@@ -382,11 +403,19 @@ def _means(results: Results, by_class: dict[str, dict[str, Floats]]) -> dict[str
     return mean
 
 
-def units_with_class(results: Results, unit_of_frame: Indices) -> dict[str, NDArray[np.bool_]]:
+def units_with_class(results: Results, unit_of_frame: Indices, units: int | None = None) -> dict[str, Flags]:
     """Return for each class which units have predictions or truth of it. Only these have a part in its values."""
-    occurs = np.zeros((int(unit_of_frame.max()) + 1, len(results.class_names)), np.bool_)
+    count = int(unit_of_frame.max()) + 1 if units is None else units
+    occurs = np.zeros((count, len(results.class_names)), np.bool_)
     np.logical_or.at(occurs, unit_of_frame, results.scores.predicted + results.scores.true > 0)
     return dict(zip(results.class_names, occurs.T, strict=True))
+
+
+def count_units(occurs: Sequence[dict[str, Flags]]) -> dict[str, int]:
+    """Return how many units have each class in one of some results, and how many have any class as ``"mean"``."""
+    by_class = {name: np.logical_or.reduce([flags[name] for flags in occurs]) for name in occurs[0]}
+    counts = {name: int(np.count_nonzero(flags)) for name, flags in by_class.items()}
+    return counts | {"mean": int(np.count_nonzero(np.logical_or.reduce(list(by_class.values()))))}
 
 
 def mean_over_classes(columns: Sequence[Floats]) -> Floats:
@@ -424,7 +453,7 @@ def _sum_values(
     """Return the main and headline values from weighted sums at the first setting, by metric and class."""
     scores, protocol, units = results.scores, results.protocol, weights.shape[1]
     instances = added_by_unit((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
-    occurs = weights @ instances > 0  # the terms are whole numbers, so their sums are exact in any order
+    occurs = drawn_sums(weights, instances) > 0
     tasks = [
         (metric, rows, c)
         for metric, rows in sum_metrics(results.metrics)

@@ -16,6 +16,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import (
     Level,
     Rows,
@@ -30,6 +31,7 @@ from mapgauge.results.frame_tables import (
 )
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
+from mapgauge.results.tags import Tags
 from mapgauge.results.values import Summary
 
 
@@ -161,11 +163,34 @@ class Results(Summary):
         data = None if self.geometry is None else self.geometry.at(rows.tokens)
         return replace(self, source=rows.scores, rows=rows, geometry=data)
 
-    def by(self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene") -> dict[Any, "Results"]:
-        """Return the results of each group of frames.
+    def where(self, query: str, tags: Tags | None = None) -> "Results":
+        """Return the results of the frames that a condition holds for, at least one.
 
         Args:
-            key: ``"scene"``, or a mapping or function from token to group.
+            query: A condition, such as ``"pld > 0.8 and missed.boundary > 2"``. Columns are ``token``, ``scene``, tags,
+                ``predictions``, ``truth``, ``missed`` and ``false`` (numbers of lines), the values of single frames,
+                and numbers of hits, such as ``hits:ap_chamfer@1.0``. A class follows a dot.
+            tags: Further columns, from ``read_tags``.
+
+        >>> import mapgauge as mg
+        >>> from mapgauge.demo import demo_world
+        >>> set(mg.evaluate(*demo_world(20)).where("truth.divider > 2 and scene = 'scene-0001'").scenes)
+        {'scene-0001'}
+        """
+        frames = FrameTable(self, tags).where(query)
+        if not frames:
+            raise InvalidInput(f"no frame of {len(self.tokens)} meets the condition {query!r}")
+        return self.of_frames(frames)
+
+    def by(
+        self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene", *, tags: Tags | None = None
+    ) -> dict[Any, "Results"]:
+        """Return the results of each group of frames. ``slices`` adds intervals and differences.
+
+        Args:
+            key: ``"scene"``, one of the tags, or a mapping or function from token to group.
+            tags: Tags of frames or scenes, from ``read_tags``. Frames with a tag that is true are in the group with its
+                name, such as ``"night"``, and the others in ``"not night"``.
         """
         keys: Sequence[Any] | None
         if callable(key):
@@ -178,7 +203,7 @@ class Results(Summary):
         elif key == "scene":
             keys = self.scenes
         else:
-            raise InvalidInput(f"cannot group by {key!r}: expected 'scene', or a mapping or function of tokens")
+            return {name: self.of_frames(frames) for name, frames in FrameTable(self, tags).groups(key).items()}
         if keys is None:
             raise InvalidInput("cannot group by 'scene': no scenes are known")
         groups: dict[Any, list[int]] = {}

@@ -247,6 +247,7 @@ class _Header(_Layout):
     frames_missing: int
     frames_ignored: int
     findings: tuple[Finding, ...]
+    growth: tuple[dict[str, float | None], ...] = ()
 
 
 def save_results(
@@ -266,6 +267,7 @@ def save_results(
         summary.frames_missing,
         summary.frames_ignored,
         summary.findings,
+        summary.growth,
     )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
@@ -302,7 +304,7 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
-    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings")
+    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "growth")
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
         "ranges": infinite_bounds(header.ranges),

@@ -5,14 +5,12 @@ from difflib import get_close_matches
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import time_order
+from mapgauge.frames.tracks import per_second, time_order
 from mapgauge.markup import shortened
 from mapgauge.results.results import Results
 from mapgauge.typing import Indices
 
 _NAMED = 3  # scenes that a message names
-# Times since 1970 from this number on, which is a day in 1973, are in units of so many per second.
-_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
 
 
 def scene_frames(data: Results | MapFrames, scene: str) -> list[int]:
@@ -66,7 +64,7 @@ def seconds_of(times: Indices | None) -> list[float] | None:
     """
     if times is None or not len(times):
         return None
-    unit = next((per_second for least, per_second in _UNITS if times.min() >= least), None)
+    unit = per_second(times)
     if unit is None:
         return None
     seconds: list[float] = ((times - times.min()) / unit).tolist()

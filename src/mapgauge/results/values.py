@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -176,6 +176,8 @@ class Summary:
     findings: tuple[Finding, ...]  # of the readers and the checks
     version: str  # of mapgauge
     source: Totals | Scores  # totals, or the rows from which they are computed when needed
+    # Of whole maps: means over classes after a share of the frames, with ``share``. Empty unless computed.
+    growth: tuple[dict[str, float | None], ...] = field(default=(), kw_only=True)
 
     @property
     def inputs(self) -> tuple[Input, Input]:
