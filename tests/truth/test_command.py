@@ -45,6 +45,22 @@ def test_truth_is_written_and_described(call: Call, tmp_path: Path, town_root: P
     assert frames.counts == mg.truth.nuscenes(town_root, version=MINI, split="mini-val").counts
 
 
+@pytest.mark.parametrize("rules", ["streammapnet", "maptr", "maptracker", "mapgauge"])
+def test_maps_of_whole_scenes_are_what_their_frames_show(
+    call: Call, tmp_path: Path, town_root: Path, rules: str
+) -> None:
+    assert call("--split", "mini-val", "--rules", rules, "--global", "-o", "city.parquet").returncode == 0
+    city = mg.read(tmp_path / "city.parquet")
+    assert (city.tokens, city.poses) == (("scene-0103", "scene-0916"), None)
+    frames = mg.truth.nuscenes(town_root, version=MINI, split="mini-val", rules=rules).with_confidence(1)
+    values = {key: value or 0.0 for key, value in mg.global_map(frames, city).results.mean.items()}
+    assert values["network_completeness"] > 0.99
+    assert values["network_median_across"] < 0.02
+    if rules == "maptr":
+        done = call("--split", "mini-val", "--global", "--centerlines", "-o", "city.parquet")
+        assert "--centerlines: has no effect with --global" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "to", "rules"), [("truth.pkl", "streammapnet-truth", "streammapnet"), ("t.json", "maptr-truth", "maptr")]
 )

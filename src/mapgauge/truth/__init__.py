@@ -8,8 +8,8 @@ name: importing ``mapgauge.truth.nuscenes`` would make ``mg.truth.nuscenes`` a m
 """
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,6 +17,8 @@ from mapgauge.arguments import check_length, check_workers
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.poses import take_poses
+from mapgauge.truth.poses import read_poses
 from mapgauge.truth.rules import RULES, Rules, rules_named, with_height
 from mapgauge.version import __version__
 
@@ -37,6 +39,7 @@ def nuscenes(
     scenes: Sequence[str] | None = None,
     tokens: Sequence[str] | PathLike | None = None,
     centerlines: bool = False,
+    whole: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     parts: PathLike | None = None,
@@ -54,6 +57,7 @@ def nuscenes(
         scenes: Names of scenes, instead of a split.
         tokens: Sample tokens, or a file with one per line, instead of a split.
         centerlines: Also return the class ``centerline``: the middle of each lane, with links to its successors.
+        whole: Return one map for each scene in the coordinates of the world, for ``global_map``, instead of frames.
         workers: Number of threads; one per processor if None. It does not change the result.
         progress: Called with the number of finished frames and of all frames.
         parts: A folder that keeps finished scenes, so that an interrupted run can continue. It is not removed.
@@ -68,7 +72,7 @@ def nuscenes(
 
     chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
     dataset = NuScenes(Path(dataroot), version, selection, chosen)
-    return _build(dataset, chosen, region, centerlines, workers, progress, parts, restart)
+    return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
 
 
 def argoverse2(
@@ -83,6 +87,7 @@ def argoverse2(
     scenes: Sequence[str] | None = None,
     tokens: Sequence[str] | PathLike | None = None,
     centerlines: bool = False,
+    whole: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     parts: PathLike | None = None,
@@ -104,6 +109,7 @@ def argoverse2(
         scenes: Log ids, instead of a split.
         tokens: Tokens, or a file with one per line, instead of a split.
         centerlines: Also return the class ``centerline``: the middle of each lane, with links to its successors.
+        whole: Return one map for each scene in the coordinates of the world, for ``global_map``, instead of frames.
         workers: Number of threads; one per processor if None. It does not change the result.
         progress: Called with the number of finished frames and of all frames.
         parts: A folder that keeps finished logs, so that an interrupted run can continue. It is not removed.
@@ -119,7 +125,60 @@ def argoverse2(
     chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
     selection = Selection.of(split, scenes, tokens, every, every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
-    return _build(dataset, chosen, region, centerlines, workers, progress, parts, restart)
+    return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
+
+
+def own_map(
+    path: PathLike,
+    poses: PathLike | MapFrames,
+    *,
+    region: tuple[float, float] = (60.0, 30.0),
+    rules: str = "plain",
+    properties: Mapping[str, str] | None = None,
+    rename: Mapping[str, str] | None = None,
+    project: str | None = None,
+    whole: bool = False,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MapFrames:
+    """Cut truth from a map of your own: GeoJSON, GeoParquet, GeoPackage, Shapefile or Lanelet2.
+
+    Args:
+        path: The map, in metres or with ``project``.
+        poses: A file of poses of the vehicle, or frames that have poses. Each pose gives a frame with x forward.
+        region: Length and width in metres. The length is along the driving direction.
+        rules: ``plain``, or ``simplified`` by 0.2 m.
+        properties: ``{"class": name}``: the property of an element that names its class, if it is not class, kind,
+            type, category or layer.
+        rename: The class, ``divider``, ``boundary`` or ``ped_crossing``, of each name in the map. Usual names and types
+            of Lanelet2 are known. Elements of other names are left out, and a finding counts them.
+        project: How longitude and latitude become the metres of the poses: ``"utm:LAT:LON"`` (UTM less the origin),
+            ``"local:LAT:LON"`` (east and north of the origin), ``"mercator:LAT:LON"`` (the default of Lanelet2),
+            ``"tmerc:LAT:LON"``, or a reference system such as ``"EPSG:32632"``. ``"none"``: they are metres.
+        whole: Return one map for each scene in the coordinates of the world, for ``global_map``, instead of frames.
+        workers: Number of threads; one per processor if None. It does not change the result.
+        progress: Called with the number of finished frames and of all frames.
+
+    Returns:
+        A frame for each pose.
+    """
+    require("shapely", "cutting truth from maps", "truth")
+    from mapgauge.truth.from_map.dataset import OwnMap
+    from mapgauge.truth.from_map.layers import read_layers
+
+    chosen, size = rules_named("map", rules), check_size(region)
+    given = dict(properties or {})
+    if set(given) - {"class"}:
+        raise InvalidInput(f'properties must be {{"class": name}}, got {properties!r}')
+    placed = poses if isinstance(poses, MapFrames) else read_poses(Path(poses))
+    if placed.forward == "y":
+        placed = take_poses(placed.with_forward("x"), placed)
+    layers = read_layers(Path(path), given.get("class"), dict(rename or {}), project)
+    dataset = OwnMap(Path(path), layers, placed, size)
+    frames = _build(dataset, chosen, size, False, whole, workers, progress, None, False)
+    scenes = frames.scenes if placed.scenes is not None else None
+    times = frames.timestamps if placed.timestamps is not None else None
+    return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})")
 
 
 def _build(
@@ -127,6 +186,7 @@ def _build(
     rules: Rules,
     region: tuple[float, float],
     centerlines: bool,
+    whole: bool,
     workers: int | None,
     progress: Callable[[int, int], None] | None,
     parts: PathLike | None,
@@ -137,12 +197,15 @@ def _build(
 
     size = check_size(region)
     check_workers(workers)
+    if whole and (centerlines or rules.height):
+        raise InvalidInput(f"a whole map has no {'centrelines' if centerlines else 'heights'}")
     store = None
     if parts is not None:
         about = {"mapgauge": __version__, "dataset": dataset.name, **dataset.about}
         settings = {**about, "region": "x".join(f"{side:g}" for side in size), **asdict(rules)}
+        settings |= {"whole": "yes"} if whole else {}
         store = SceneStore(parts, settings, restart=restart)
-    frames = build(dataset, rules, size, workers=workers, progress=progress, store=store)
+    frames = build(dataset, rules, size, whole=whole, workers=workers, progress=progress, store=store)
     return add_centerlines(frames, dataset.lane_graph, size, rules.forward) if centerlines else frames
 
 
@@ -153,4 +216,4 @@ def check_size(region: object) -> tuple[float, float]:
     return check_length("length of the region", region[0]), check_length("width of the region", region[1])
 
 
-__all__ = ["RULES", "Rules", "argoverse2", "nuscenes"]
+__all__ = ["RULES", "Rules", "argoverse2", "nuscenes", "own_map"]

@@ -25,11 +25,12 @@ from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import write
 from mapgauge.truth.cutting.fragments import Tracker
 from mapgauge.truth.cutting.shapes import Patches
-from mapgauge.truth.datasets import Cutter, Dataset, Scene
+from mapgauge.truth.datasets import Cutter, Dataset, Frame, Scene
 from mapgauge.truth.rules import CLASSES, Rules
 
 _SETTINGS = "settings.json"
 _MOST = 1 << 28  # bytes of the settings
+_AROUND = 20.0  # metres around the boxes of a drive that its whole map has
 
 
 def build(
@@ -37,12 +38,16 @@ def build(
     rules: Rules,
     region: tuple[float, float],
     *,
+    whole: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     store: "SceneStore | None" = None,
 ) -> MapFrames:
-    """Return the truth of all frames of all scenes. Scenes in the store are not cut again."""
-    scenes = list(dataset.scenes())
+    """Return the truth of all frames, or one map for each scene. Scenes in the store are not cut again."""
+    scenes, sizes = list(dataset.scenes()), dict[str, tuple[float, float]]()
+    if whole:
+        placed = [_as_one_frame(scene, rules, region) for scene in scenes if scene.frames]
+        scenes, sizes = [scene for scene, _ in placed], {scene.name: size for scene, size in placed}
     total = sum(len(scene.frames) for scene in scenes)
     finished: dict[int, MapFrames] = {}
     for k, scene in enumerate(scenes):
@@ -55,7 +60,8 @@ def build(
             progress(sum(map(len, finished.values())), total)
 
     def work(scene: Scene) -> MapFrames:
-        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, region)
+        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, sizes.get(scene.name, region))
+        frames = _in_world(frames) if whole else frames
         if store:
             store.save(scene.name, frames)
         return frames
@@ -77,9 +83,30 @@ def build(
     text = f"{len(empty)} of {len(frames)} frames have no map elements in their region; they are kept without instances"
     about_empty = findings_about(empty, "note", "empty-frames", text)
     findings = (*dataset.findings, *summed(frames.findings, "maps"), *about_empty)
-    if rules.forward == "y":
+    if rules.forward == "y" and not whole:
         frames = frames.rotate(90)
     return replace(frames, name=f"{dataset.name} ({rules.name})", format="", findings=findings)
+
+
+def _as_one_frame(scene: Scene, rules: Rules, region: tuple[float, float]) -> tuple[Scene, tuple[float, float]]:
+    """Return a scene with one frame in the axes of the map that shows what all its frames show, and its size."""
+    places = np.array([frame.pose[:2, 3] for frame in scene.frames])
+    low, high = places.min(axis=0), places.max(axis=0)
+    pose = np.eye(4)
+    pose[:2, 3] = 0.5 * (low + high)
+    length, width = (high - low + np.hypot(*region) + 2 * _AROUND).tolist()
+    right = -90.0  # where the x axis of the LiDAR points
+    frame = Frame(scene.name, 0, pose, 0.0 if rules.centre == "ego" else right)
+    return scene._replace(frames=(frame,)), (length, width)
+
+
+def _in_world(frames: MapFrames) -> MapFrames:
+    """Return a map in the coordinates of the world, from one frame in the axes of the map."""
+    assert frames.poses is not None
+    coords = frames.polylines.coords + frames.poses[0, :2, 3]
+    return replace(
+        frames, polylines=replace(frames.polylines, coords=coords), poses=None, timestamps=None, forward=None
+    )
 
 
 def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, float]) -> MapFrames:

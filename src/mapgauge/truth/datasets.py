@@ -1,27 +1,20 @@
 """What a data set provides for cutting truth: scenes, their frames, and the layers of their maps."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.decoding import decode_json
-from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, findings_about
-from mapgauge.io.files.json_documents import gc_paused, refuse_doubled_keys
-from mapgauge.io.files.source import Content
 from mapgauge.truth.cutting.fragments import Fragment, cut_lines, cut_polygons, simplify_fragments
 from mapgauge.truth.cutting.shapes import Layer, Patches
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 
-T = TypeVar("T")
 Classes: TypeAlias = Sequence[Sequence[Sequence[Fragment]]]  # of each class of ``CLASSES`` and each frame
 
 
@@ -59,8 +52,8 @@ class MapLayers:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         patches = Patches.of([frame.pose for frame in frames], region)
         crossings = cut_polygons(self.crossings, patches, rules)
-        dividers = cut_lines(self.dividers, patches)
-        boundaries = cut_lines(self.boundaries, patches, grow=rules.boundary_grow)
+        dividers = cut_lines(self.dividers, patches, shortest=rules.shortest)
+        boundaries = cut_lines(self.boundaries, patches, grow=rules.boundary_grow, shortest=rules.shortest)
         return [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
 
 
@@ -90,24 +83,6 @@ class Dataset(Protocol):
 
     def lane_graph(self, scene: str) -> LaneGraph:
         """Return the lane graph of the map of a scene, given its name. ``scenes`` must have been called."""
-
-
-def read_json(path: Path, schema: type[T], kind: str) -> T:
-    """Read a ``msgspec`` type from a JSON file. The caller explains a ``FileNotFoundError``."""
-    if not os.path.lexists(path):
-        raise FileNotFoundError(path)
-    data = Content(path).data
-    with gc_paused():
-        try:
-            content = decode_json(data, schema)
-        except msgspec.ValidationError as error:
-            raise UnreadableFile(f"{path}: not {kind}: {error}") from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UnreadableFile(
-                f"{path}: not valid JSON: {error}", remedy="Check that the file was downloaded and copied completely"
-            ) from error
-    refuse_doubled_keys(data, lambda message, *, remedy=None: UnreadableFile(f"{path}: {message}", remedy=remedy))
-    return content
 
 
 def map_findings(

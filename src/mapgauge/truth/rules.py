@@ -14,7 +14,7 @@ from mapgauge.errors import InvalidInput, Remedy
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 
-MergeName: TypeAlias = Literal["parallel", "union", "parallel-compact"]
+MergeName: TypeAlias = Literal["parallel", "union", "parallel-compact", "none"]
 CutAgain: TypeAlias = Literal["no", "open", "closed"]
 CutIn: TypeAlias = Literal["map", "vehicle"]
 
@@ -32,7 +32,7 @@ class Rules:
     boundaries: tuple[str, ...]  # polygon layers; the edge of their union is the class boundary
 
     # Which crossings are merged, after cutting. "parallel": their bounding boxes meet and their long sides are
-    # parallel. "union": they touch. "parallel-compact": as "parallel", if the result is nearly convex.
+    # parallel. "union": they touch. "parallel-compact": as "parallel", if the result is nearly convex. "none": none.
     crossing_merge: MergeName = "parallel"
     crossing_clockwise: bool = False  # direction of outlines; holes run the other way
     crossing_holes: bool = False  # whether holes of merged crossings are instances too
@@ -63,7 +63,8 @@ class Rules:
     simplify_dividers: float = 0.0  # as ``simplify``, but before cutting
     simplify_boundaries: float = 0.0  # likewise
     cut_in: CutIn = "map"  # per frame: coordinates in which drivable areas are cut; "vehicle" tilts with the vehicle
-    crossing_least: float = 0.0  # per frame: smaller crossings are left out, square metres
+    crossing_least: float = 0.0  # smaller crossings are left out, square metres
+    shortest: float = 0.0  # shorter dividers and boundaries are left out, after cutting
     tilt: bool = False  # whether roll and pitch of the vehicle count
     height: bool = False  # whether points have a height
     log_in_token: bool = False  # whether a token is the log id and the time, or only the time
@@ -83,6 +84,16 @@ _argoverse2_paths = partial(
     _argoverse2_public, simplify_dividers=0.2, duplicate_overlap=0.9, invalid_polygons="skip", log_in_token=True
 )
 _argoverse2_own = partial(_argoverse2, join_distance=0.1, simplify_dividers=0.2)
+_own_map = partial(
+    Rules,
+    dataset="map",
+    crossings=(),
+    dividers=(),
+    boundaries=(),
+    crossing_merge="none",
+    crossing_least=0.01,
+    shortest=0.1,
+)
 
 RULES: Mapping[tuple[str, str], Rules] = {
     (row.dataset, row.name): row
@@ -167,6 +178,8 @@ RULES: Mapping[tuple[str, str], Rules] = {
             duplicate_overlap=0.9,
             log_in_token=True,
         ),
+        _own_map(name="plain", about="every element cut at the region, nothing merged or simplified"),
+        _own_map(name="simplified", about="as plain, with 0.2 m simplification", simplify=0.2),
     )
 }
 

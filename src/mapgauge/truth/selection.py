@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from mapgauge.arguments import check_whole
-from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.io.files.source import Content
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.io.files.source import read_tokens
 
 # nuScenes: the localisation of these scenes is wrong. The public converters leave them out of every split.
 MISLOCATED = ("scene-0499", "scene-0502", "scene-0515", "scene-0517")
@@ -142,14 +142,7 @@ def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[str] | None:
     if isinstance(tokens, str | os.PathLike):
-        path = Path(tokens)
-        try:
-            lines = Content(path).data.decode("utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise UnreadableFile(f"{path}: expected text with one token per line: {error}") from error
-        tokens = [line.strip() for line in lines if line.strip()]
-        if not tokens:
-            raise UnreadableFile(f"{path}: expected text with one token per line, found no tokens")
+        tokens = read_tokens(Path(tokens))
     return None if tokens is None else frozenset(_names("tokens", tokens) or ())
 
 

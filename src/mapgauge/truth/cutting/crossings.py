@@ -187,4 +187,5 @@ MERGES: Mapping[MergeName, Callable[[Crossings], Crossings]] = {
     "parallel": merge_parallel,
     "union": merge_touching,
     "parallel-compact": merge_compact,
+    "none": lambda crossings: crossings,
 }

@@ -46,8 +46,13 @@ def simplify_fragments(fragments: list[list[Fragment]], tolerance: float) -> lis
     return [[next(shorter) for _ in group] for group in fragments]
 
 
-def cut_lines(layer: shapes.Layer, patches: shapes.Patches, *, grow: float = 0.0) -> list[list[Fragment]]:
-    """Return the fragments of lines in each patch, whose sides are moved outwards by ``grow`` metres."""
+def cut_lines(
+    layer: shapes.Layer, patches: shapes.Patches, *, grow: float = 0.0, shortest: float = 0.0
+) -> list[list[Fragment]]:
+    """Return the fragments of lines in each patch, whose sides are moved outwards by ``grow`` metres.
+
+    Fragments below ``shortest`` metres are left out.
+    """
     if not len(layer):
         return by_frame(len(patches), [])
     lines = layer.lines
@@ -68,7 +73,8 @@ def cut_lines(layer: shapes.Layer, patches: shapes.Patches, *, grow: float = 0.0
     fragments = []
     for part, k in zip(cropped, sources.tolist(), strict=True):
         start, stop = part[[0, -1], -1].tolist()
-        fragments.append((patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), periods[k])))
+        if stop - start >= shortest:
+            fragments.append((patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), periods[k])))
     return by_frame(len(patches), fragments)
 
 
@@ -82,10 +88,13 @@ def cut_polygons(layer: shapes.Layer, patches: shapes.Patches, rules: Rules) -> 
     bounds = patches.bounds()
     corners = shapely.bounds(polygons)
     crossing = (corners[:, :2] < bounds[:2]).any(axis=1) | (corners[:, 2:] > bounds[2:]).any(axis=1)
+    crossing |= rules.crossing_merge == "none"  # all, so that their outlines begin where those of cut polygons do
     polygons[crossing] = shapely.intersection(polygons[crossing], shapely.box(*bounds))
     polygons, owners = shapes.polygons_in(polygons)
     shown = Crossings(polygons, [(layer.ids[i],) for i in near[owners].tolist()], patch[owners])
     shown = MERGES[rules.crossing_merge](shown)
+    if rules.crossing_least:
+        shown = shown.take(np.flatnonzero(shapely.area(shown.polygons) >= rules.crossing_least))
     rings, polygon = shapes.rings_in(shown.polygons, clockwise=rules.crossing_clockwise, holes=rules.crossing_holes)
     order = np.argsort(polygon, kind="stable")  # the holes of a polygon follow its outline
     fragments = [

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding, findings_about
-from mapgauge.geometry.poses import motions
-from mapgauge.io.files.places import open_file
+from mapgauge.frames.poses import nearest_times
+from mapgauge.io.poses import FEATHER as POSES
+from mapgauge.io.poses import TimedPoses, read_feather
 from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.maps import read_map
 from mapgauge.truth.from_argoverse2.vector_map import find_map, read_lane_graph
@@ -22,9 +22,7 @@ from mapgauge.truth.selection import FAILED_LOGS, Selection, check_scenes, choos
 
 SENSOR = "sensor"  # the folder of this data set, beside the folders of the other data sets of Argoverse 2
 FOLDERS = ("train", "val", "test")  # of the data set: its official splits
-POSES = "city_SE3_egovehicle.feather"
 SWEEPS = Path("sensors", "lidar")
-COLUMNS = ("timestamp_ns", "qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m")
 INTERVAL = 100_000_000  # ns from one sweep to the next
 TOLERANCE = 50_000_000  # ns, at most, from a sweep to the nearest pose
 
@@ -154,66 +152,9 @@ def _logs(folder: Path, is_split: bool) -> list[Path]:
     return [path for path in folders if is_split or (path / POSES).is_file() or find_map(path) is not None]
 
 
-class Poses(NamedTuple):
-    """The poses of the vehicle in a log."""
-
-    times: Times  # (n,), ascending
-    motions: NDArray[np.float64]  # (n, 4, 4), from vehicle to city coordinates
-
-
-def read_poses(log: Path) -> Poses:
+def read_poses(log: Path) -> TimedPoses:
     """Read all poses of a log."""
-    path = log / POSES
-    feather = require("pyarrow.feather", "reading the poses of Argoverse 2", "truth")
-    if not path.is_file():
-        raise UnreadableFile(
-            f"{path}: no such file. It contains the poses of the log", remedy="Download it with the sensor data set"
-        )
-    try:
-        with open_file(str(path)) as stream:
-            table = feather.read_table(stream)
-    except (require("pyarrow", "", "truth").ArrowException, OSError) as error:
-        raise UnreadableFile(f"{path}: not a feather file: {error}") from error
-    lacking = [name for name in COLUMNS if name not in table.column_names]
-    if lacking:
-        raise UnreadableFile(
-            f"{path}: column {', '.join(lacking)} not found. Expected the columns {', '.join(COLUMNS)}, "
-            f"found {', '.join(table.column_names) or 'none'}"
-        )
-    if not len(table):
-        raise UnreadableFile(f"{path}: expected at least one pose, found none")
-    columns = [table[name].to_numpy() for name in COLUMNS]
-    for name, values in zip(COLUMNS, columns, strict=True):
-        expected, kinds = ("whole numbers", "iu") if name == COLUMNS[0] else ("numbers", "iuf")
-        if table[name].null_count or values.dtype.kind not in kinds:
-            raise UnreadableFile(
-                f"{path}: expected {expected} in column {name}, found {table[name].type} "
-                f"with {table[name].null_count} missing values"
-            )
-    times, first, place = np.unique(columns[0].astype(np.int64), return_index=True, return_inverse=True)
-    numbers = np.column_stack([column.astype(np.float64) for column in columns[1:]])
-    again = np.flatnonzero(first[place] != np.arange(len(place)))
-    differ = again[(numbers[again] != numbers[first[place[again]]]).any(axis=1)]
-    if len(differ):
-        raise UnreadableFile(f"{path}: two different poses at the time {columns[0][differ[0]]}, expected one")
-    numbers = numbers[first]
-    made = motions(numbers[:, :4], numbers[:, 4:], f"{path}: pose")
-    made[:, :3, :3] = _rotations(numbers[:, :4])
-    return Poses(times, made)
-
-
-def _rotations(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``.
-
-    The steps and so the bits are those of SciPy, which the development kit of Argoverse 2 uses.
-    """
-    w, x, y, z = (quaternions / np.sqrt((quaternions[:, [1, 2, 3, 0]] ** 2).sum(axis=1))[:, None]).T
-    rows = (
-        (x * x - y * y - z * z + w * w, 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        (2 * (x * y + z * w), -x * x + y * y - z * z + w * w, 2 * (y * z - x * w)),
-        (2 * (x * z - y * w), 2 * (y * z + x * w), -x * x - y * y + z * z + w * w),
-    )
-    return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
+    return read_feather(log / POSES)
 
 
 def sweep_times(log: Path) -> Times | None:
@@ -225,15 +166,15 @@ def sweep_times(log: Path) -> Times | None:
     return np.sort(np.array([int(path.stem) for path in files], np.int64)) if files else None
 
 
-def regular_times(poses: Poses) -> Times:
+def regular_times(poses: TimedPoses) -> Times:
     """Return the times of the poses nearest to every tenth of a second. They stand in for missing sweeps."""
     grid = np.arange(poses.times[0], poses.times[-1] + 1, INTERVAL)
-    return np.unique(poses.times[_nearest(poses.times, grid)])
+    return np.unique(poses.times[nearest_times(poses.times, grid)])
 
 
-def poses_at(poses: Poses, times: Times, log: Path) -> NDArray[np.float64]:
+def poses_at(poses: TimedPoses, times: Times, log: Path) -> NDArray[np.float64]:
     """Return the pose nearest to each time, ``(n, 4, 4)``. One more than 50 ms away is an error."""
-    nearest = _nearest(poses.times, times)
+    nearest = nearest_times(poses.times, times)
     off = np.abs(poses.times[nearest] - times)
     far = np.flatnonzero(off > TOLERANCE)
     if len(far):
@@ -244,11 +185,3 @@ def poses_at(poses: Poses, times: Times, log: Path) -> NDArray[np.float64]:
             remedy="Check that the file belongs to this log",
         )
     return poses.motions[nearest]
-
-
-def _nearest(times: Times, wanted: Times) -> Times:
-    """Return the index of the nearest of ``times`` for each wanted time."""
-    after = np.searchsorted(times, wanted).clip(max=len(times) - 1)
-    before = (after - 1).clip(min=0)
-    nearest: Times = np.where(wanted - times[before] <= np.abs(times[after] - wanted), before, after)
-    return nearest

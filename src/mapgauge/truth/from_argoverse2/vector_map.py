@@ -16,7 +16,7 @@ from mapgauge.errors import UnreadableFile
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.truth import lane_graphs
-from mapgauge.truth.datasets import read_json
+from mapgauge.truth.json_files import read_json
 from mapgauge.typing import Points
 
 ARCHIVE = "log_map_archive_*.json"

@@ -11,9 +11,10 @@ import shapely
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.shapes import Layer, as_geometries, union_boundaries, valid_polygons
-from mapgauge.truth.datasets import Cutter, MapLayers, map_findings, read_json
+from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
 from mapgauge.truth.from_nuscenes.frame_by_frame import FrameByFrame
 from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
+from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Points
 

@@ -18,7 +18,7 @@ from mapgauge.errors import UnreadableFile
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.io.files.json_documents import gc_paused, keys_are_unique
 from mapgauge.io.files.source import Content
-from mapgauge.truth.datasets import read_json
+from mapgauge.truth.json_files import read_json
 from mapgauge.truth.selection import HasToken
 
 T = TypeVar("T")
