@@ -4,7 +4,9 @@ Run it with ``make bench-lanes``. It prints tables in GitHub markdown. The graph
 in 60 x 30 m with a node every 2.5 m, some of which split and merge. The numbers of both are compared, too.
 """
 
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
+from mapgauge.evaluation.data import Data
+from mapgauge.evaluation.prepare import prepare
+from mapgauge.evaluation.scoring import score_frames
 from mapgauge.features.lanes.graph import Graph
-from mapgauge.features.lanes.graph_sampling import GraphSettings, Roads, Samples
-from mapgauge.features.lanes.graph_scores import GraphPair
+from mapgauge.features.lanes.graph_sampling import Graphs, GraphSettings, Roads, Samples
+from mapgauge.features.lanes.graph_scores import GraphPairs
+from mapgauge.metrics.table import chosen_metrics
 
 FRAMES, LANES, GOAL = 3, 14, 50.0
+MANY = 32  # frames that are scored together
+SPEEDS = {"graph": 170.0, "cgnet-graph": 105.0}  # frames a second
 SETTINGS = GraphSettings()
 
 
@@ -57,17 +65,18 @@ def main() -> None:
     truth = [lanes(rng) for _ in range(FRAMES)]
     found = [predicted(rng, graph) for graph in truth]
     ours = [(Graph.of(x), Graph.of(y)) for x, y in zip(found, truth, strict=True)]
+    joined = [Graphs.of(*pair) for pair in ours]
     theirs = [
         (plain.graph_of(x["nodes"], x["edges"]), plain.graph_of(y["nodes"], y["edges"]))
         for x, y in zip(found, truth, strict=True)
     ]
 
     def each(name: str) -> Callable[[], object]:
-        return lambda: [getattr(GraphPair(x, y, SETTINGS), name)() for x, y in ours]
+        return lambda: [getattr(GraphPairs(graphs, SETTINGS), name)() for graphs in joined]
 
     jobs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "GEO, TOPO and JTOPO": (
-            lambda: [(near.geo(), near.topo(), near.jtopo()) for near in (GraphPair(*pair, SETTINGS) for pair in ours)],
+            lambda: [(near.geo(), near.topo(), near.jtopo()) for near in (GraphPairs(one, SETTINGS) for one in joined)],
             lambda: [plain.topo_scores(x, y) for x, y in theirs],
         ),
         "APLS": (each("apls"), lambda: [plain.apls(x, y, directed=False) for x, y in theirs]),
@@ -93,12 +102,34 @@ def main() -> None:
         for key, value in {**plain.topo_scores(a, b), "apls": plain.apls(a, b, directed=False)}.items()
     )
     row("largest difference of a score", f"{worst:.1e}", "", "")
+    many_frames(rng)
     shortest_paths(ours[0][1])
 
 
+def many_frames(rng: np.random.Generator) -> None:
+    """Compare frames that are scored together with the same frames one by one, in processor time."""
+    truth = {str(k): lanes(rng) for k in range(MANY)}
+    found = mg.frames_from_graphs({token: predicted(rng, graph) for token, graph in truth.items()})
+    heading(f"Graph scores of {MANY} frames, one core", "protocol", "frames a second", "times as fast as one by one")
+    for name, goal in SPEEDS.items():
+        protocol = mg.protocol(name)
+        every = chosen_metrics(protocol, None)
+        x, y = prepare(found, mg.frames_from_graphs(truth), protocol, "error")
+        all_frames = [Data.of(x, y, protocol)]
+        single_frames = [Data.of(x.at([k]), y.at([k]), protocol) for k in range(MANY)]
+
+        def scores(parts: list[Data], metrics: tuple[str, ...]) -> None:
+            for part in parts:
+                score_frames(part, metrics)
+
+        jobs = [partial(scores, parts, every) for parts in (all_frames, single_frames)]
+        together, single = race(*jobs, rounds=5, clock=time.process_time)
+        row(name, at_least(MANY / together, goal, f"{MANY / together:.0f}"), f"{single / together:.1f}")
+
+
 def shortest_paths(graph: Graph) -> None:
-    """Compare ways to compute the lengths of all paths between the control points of one graph."""
-    samples = Samples.of(Roads.of(graph.tidy()), SETTINGS.control_spacing)
+    """Compare ways to compute the lengths of all paths between the control points of a graph and its copy."""
+    samples = Samples.of(Roads.of(Graphs.of(graph, graph).tidy()), SETTINGS.control_spacing)
     first, target, length = samples.csr(directed=False)
     count = len(first) - 1
     starts = np.arange(count)
@@ -112,7 +143,7 @@ def shortest_paths(graph: Graph) -> None:
         lambda: [dijkstra(matrix, indices=[k], limit=SETTINGS.walk) for k in starts.tolist()],
         rounds=3,
     )
-    heading(f"Shortest paths between all {count} control points of a graph", "how", "ms")
+    heading(f"Shortest paths between all {count} control points of two equal graphs", "how", "ms")
     row("the kernel of mapgauge", f"{1e3 * own:.2f}")
     row("scipy.sparse.csgraph", f"{1e3 * scipy:.2f}")
     row("scipy.sparse.csgraph up to 8 m, all at once", f"{1e3 * limited:.2f}")

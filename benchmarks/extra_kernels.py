@@ -41,7 +41,7 @@ def all_distances(first, target, length, starts):
     """The length of the shortest path from each of some nodes to every node; infinite if there is none."""
     count = len(first) - 1
     out = np.full((len(starts), count), np.inf)
-    found, heap, nodes = np.empty(count, np.int64), np.empty(len(target) + 1), np.empty(len(target) + 1, np.int64)
+    found, queue, queued = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count, np.bool_)
     for k in range(len(starts)):
-        walk(first, target, length, starts[k], np.inf, out[k], found, heap, nodes)
+        walk(first, target, length, starts[k], np.inf, out[k], found, queue, queued)
     return out

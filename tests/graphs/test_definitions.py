@@ -14,7 +14,7 @@ from tests.graphs.drawn import moved, street, three
 
 import mapgauge as mg
 from mapgauge.features.lanes.graph import Graph
-from mapgauge.features.lanes.graph_sampling import Roads, Samples
+from mapgauge.features.lanes.graph_sampling import Graphs, Roads, Samples
 
 LINE = {"nodes": [[0, 0], [20, 0]], "edges": [[0, 1]]}
 FORK = {"nodes": [[0, 0], [10, 0], [20, 4], [20, -4]], "edges": [[0, 1], [1, 2], [1, 3]]}
@@ -40,7 +40,8 @@ def test_scores_equal_their_definitions(seed: int) -> None:
 def test_shortest_paths_equal_those_of_scipy(directed: bool) -> None:
     rng = np.random.default_rng(5)
     graph = Graph(rng.uniform(-9, 9, (40, 2)), rng.integers(0, 40, (90, 2)))
-    first, target, length = Samples.of(Roads.of(graph.tidy()), 3.0).csr(directed=directed)
+    empty = Graph(np.empty((0, 2)), np.empty((0, 2), np.int64))
+    first, target, length = Samples.of(Roads.of(Graphs.of(graph, empty).tidy()), 3.0).csr(directed=directed)
     count = len(first) - 1
     expected = dijkstra(csr_array((length, target, first), shape=(count, count)))
     found = all_distances(first, target, length, np.arange(count))
@@ -52,12 +53,37 @@ def test_close_points_are_those_of_all_pairs() -> None:
     from mapgauge.features.lanes.graph_kernels import close_points
 
     rng = np.random.default_rng(3)
-    x, y = rng.uniform(-5, 5, (60, 3)), rng.uniform(-5, 5, (50, 3))
-    gaps = np.square(x[:, None] - y[None]).sum(axis=-1)
-    i, j, squared = close_points(x, y, 1.5)
-    order = np.lexsort((j, i))
-    np.testing.assert_array_equal(np.stack([i, j], axis=1)[order], np.argwhere(gaps < 1.5**2))
-    np.testing.assert_allclose(squared[order], gaps[gaps < 1.5**2], rtol=1e-12)
+    points, bounds = rng.uniform(-5, 5, (200, 3)), np.array([[0, 60, 110], [110, 110, 120], [120, 150, 200]])
+    i, j, squared, offsets = close_points(points, bounds, 1.5)
+    for (first, middle, end), low, high in zip(bounds.tolist(), offsets[:-1], offsets[1:], strict=True):
+        gaps = np.square(points[first:middle, None] - points[None, middle:end]).sum(axis=-1)
+        order = low + np.lexsort((j[low:high], i[low:high]))
+        pairs = np.stack([i - first, j - middle], axis=1)[order]
+        np.testing.assert_array_equal(pairs, np.argwhere(gaps < 1.5**2))
+        np.testing.assert_allclose(squared[order], gaps[gaps < 1.5**2], rtol=1e-12)
+    assert offsets[1] == offsets[2] < offsets[3]
+
+
+def test_walks_match_like_a_sorted_list_of_pairs() -> None:
+    """Each node asks for its pairs in turn. The matching is that of all pairs in their order."""
+    from mapgauge.features.lanes.graph_kernels import csr, matches_within
+
+    rng = np.random.default_rng(8)
+    edges = np.concatenate([rng.integers(0, 20, (40, 2)), rng.integers(20, 40, (40, 2))])
+    graph = csr(40, edges, rng.uniform(0.5, 1.5, len(edges)), np.ones_like(edges, np.bool_))
+    pairs = np.unique(np.column_stack([rng.integers(0, 20, 90), rng.integers(20, 40, 90)]), axis=0)
+    pairs = rng.permutation(pairs)
+    starts = np.column_stack([np.arange(20), np.arange(20, 40)])
+    first, target, length = graph
+    near = all_distances(first, target, length, np.arange(40)) <= 2.0
+    counts = matches_within(graph, starts, 2.0, *map(np.ascontiguousarray, pairs.T))
+    for (i, j), row in zip(starts.tolist(), counts.tolist(), strict=True):
+        taken: set[int] = set()
+        for a, b in pairs.tolist():
+            if near[i, a] and near[j, b] and not taken & {a, b}:
+                taken |= {a, b}
+        assert row == [near[i].sum(), near[j].sum(), len(taken) // 2]
+    assert len({row[2] for row in counts.tolist()}) > 3
 
 
 def test_a_shifted_line_is_matched_up_to_the_radius() -> None:

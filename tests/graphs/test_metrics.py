@@ -168,3 +168,15 @@ def test_the_axes_of_the_region_of_cgnet_are_turned_with_the_frames() -> None:
         for side in sides
     ]
     assert mg.evaluate(high[0], high[1], protocol).mean == flat  # heights are left out
+
+
+@pytest.mark.parametrize("protocol", ["graph", "cgnet-graph"])
+def test_numbers_do_not_depend_on_the_frames_that_are_scored_together(
+    protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = mg.protocol(protocol)
+    together = mg.evaluate(*world(), rules).scores
+    monkeypatch.setattr("mapgauge.evaluation.data.BLOCK", 2)
+    in_blocks = mg.evaluate(*world(), rules, workers=2).scores
+    for name in NAMES:
+        np.testing.assert_array_equal(in_blocks.sums[name], together.sums[name])

@@ -22,7 +22,7 @@ from mapgauge.markup import bars, block, legend, line, note, number, shortened, 
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.results.comparison import check_comparable, sorted_by_token, units_by_class
+from mapgauge.results.comparison import check_comparable, sorted_by_token
 from mapgauge.results.intervals import (
     FEWEST,
     LEVEL,
@@ -31,10 +31,12 @@ from mapgauge.results.intervals import (
     Draws,
     added_by_unit,
     check_draws,
+    count_units,
     difference,
     draw,
     draws_of,
     mean_over_classes,
+    units_with_class,
 )
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Progress
@@ -284,7 +286,7 @@ def compare_causes(
     parts = [_drawn(method, of_unit, weights) for method, of_unit in zip(methods, sums, strict=True)]
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
     whole = {name: {"pld": values[1:, -1]} for name, values in apart.items()}
-    count = units_by_class(unit_of_frame, methods)
+    count = count_units([units_with_class(method, unit_of_frame) for method in methods])
     occurs = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
     having = dict(zip(first.class_names, occurs.sum(axis=0), strict=True)) | {"mean": occurs.any(axis=1).sum(axis=0)}
     changes = {}

@@ -9,6 +9,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.methods import Methods, with_data, with_data_if_there
 from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import form_of, refuse, without_effect
+from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def why(
         str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames with most of this cause.")
     ] = None,
     worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
+    by: o.ByOption = None,
     protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
@@ -44,6 +46,10 @@ def why(
     cause = _check(context, cause, csv=csv)
     sides = Methods.of(context, files)
     names, methods = sides.names, _load(sides, fixes=fixes)
+    if by is not None:  # every slice is a method of its own
+        parts = each_slice(names, methods, by, tags_of(sides.files, by))
+        names = [f"{name}, {called}" if len(names) > 1 else name for name in parts for called in names]
+        methods = [part for some in parts.values() for part in some]
 
     from mapgauge import causes
     from mapgauge.protocols import full_name
@@ -52,7 +58,8 @@ def why(
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
             splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
-    by_cause = differences_by_cause(names, methods, [(names[0], name) for name in names[1:]] if form != "csv" else [])
+    pairs_of = [(names[0], name) for name in names[1:]] if form != "csv" and by is None else []
+    by_cause = differences_by_cause(names, methods, pairs_of)
     if form == "json":
         documents = _documents(splits, by_cause, cause, worst)
         write_json(documents[0] if len(documents) == 1 else documents)
@@ -69,7 +76,7 @@ def why(
     else:
         for k, (called, split) in enumerate(splits.items()):
             _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
-        for called in names[1:]:
+        for _, called in pairs_of:
             by_cause.show(names[0], called, "mean")
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
@@ -123,7 +130,7 @@ def _documents(
         if cause is not None:
             frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
             document["frames"] = {cause: frames}
-        if called != first:
+        if (first, called) in by_cause.differences:
             classes = {
                 class_name: {key: change._asdict() for key, change in changes.items()}
                 for class_name, changes in by_cause.differences[first, called].items()
@@ -194,7 +201,8 @@ class ByCause(NamedTuple):
             "(a missed line = 0.5)"
         )
         for name, (offset, completeness, _) in zip(names, both, strict=True):
-            say(f"{name}: {offset:.2f} m beside the true line (median), {completeness:.0%} of the true length found")
+            share = f"{100 * completeness:.0f} % of the true length found"
+            say(f"{name}: {offset:.2f} m beside the true line (median), {share}")
 
 
 def differences_by_cause(
@@ -224,4 +232,4 @@ def in_words(results: "Results", workers: int | None) -> str:
     more = with_metrics(results, (COMPLETENESS.name, CAUSES_OF_PLD.name), workers)
     sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
     largest = causes(more).sentence()
-    return f"{completeness_in_words(sums, results.protocol)}; {largest[0].lower() + largest[1:]}"
+    return f"{completeness_in_words(sums, results.protocol)}; {largest.replace('Largest', 'largest')}"

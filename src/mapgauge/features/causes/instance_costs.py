@@ -152,6 +152,8 @@ def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: I
         links=None,
         intersection=None,
         nodes=None,
+        ignore=None,
+        change=None,
         history=None,
     )
 

@@ -150,6 +150,7 @@ CAUSES_OF_PLD = Metric(
     rows=SumRows((*CAUSES, "mass"), _score, _values, mass=len(CAUSES)),
     setting=Setting("cutoffs", "cutoff"),
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m",
+    ignores=True,
     default=False,
     limits=(0.0, 1.0),
     repeats="pld",

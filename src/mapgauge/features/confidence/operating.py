@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.features.confidence.solved import Solved
-from mapgauge.metrics.average_precision import ELEVEN, ROUNDING, recall_and_precision
+from mapgauge.metrics.average_precision import RECALLS, recall_and_precision
 from mapgauge.metrics.metric import HitRows, ValueKey
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.intervals import Drawn, Draws, Estimate, draw_units, estimate
@@ -144,15 +145,18 @@ def _areas(recall: Floats, precision: Floats) -> Floats:
     return out
 
 
-def _eleven(recall: Floats, precision: Floats) -> Floats:
-    """Return the mean of the highest precision at eleven recalls, for the first k points."""
+def _at_recalls(levels: Floats, recall: Floats, precision: Floats) -> Floats:
+    """Return the mean of the highest precision at some recalls, for the first k points."""
     total = np.zeros(len(recall))
-    for level in ELEVEN:
-        total += np.maximum.accumulate(np.where(recall >= level - ROUNDING, precision, 0.0))
-    return total / len(ELEVEN)
+    for level in levels:
+        total += np.maximum.accumulate(np.where(recall >= level, precision, 0.0))
+    return total / len(levels)
 
 
-_so_far: dict[str, Callable[[Floats, Floats], Floats]] = {"area": _areas, "11-point": _eleven}
+_so_far: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "area": _areas,
+    **{how: partial(_at_recalls, levels) for how, levels in RECALLS.items()},
+}
 
 
 @dataclass(frozen=True, eq=False)

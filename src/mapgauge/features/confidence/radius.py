@@ -29,16 +29,27 @@ class Radius(NamedTuple):
 
 
 def radii_in_words(given: Sequence[Radius], unit: str) -> list[str]:
-    """Return the radii of classes as a sentence; no sentence if there are none.
+    """Return the radii of classes as a sentence, and those of rings as another. There may be neither.
 
-    >>> radii_in_words([Radius("divider", None, 0.618, 0.893), Radius("divider", (0.0, 10.0), 0.5, 0.9)], "scene")
-    ['90 % of matched points lie within 0.62 m (divider; 89 % on the other half of the scenes)']
+    >>> for text in radii_in_words(
+    ...     [Radius("divider", None, 0.618, 0.893), Radius("divider", (0.0, 10.0), 0.5, 0.9)], "scene"
+    ... ):
+    ...     print(text)
+    90 % of matched points lie within 0.62 m (divider; 89 % on the other half of the scenes)
+    In rings around the ego vehicle: divider 0.50 m (0 to 10 m; 90 %)
     """
     texts = [f"{row.radius:.2f} m ({row.class_name}; {row.covered * 100:.0f} %" for row in given if row.ring is None]
     if not texts:
         return []
     texts[0] += f" on the other half of the {unit}s"
-    return [f"{COVERED * 100:.0f} % of matched points lie within {', '.join(f'{text})' for text in texts)}"]
+    words = [f"{COVERED * 100:.0f} % of matched points lie within {', '.join(f'{text})' for text in texts)}"]
+    rings: dict[str, list[str]] = {}
+    for row in given:
+        if row.ring is not None:
+            place = f"({row.ring[0]:g} to {row.ring[1]:g} m; {row.covered * 100:.0f} %)"
+            rings.setdefault(row.class_name, []).append(f"{row.radius:.2f} m {place}")
+    by_class = "; ".join(f"{name} {', '.join(radii)}" for name, radii in rings.items())
+    return [*words, f"In rings around the ego vehicle: {by_class}"] if rings else words
 
 
 def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -> Iterator[Radius]:

@@ -1,15 +1,17 @@
 """Graph scores by the rules of CGNet's evaluator."""
 
-import math
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes.graph import Edges, Graph
-from mapgauge.features.lanes.graph_sampling import GraphScore, csr, score
-from mapgauge.typing import Floats, Indices, Points
+from mapgauge.features.lanes.graph_sampling import Graphs, GraphScore, Near, bounds_of, match, score, starts_of
+from mapgauge.geometry.polylines import ranges
+from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
 _UNITS = 10  # per metre
 _SPACING, _RADIUS, _WALK = 2.5, 5.0, 80.0  # units
@@ -19,185 +21,206 @@ _SPLIT_RADIUS = 1.0  # metres
 _SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
 
 
+def _distinct(rows: NDArray[np.int64]) -> tuple[Indices, Indices]:
+    """Return the first place of each distinct row, as in a dictionary, and the number of each row among them."""
+    from mapgauge.features.lanes.cgnet_kernels import first_seen
+
+    places: tuple[Indices, Indices] = first_seen(np.ascontiguousarray(rows))
+    return places
+
+
+def _in_order(edges: Edges) -> Edges:
+    """Return edges in the order in which networkx lists them: by their first node, then as in the file."""
+    edges = edges[_distinct(edges)[0]]
+    return edges[np.argsort(edges[:, 0], kind="stable")]
+
+
 class _Points:
-    """Points on the edges of a graph, in the order in which they occur."""
+    """Points on the edges of graphs, in the order in which they occur, and the points after each."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.at: dict[tuple[float, float], int] = {}
-        self.after: list[dict[int, None]] = []
-        self._interpolate(_cut_off(graph))
-        self.places = list(self.at)
-        self.points = np.array(self.places, np.float64).reshape(-1, 2)
+    def __init__(self, graphs: Graphs) -> None:
+        graph, places = self._joined(graphs)
+        kept, number = _distinct(np.column_stack([graph, places.view(np.int64)]))
+        self.points, self.graph = places[kept], graph[kept]
+        joins = number.reshape(-1, 2)
+        joins = joins[_distinct(joins)[0]]
+        joins = joins[np.argsort(joins[:, 0], kind="stable")]
+        self.first, self.after = starts_of(joins[:, 0], len(kept)), np.ascontiguousarray(joins[:, 1])
 
-    def _interpolate(self, neighbours: dict[tuple[int, int], dict[tuple[int, int], None]]) -> None:
-        done = set()
-        for start, ends in neighbours.items():
-            for end in ends:
-                if (end, start) in done:
-                    continue
-                done.add((start, end))
-                gaps = max(1, int(math.sqrt((start[0] - end[0]) ** 2 + (start[1] - end[1]) ** 2) / _SPACING))
-                last: tuple[float, float] = start
-                for k in range(1, gaps + 1):
-                    a = 1.0 - k / gaps
-                    place = (start[0] * a + end[0] * (1 - a), start[1] * a + end[1] * (1 - a))
-                    if _inside(last) and _inside(place):
-                        self._join(last, place)
-                    last = place
+    @staticmethod
+    def _joined(graphs: Graphs) -> tuple[Indices, Points]:
+        """Return the graph and the position of the start and the end of all short edges, one after the other."""
+        units = np.trunc(graphs.nodes[:, :2] * _UNITS) + 0.0  # + 0.0 turns -0.0 into 0.0
+        node, place = _distinct(np.column_stack([graphs.graph, units.view(np.int64)]))  # equal nodes are one
+        edges = place[_in_order(graphs.edges)]
+        edges = edges[_distinct(edges)[0]]
+        edges = edges[np.argsort(_distinct(edges[:, :1])[1], kind="stable")]  # by the first edge from each node
+        edges = edges[_distinct(np.sort(edges, axis=1))[0]]  # of two opposite edges, the first counts
+        start, end = units[node[edges[:, 0]]], units[node[edges[:, 1]]]
+        gaps = np.maximum(1, (np.sqrt(np.square(start - end).sum(axis=1)) / _SPACING).astype(np.int64))
+        edge = np.repeat(np.arange(len(gaps)), gaps)
+        step = ranges(np.ones_like(gaps), gaps)
+        share = (1.0 - step / gaps[edge])[:, None]
+        after = start[edge] * share + end[edge] * (1 - share)
+        before = np.where((step == 1)[:, None], start[edge], np.roll(after, 1, axis=0))
+        inside = _inside(before) & _inside(after)
+        places = np.stack([before[inside], after[inside]], axis=1).reshape(-1, 2) + 0.0
+        return np.repeat(graphs.graph[node[edges[edge[inside], 0]]], 2), places
 
-    def _join(self, first: tuple[float, float], second: tuple[float, float]) -> None:
-        for place in (first, second):
-            if place not in self.at:
-                self.at[place] = len(self.after)
-                self.after.append({})
-        self.after[self.at[first]][self.at[second]] = None
+    def walks(self, starts: Indices) -> tuple[Indices, Indices]:
+        """Return the points that walks meet, in the order in which they meet them, and their offsets."""
+        from mapgauge.features.lanes.cgnet_kernels import depth_first
 
-    def within_walk(self, start: int) -> list[tuple[float, float]]:
-        """The points that a walk meets, in the order of a set."""
-        visited: set[tuple[float, float]] = set()
-        stack = [(start, 0.0)]
-        while stack:
-            node, depth = stack.pop()
-            here = self.places[node]
-            visited.add(here)
-            if depth < _WALK:
-                for other in self.after[node]:
-                    place = self.places[other]
-                    if place not in visited:
-                        step = math.sqrt((here[0] - place[0]) ** 2 + (here[1] - place[1]) ** 2)
-                        stack.append((other, depth + step))
-        return list(visited)
+        walks: tuple[Indices, Indices] = depth_first(self.first, self.after, self.points, starts, _WALK)
+        return walks
 
-
-def _inside(place: tuple[float, float]) -> bool:
-    return -_HALF_WIDTH <= place[0] < _HALF_WIDTH and -_HALF_LENGTH <= place[1] < _HALF_LENGTH
-
-
-def _cut_off(graph: Graph) -> dict[tuple[int, int], dict[tuple[int, int], None]]:
-    """Return the nodes after each node, by positions in whole units."""
-    keys = [(int(x * _UNITS), int(y * _UNITS)) for x, y in graph.nodes.tolist()]
-    neighbours: dict[tuple[int, int], dict[tuple[int, int], None]] = {}
-    for start, end in _in_order(graph):
-        neighbours.setdefault(keys[start], {})[keys[end]] = None
-    return neighbours
+    def as_sets(self, walks: tuple[Indices, Indices], chosen: Flags) -> tuple[Indices, Indices]:
+        """Return some walks, with the points of each in the order of a set of positions."""
+        points, offsets = walks
+        sizes = np.diff(offsets)[chosen]
+        points = points[ranges(offsets[:-1][chosen], sizes)]
+        places = list(map(tuple, self.points[points].tolist()))
+        ends = np.append(0, sizes.cumsum())
+        order: list[int] = []
+        for start, end in pairwise(ends.tolist()):
+            at = dict(zip(places[start:end], range(start, end), strict=True))
+            order += map(at.__getitem__, set(places[start:end]))
+        return points[order], ends
 
 
-def _in_order(graph: Graph) -> list[tuple[int, int]]:
-    """Return the edges in the order in which networkx lists them: by their first node, then as in the file."""
-    after: list[dict[int, None]] = [{} for _ in graph.nodes]
-    for start, end in graph.edges.tolist():
-        after[start][end] = None
-    return [(start, end) for start, ends in enumerate(after) for end in ends]
+def _inside(places: Points) -> Flags:
+    x, y = places.T
+    flags: Flags = (x >= -_HALF_WIDTH) & (x < _HALF_WIDTH) & (y >= -_HALF_LENGTH) & (y < _HALF_LENGTH)
+    return flags
 
 
-def _match(first: Points, second: Points) -> tuple[Indices, Indices]:
-    """Match points one to one by rising distance; ties by the order of the first, then of the second."""
-    from mapgauge.features.lanes.graph_kernels import accept_pairs, close_points
+class CgnetPairs:
+    """Graphs of some frames, compared as CGNet's evaluator does. A score is None where it has NaN or no number."""
 
-    i, j, squared = close_points(first, second, _RADIUS)
-    order = np.lexsort((j, i, squared))
-    accepted = order[accept_pairs(i[order], j[order], len(first), len(second))]
-    return i[accepted], j[accepted]
-
-
-class CgnetPair:
-    """Two graphs, compared as CGNet's evaluator compares them. Scores are None where it has NaN or no number at all."""
-
-    def __init__(self, predicted: Graph, true: Graph) -> None:
-        """Keep both graphs as they are, and refuse heights."""
-        self._predicted, self._true = predicted, true
-        for graph in (predicted, true):
-            if len(graph.nodes) and graph.dimension != 2:
-                raise InvalidInput(
-                    "parity='cgnet' needs nodes with 2 coordinates, got 3",
-                    remedy="Leave out the height: nodes[:, :2], or frames.planar()",
-                )
+    def __init__(self, graphs: Graphs) -> None:
+        """Keep the graphs as they are, and refuse heights."""
+        self._graphs = graphs
+        if len(graphs.nodes) and graphs.nodes.shape[1] != 2:
+            raise InvalidInput(
+                "parity='cgnet' needs nodes with 2 coordinates, got 3",
+                remedy="Leave out the height: nodes[:, :2], or frames.planar()",
+            )
 
     @cached_property
-    def _points(self) -> tuple[_Points, _Points]:
-        return _Points(self._predicted), _Points(self._true)
+    def _points(self) -> _Points:
+        return _Points(self._graphs)
 
     @cached_property
-    def _pairs(self) -> list[list[int]]:
-        pairs: list[list[int]] = np.column_stack(_match(*(side.points for side in self._points))).tolist()
-        return pairs
+    def _bounds(self) -> Indices:
+        return bounds_of(self._points.graph, self._graphs.frames)
 
-    def geo(self) -> GraphScore | None:
+    @cached_property
+    def _near(self) -> Near:
+        return match(self._points.points, self._bounds, _RADIUS, in_order=True)
+
+    def geo(self) -> list[GraphScore | None]:
         """Return the share of points that are matched."""
-        predicted, true = (len(side.points) for side in self._points)
-        if not predicted:
-            return score(0.0, 0.0)
-        return score(len(self._pairs) / predicted, len(self._pairs) / true) if true else None
+        matches = np.bincount(self._near.frame[self._near.accepted], minlength=len(self._bounds)).tolist()
+        scores: list[GraphScore | None] = []
+        for hits, (predicted, true) in zip(matches, np.diff(self._bounds, axis=1).tolist(), strict=True):
+            shares = (hits / predicted, hits / true) if predicted and true else (0.0, 0.0)
+            scores.append(None if predicted and not true else score(*shares))
+        return scores
 
-    def topo(self) -> GraphScore | None:
+    def topo(self) -> list[GraphScore | None]:
         """Return the share of points that are matched around every tenth pair."""
-        return self._around(self._pairs[::_EVERY])
+        frame = self._near.frame[self._near.accepted]
+        number = np.arange(len(frame)) - starts_of(frame, len(self._bounds))[frame]  # of the pair in its frame
+        return self._around(self._near.pairs[number % _EVERY == 0])
 
-    def jtopo(self) -> GraphScore | None:
+    def jtopo(self) -> list[GraphScore | None]:
         """Return the same around pairs whose true point has more than one successor."""
-        return self._around([pair for pair in self._pairs if len(self._points[1].after[pair[1]]) > 1])
+        pairs = self._near.pairs
+        return self._around(pairs[np.diff(self._points.first)[pairs[:, 1]] > 1])
 
-    def _around(self, pairs: list[list[int]]) -> GraphScore | None:
-        geo = self.geo()
-        if geo is None or not pairs:
-            return None if len(self._points[0].points) else geo
-        shares = []
-        for i, j in pairs:
-            own, other = np.array(self._points[0].within_walk(i)), np.array(self._points[1].within_walk(j))
-            matched = len(_match(other, own)[0])
-            shares.append((matched / len(own), matched / len(other)))
-        precision, recall = (np.mean(column) for column in zip(*shares, strict=True))
-        return score(geo.precision * precision, geo.recall * recall)
+    def _around(self, pairs: Pairs) -> list[GraphScore | None]:
+        from mapgauge.features.lanes.cgnet_kernels import matches_of_walks
 
-    def apls(self) -> float:
+        near, points = self._near, self._points
+        own, other = points.walks(pairs[:, 0]), points.walks(pairs[:, 1])
+        columns = near.first, near.second, near.squared, len(points.points)
+        matched, tied = matches_of_walks(*columns, *own, *other)
+        in_sets = (points.as_sets(walks, tied) for walks in (own, other))
+        matched[tied], _ = matches_of_walks(*columns, *next(in_sets), *next(in_sets))
+        shares = [matched / np.diff(offsets) for _, offsets in (own, other)]
+        start = starts_of(points.graph[pairs[:, 0]] // 2, len(self._bounds)).tolist()
+        scores: list[GraphScore | None] = []
+        for geo, (low, high), predicted in zip(self.geo(), pairwise(start), np.diff(self._bounds)[:, 0], strict=True):
+            if geo is None or low == high:
+                scores.append(None if predicted else geo)
+                continue
+            precision, recall = (np.mean(share[low:high]) for share in shares)
+            scores.append(score(geo.precision * precision, geo.recall * recall))
+        return scores
+
+    def apls(self) -> list[float | None]:
         """Compare the lengths of paths; 0 if one of the graphs has no paths."""
-        if not len(self._predicted.edges) or not len(self._true.edges):
-            return 0.0
-        forth, back = _similarity(self._true, self._predicted), _similarity(self._predicted, self._true)
-        return 2 / (1 / forth + 1 / back) if forth > 0 and back > 0 else 0.0
+        from mapgauge.features.lanes.cgnet_kernels import insert_one_by_one
+        from mapgauge.features.lanes.graph_kernels import csr, path_costs
 
-    def sda(self) -> GraphScore | None:
+        graphs = self._graphs
+        nodes, count = graphs.nodes, 2 * graphs.frames
+        native = _undirected(graphs.edges)
+        nodes_of = starts_of(graphs.graph, count)
+        edges_of = starts_of(graphs.graph[native[:, 0]], count)
+        place = np.full(len(nodes), -1)
+        ends, lengths, total = [np.empty((0, 2), np.int64)], [np.empty(0)], 0
+        for g in range(count):
+            own, other = (slice(nodes_of[k], nodes_of[k + 1]) for k in (g, g ^ 1))
+            edges = native[edges_of[g ^ 1] : edges_of[(g ^ 1) + 1]] - other.start
+            at, between, length, inserted = insert_one_by_one(nodes[own], nodes[other], edges, _SNAP, _BOX)
+            place[own] = np.where(at >= 0, at + total, -1)
+            ends.append(between + total)
+            lengths.append(length)
+            total += inserted
+        hosts = np.concatenate(ends)
+        costs = path_costs(
+            csr(len(nodes), native, Graph(nodes, native).lengths, np.ones_like(native, np.bool_)),
+            csr(total, hosts, np.concatenate(lengths), np.ones_like(hosts, np.bool_)),
+            nodes_of,
+            place,
+            _SHORTEST,
+            True,
+        )
+        similar = [1 - cost / paths if paths else 0.0 for cost, paths in costs.tolist()]
+        has_edges = np.diff(edges_of).reshape(-1, 2).min(axis=1, initial=1)
+        return [
+            2 / (1 / forth + 1 / back) if filled and forth > 0 and back > 0 else 0.0
+            for back, forth, filled in zip(similar[::2], similar[1::2], has_edges.tolist(), strict=True)
+        ]
+
+    def sda(self) -> list[GraphScore | None]:
         """Compare the nodes with several edges to or from them; None without true ones."""
-        x, y = _splits(self._predicted), _splits(self._true)
-        if not len(y):
-            return None
-        if not len(x):
-            return score(0.0, 0.0)
-        gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
-        hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)
-        return score(hits / len(x), hits / len(y))
+        graphs = self._graphs
+        edges = graphs.edges[_distinct(graphs.edges)[0]]
+        out, arrivals = (np.bincount(edges[:, end], minlength=len(graphs.nodes)) for end in (0, 1))
+        splits = (out > 1) | (arrivals > 1)
+        nodes = graphs.nodes[splits]
+        scores: list[GraphScore | None] = []
+        for first, middle, last in bounds_of(graphs.graph[splits], graphs.frames).tolist():
+            x, y = nodes[first:middle], nodes[middle:last]
+            if not len(x) or not len(y):
+                scores.append(score(0.0, 0.0) if len(y) else None)
+                continue
+            gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
+            hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)
+            scores.append(score(hits / len(x), hits / len(y)))
+        return scores
 
-    def apls_directed(self) -> None:
+    def apls_directed(self) -> list[None]:
         """Return None, as ``landmark`` and ``reach`` do: the evaluator has none of these scores."""
+        return [None] * self._graphs.frames
 
     landmark = reach = apls_directed
 
 
-def _splits(graph: Graph) -> Points:
-    """Return the nodes with several edges to or from them."""
-    edges = np.unique(graph.edges, axis=0)
-    out, arrivals = (np.bincount(edges[:, end], minlength=len(graph.nodes)) for end in (0, 1))
-    return graph.nodes[(out > 1) | (arrivals > 1)]
-
-
-def _similarity(own: Graph, other: Graph) -> float:
-    from mapgauge.features.lanes.graph_kernels import insert_one_by_one, path_cost
-
-    edges = _undirected(other)
-    place, ends, lengths, count = insert_one_by_one(own.nodes, other.nodes, edges, _SNAP, _BOX)
-    native = _undirected(own)
-    total, paths = path_cost(
-        csr(len(own.nodes), native, Graph(own.nodes, native).lengths, np.ones_like(native, np.bool_)),
-        csr(count, ends, lengths, np.ones_like(ends, np.bool_)),
-        np.arange(len(own.nodes)),
-        place,
-        _SHORTEST,
-        True,
-    )
-    return 1 - total / paths if paths else 0.0
-
-
-def _undirected(graph: Graph) -> Edges:
+def _undirected(edges: Edges) -> Edges:
     """Return the edges without direction, from the lower node, in the order in which networkx lists them."""
-    pairs = dict.fromkeys((min(edge), max(edge)) for edge in _in_order(graph))
-    return np.array(sorted(pairs, key=lambda edge: edge[0]), np.int64).reshape(-1, 2)
+    pairs = np.sort(_in_order(edges), axis=1)
+    pairs = pairs[_distinct(pairs)[0]]
+    return pairs[np.argsort(pairs[:, 0], kind="stable")]

@@ -14,7 +14,7 @@ from mapgauge.frames.links import SUCCESSOR, Links, joined_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.protocols import LANE
-from mapgauge.typing import Floats, Indices, Pairs, Points
+from mapgauge.typing import Floats, Indices, Points
 
 Edges: TypeAlias = NDArray[np.int64]  # (edges, 2): from node, to node
 
@@ -101,9 +101,13 @@ class Graph:
         <Graph: 2 nodes, 1 edges, 2-D>
         """
         first, at = unique_rows(self.nodes)
-        edges = at[self.edges]
-        edges = edges[edges[:, 0] != edges[:, 1]]
-        return Graph(self.nodes[first] + 0.0, edges[unique_rows(edges)[0]])  # + 0.0 turns -0.0 into 0.0
+        return Graph(self.nodes[first] + 0.0, tidy_edges(at[self.edges]))  # + 0.0 turns -0.0 into 0.0
+
+
+def tidy_edges(edges: Edges) -> Edges:
+    """Return sorted edges, without repeated ones and without those from a node to itself."""
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    return edges[unique_rows(edges)[0]]
 
 
 def unique_rows(rows: NDArray[Any]) -> tuple[Indices, Indices]:
@@ -172,32 +176,11 @@ def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
     back. With ``two_way``, it also goes on inside a road that is open in both directions. A cycle without a junction
     begins and ends at its first node. A node without edges is a path of one node. No edge may be repeated.
     """
-    count = len(graph.nodes)
-    after: list[list[int]] = [[] for _ in range(count)]
-    before: list[list[int]] = [[] for _ in range(count)]
-    for start, end in graph.edges.tolist():
-        after[start].append(end)
-        before[end].append(start)
-    edges = [(start, end) for start in range(count) for end in after[start]]
-    following: dict[tuple[int, int], tuple[int, int]] = {}
-    for start, node in edges:
-        ways = [end for end in after[node] if end != start]
-        through = two_way or len(after[node]) == len(before[node]) == 1
-        if through and len(ways) == 1 and [other for other in before[node] if other != ways[0]] == [start]:
-            following[start, node] = node, ways[0]
-    begun = set(following.values())
-    done: set[tuple[int, int]] = set()
-    paths = [[node] for node in range(count) if not after[node] and not before[node]]
-    for first in [*(edge for edge in edges if edge not in begun), *edges]:  # then cycles, which begin anywhere
-        if first not in done:
-            path, edge = list(first), first
-            done.add(edge)
-            while edge in following and following[edge] not in done:
-                edge = following[edge]
-                done.add(edge)
-                path.append(edge[1])
-            paths.append(path)
-    return sorted(paths, key=lambda path: path[0])
+    from mapgauge.features.lanes.graph_kernels import paths_between_junctions
+
+    nodes, offsets = paths_between_junctions(len(graph.nodes), graph.edges, two_way)
+    flat = nodes.tolist()
+    return [flat[start:end] for start, end in pairwise(offsets.tolist())]
 
 
 def lanes_of(graph: Graph) -> tuple[list[list[int]], Links]:
@@ -216,11 +199,18 @@ def lanes_of(graph: Graph) -> tuple[list[list[int]], Links]:
     return lanes, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
 
 
-def graph_of_lanes(polylines: Polylines, links: Links | None, order: Indices | None = None) -> Graph:
-    """Return the graph of some lanes. Successor links count if their weight is above 0.5.
+def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:
+    """Return the graph of some lanes. Successor links count if their weight is above 0.5."""
+    return joined_lanes(polylines, links)[0]
+
+
+def joined_lanes(polylines: Polylines, links: Links | None, order: Indices | None = None) -> tuple[Graph, Indices]:
+    """Return the graph of some lanes as ``graph_of_lanes``, and the first point of each node.
 
     ``order`` has the node of each point in a file. The nodes are then in the order of the file.
     """
+    from mapgauge.features.lanes.graph_kernels import united
+
     coords, offsets = polylines.coords, polylines.offsets
     filled = np.diff(offsets) > 0
     first, last = offsets[:-1], offsets[1:] - 1
@@ -238,23 +228,14 @@ def graph_of_lanes(polylines: Polylines, links: Links | None, order: Indices | N
             pairs = np.stack([from_end[links.source[chosen]], to_start[links.target[chosen]]], axis=1)
             same = (coords[pairs[:, 0]] == coords[pairs[:, 1]]).all(axis=1)
             steps.append(pairs[~same & (kind == SUCCESSOR)])
-            node = _united(node, pairs[same])
+            node = united(node, pairs[same])
     if order is not None:  # a node without edges is a lane of two points
-        node = _united(node, steps[0][order[inner] == order[inner + 1]])
+        node = united(node, steps[0][order[inner] == order[inner + 1]])
     kept, number = np.unique(node, return_inverse=True)
     if order is not None:
         rank = np.argsort(order[kept], kind="stable")
         kept, number = kept[rank], np.argsort(rank)[number]
-    return without_repeats(Graph(np.ascontiguousarray(coords[kept]), number[np.concatenate(steps)]))
-
-
-def _united(node: Indices, pairs: Pairs) -> Indices:
-    """Return the lowest point that each point is the same as, if the points of some pairs are the same as well."""
-    node = node.copy()
-    for first, two in pairs.tolist():
-        low, high = sorted((node[first], node[two]))
-        node[node == high] = low
-    return node
+    return without_repeats(Graph(np.ascontiguousarray(coords[kept]), number[np.concatenate(steps)])), kept
 
 
 def without_repeats(graph: Graph) -> Graph:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mapgauge.kernels._jit import jit, jit_allocating
+from mapgauge.kernels._jit import ONE, U, jit, jit_allocating
 
 _ROW = 1 << 31  # cells in a row of the grid; more than there are in any map
 
@@ -17,7 +17,7 @@ def _cells(points, size):
 
 
 @jit
-def _squared(x, i, y, j):
+def squared_gap(x, i, y, j):
     total = 0.0
     for k in range(x.shape[1]):
         step = x[i, k] - y[j, k]
@@ -26,42 +26,52 @@ def _squared(x, i, y, j):
 
 
 @jit_allocating
-def close_points(x, y, radius):
-    """All pairs of a point of x and a point of y closer than ``radius``: both indices, and the squared distance."""
-    own, cells = _cells(x, radius), _cells(y, radius)
-    order = np.argsort(cells, kind="mergesort")
-    cells = cells[order]
+def close_points(points, bounds, radius):
+    """All pairs of two points of a group closer than ``radius``: both indices, the squared distance, and offsets.
+
+    Group g has the points ``bounds[g, 0] .. bounds[g, 1]``, which come first in pairs, and ``bounds[g, 1] ..
+    bounds[g, 2]``. Its pairs begin at ``offsets[g]``.
+    """
     first, second, squared = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
+    offsets, begin = np.zeros(len(bounds) + 1, np.int64), np.zeros(3, np.int64)
     count = 0
-    for i in range(len(x)):
-        for row in range(-1, 2):
-            middle = own[i] + row * _ROW
-            k = np.searchsorted(cells, middle - 1)
-            while k < len(cells) and cells[k] <= middle + 1:
-                distance = _squared(x, i, y, order[k])
-                if distance < radius * radius:
-                    if count == len(first):
-                        first = np.concatenate((first, np.empty(count, np.int64)))
-                        second = np.concatenate((second, np.empty(count, np.int64)))
-                        squared = np.concatenate((squared, np.empty(count)))
-                    first[count], second[count], squared[count] = i, order[k], distance
-                    count += 1
-                k += 1
-    return first[:count].copy(), second[:count].copy(), squared[:count].copy()
+    for g in range(len(bounds)):
+        start, middle, end = bounds[g]
+        own, cells = _cells(points[start:middle], radius), _cells(points[middle:end], radius)
+        order = np.argsort(cells, kind="mergesort")
+        cells = cells[order]
+        for i in range(middle - start):
+            for row in range(3):
+                cell = own[i] + (row - 1) * _ROW
+                if i == 0 or own[i] != own[i - 1]:
+                    begin[row] = np.searchsorted(cells, cell - 1)
+                k = begin[row]
+                while k < len(cells) and cells[k] <= cell + 1:
+                    distance = squared_gap(points, start + i, points, middle + order[k])
+                    if distance < radius * radius:
+                        if count == len(first):
+                            first = np.concatenate((first, np.empty(count, np.int64)))
+                            second = np.concatenate((second, np.empty(count, np.int64)))
+                            squared = np.concatenate((squared, np.empty(count)))
+                        first[count], second[count], squared[count] = start + i, middle + order[k], distance
+                        count += 1
+                    k += 1
+        offsets[g + 1] = count
+    return first[:count].copy(), second[:count].copy(), squared[:count].copy(), offsets
 
 
 @jit_allocating
-def accept_pairs(first, second, firsts, seconds):
-    """The positions of the pairs that a one-to-one matching accepts, which takes them in the order given."""
-    used, taken = np.zeros(firsts, np.bool_), np.zeros(seconds, np.bool_)
-    accepted = np.empty(min(firsts, seconds), np.int64)
-    count = 0
+def accept_pairs(first, second, count):
+    """The positions of the pairs that a one-to-one matching of ``count`` points accepts, in the order given."""
+    used = np.zeros(count, np.bool_)
+    accepted = np.empty(min(count, len(first)), np.int64)
+    size = 0
     for k in range(len(first)):
-        if not used[first[k]] and not taken[second[k]]:
-            used[first[k]] = taken[second[k]] = True
-            accepted[count] = k
-            count += 1
-    return accepted[:count].copy()
+        if not used[first[k]] and not used[second[k]]:
+            used[first[k]] = used[second[k]] = True
+            accepted[size] = k
+            size += 1
+    return accepted[:size].copy()
 
 
 @jit
@@ -71,15 +81,37 @@ def _gap_to(x, y):
     for i in range(len(x)):
         nearest = np.inf
         for j in range(len(y)):
-            nearest = min(nearest, _squared(x, i, y, j))
+            nearest = min(nearest, squared_gap(x, i, y, j))
         total += np.sqrt(nearest)
     return total
 
 
 @jit
-def mean_gap(x, y):
-    """The mean of the two mean distances from the points of one set to the nearest point of the other."""
-    return 0.5 * (_gap_to(x, y) / len(x) + _gap_to(y, x) / len(y))
+def _along(points, offsets, lanes, out):
+    """Write the points along some lanes, of which each begins at the end of the one before; -1 is no lane."""
+    count = 0
+    for k in range(len(lanes)):
+        if lanes[k] >= 0:
+            for p in range(offsets[lanes[k]] + (k > 0), offsets[lanes[k] + 1]):
+                for axis in range(points.shape[1]):
+                    out[count, axis] = points[p, axis]
+                count += 1
+    return count
+
+
+@jit_allocating
+def mean_gaps(points, offsets, x, y):
+    """For two ways ``x[k]`` and ``y[k]``: the mean of the mean distances from the points of one to the other."""
+    longest = 0
+    for lane in range(len(offsets) - 1):
+        longest = max(longest, offsets[lane + 1] - offsets[lane])
+    room = np.empty((2, longest * x.shape[1], points.shape[1]))
+    out = np.empty(len(x))
+    for k in range(len(x)):
+        own = room[0, : _along(points, offsets, x[k], room[0])]
+        other = room[1, : _along(points, offsets, y[k], room[1])]
+        out[k] = 0.5 * (_gap_to(own, other) / len(own) + _gap_to(other, own) / len(other))
+    return out
 
 
 SAME = 1e-9  # metres: distances that differ by less are equal
@@ -102,256 +134,344 @@ def _foot(points, p, nodes, u, v):
 
 
 @jit_allocating
-def snap(points, own, ends, nodes, edges, radius):
+def snap(points, own, points_of, nodes, edges, edges_of, radius):
     """The edge of each point and its share of the edge before the point; -1 for points farther than ``radius``.
 
-    A point is snapped to the nearest edge. Of edges that are equally near, a point that is a node (``own`` -1) takes
-    one that has a node there, and a point inside the edge ``ends[own]`` the one whose ends are nearest to the ends of
-    its own edge. ``ends`` are positions ``(edges, 2, dimension)``.
+    Graphs come in pairs. Graph g has the points ``points_of[g] .. points_of[g + 1]``, and edges likewise. A point is
+    snapped to the nearest edge of the other graph of its pair. Of edges that are equally near, a point that is a node
+    (``own`` -1) takes one that has a node there, and a point inside the edge ``own`` the one whose ends are nearest to
+    the ends of its own edge.
     """
     edge, share = np.full(len(points), -1), np.zeros(len(points))
     near, feet, distances = np.empty(len(edges), np.int64), np.empty(len(edges)), np.empty(len(edges))
     reach = radius + 1e-6  # edges whose boxes are farther away are not compared
-    for p in range(len(points)):
-        nearest, count = np.inf, 0
-        for e in range(len(edges)):
-            u, v = edges[e, 0], edges[e, 1]
+    low, high = np.empty((len(edges), 2)), np.empty((len(edges), 2))
+    for e in range(len(edges)):
+        for axis in range(2):
+            one, two = nodes[edges[e, 0], axis], nodes[edges[e, 1], axis]
+            low[e, axis], high[e, axis] = min(one, two) - reach, max(one, two) + reach
+    for g in range(len(points_of) - 1):
+        for p in range(points_of[g], points_of[g + 1]):
+            nearest, count = np.inf, 0
             x, y = points[p, 0], points[p, 1]
-            if x < min(nodes[u, 0], nodes[v, 0]) - reach or x > max(nodes[u, 0], nodes[v, 0]) + reach:
+            for e in range(edges_of[g ^ 1], edges_of[(g ^ 1) + 1]):
+                if x < low[e, 0] or x > high[e, 0] or y < low[e, 1] or y > high[e, 1]:
+                    continue
+                near[count] = e
+                feet[count], distances[count] = _foot(points, p, nodes, edges[e, 0], edges[e, 1])
+                nearest = min(nearest, distances[count])
+                count += 1
+            if nearest > radius:
                 continue
-            if y < min(nodes[u, 1], nodes[v, 1]) - reach or y > max(nodes[u, 1], nodes[v, 1]) + reach:
-                continue
-            near[count] = e
-            feet[count], distances[count] = _foot(points, p, nodes, u, v)
-            nearest = min(nearest, distances[count])
-            count += 1
-        if nearest > radius:
-            continue
-        best = np.inf
-        for k in range(count):
-            e, at = near[k], feet[k]
-            u, v = edges[e, 0], edges[e, 1]
-            if distances[k] > nearest + SAME:
-                continue
-            if own[p] < 0:
-                apart = min(np.sqrt(_squared(points, p, nodes, u)), np.sqrt(_squared(points, p, nodes, v)))
-            else:
-                one, two = ends[own[p]], ends[own[p]]
-                straight = np.sqrt(_squared(one, 0, nodes, u)) + np.sqrt(_squared(two, 1, nodes, v))
-                apart = min(straight, np.sqrt(_squared(one, 0, nodes, v)) + np.sqrt(_squared(two, 1, nodes, u)))
-            if apart < best - SAME:
-                best, edge[p], share[p] = apart, e, at
+            best = np.inf
+            for k in range(count):
+                e, at = near[k], feet[k]
+                u, v = edges[e, 0], edges[e, 1]
+                if distances[k] > nearest + SAME:
+                    continue
+                if own[p] < 0:
+                    apart = min(np.sqrt(squared_gap(points, p, nodes, u)), np.sqrt(squared_gap(points, p, nodes, v)))
+                else:
+                    a, b = edges[own[p], 0], edges[own[p], 1]
+                    straight = np.sqrt(squared_gap(nodes, a, nodes, u)) + np.sqrt(squared_gap(nodes, b, nodes, v))
+                    crossed = np.sqrt(squared_gap(nodes, a, nodes, v)) + np.sqrt(squared_gap(nodes, b, nodes, u))
+                    apart = min(straight, crossed)
+                if apart < best - SAME:
+                    best, edge[p], share[p] = apart, e, at
     return edge, share
 
 
-@jit
-def _from_segment(x, y, ax, ay, bx, by):
-    """The distance of a point from a segment, in the order of operations that GEOS has."""
-    dx, dy = bx - ax, by - ay
-    squared = dx * dx + dy * dy
-    if squared == 0.0:
-        return np.sqrt((x - ax) * (x - ax) + (y - ay) * (y - ay))
-    share = ((x - ax) * dx + (y - ay) * dy) / squared
-    if share <= 0.0:
-        return np.sqrt((x - ax) * (x - ax) + (y - ay) * (y - ay))
-    if share >= 1.0:
-        return np.sqrt((x - bx) * (x - bx) + (y - by) * (y - by))
-    return abs(((ay - y) * dx - (ax - x) * dy) / squared) * np.sqrt(squared)
-
-
 @jit_allocating
-def insert_one_by_one(points, nodes, edges, radius, box):
-    """Insert points into an undirected graph one after the other, as CGNet's copy of the APLS code does.
+def csr(count, edges, lengths, ways):
+    """The edges that leave each node: the first of each, and targets and lengths. ``ways`` are forward and backward."""
+    first = np.zeros(count + 1, np.int64)
+    for e in range(len(edges)):
+        for way in range(2):
+            first[edges[e, way] + 1] += ways[e, way]
+    first = np.cumsum(first)
+    at = first.copy()
+    target, length = np.empty(first[-1], np.int64), np.empty(first[-1])
+    for way in range(2):
+        for e in range(len(edges)):
+            if ways[e, way]:
+                k = at[edges[e, way]]
+                target[k], length[k] = edges[e, 1 - way], lengths[e]
+                at[edges[e, way]] += 1
+    return first, target, length
 
-    Each point splits the nearest edge. A point at an end of the edge takes the place of that node, and the point that
-    had it before is lost. Of equally near edges, the first is taken in the order in which networkx lists them: by the
-    lower node, then by the time when the edge was added. ``edges`` are listed in this order, from the lower node.
 
-    Returns the node of each point (-1 if it is farther than ``radius`` or lost), all edges, and their lengths.
+@jit
+def walk(first, target, length, start, limit, distance, found, queue, queued):
+    """Write the distances, infinite before, of all nodes within ``limit`` of ``start``, and list these nodes.
+
+    A node is looked at again when a shorter path to it is found. In a road graph this is rare, and takes less time than
+    to sort the nodes by distance.
     """
-    most = len(nodes) + len(points)
-    position = np.empty((most, 2))
-    position[: len(nodes)] = nodes
-    held = np.full(most, -1)  # the point that has the place of a node
-    edge = np.empty((len(edges) + len(points), 2), np.int64)
-    edge[: len(edges)] = edges
-    added = np.arange(len(edge))
-    count, total, clock = len(nodes), len(edges), len(edges)
-    place = np.full(len(points), -1)
-    for p in range(len(points)):
-        x, y = points[p, 0], points[p, 1]
-        best, nearest, low = -1, np.inf, 0
-        for e in range(total):
-            a, b = edge[e, 0], edge[e, 1]
-            distance = _from_segment(x, y, position[a, 0], position[a, 1], position[b, 0], position[b, 1])
-            lower = min(a, b)
-            earlier = best >= 0 and (lower < low or (lower == low and added[e] < added[best]))
-            if distance < nearest or (distance == nearest and earlier):
-                best, nearest, low = e, distance, lower
-        if best < 0 or nearest > radius:
-            continue
-        a, b = edge[best, 0], edge[best, 1]
-        dx, dy = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1]
-        squared, size = dx * dx + dy * dy, np.sqrt(dx * dx + dy * dy)
-        factor = ((x - position[a, 0]) * dx + (y - position[a, 1]) * dy) / squared if squared > 0.0 else 0.0
-        along = min(max(factor, 0.0), 1.0) * size
-        if 0.0 < along < size:
-            share = along / size
-            position[count, 0], position[count, 1] = share * dx + position[a, 0], share * dy + position[a, 1]
-            edge[best, 1] = count
-            edge[total, 0], edge[total, 1] = count, b
-            # The half at the lower node is added first.
-            added[best], added[total] = (clock, clock + 1) if a < b else (clock + 1, clock)
-            clock += 2
-            total += 1
-            place[p], held[count] = count, p
-            count += 1
-            continue
-        end = a if along <= 0.0 else b
-        u, v = min(a, b), max(a, b)
-        near_u = abs(position[end, 0] - position[u, 0]) <= box and abs(position[end, 1] - position[u, 1]) <= box
-        node = u if near_u else v
-        if held[node] >= 0:
-            place[held[node]] = -1
-        place[p], held[node] = node, p
-        # networkx copies the graph to rename a node, and edges are added again in the order in which it lists them.
-        key = np.empty(total, np.int64)
-        for e in range(total):
-            key[e] = min(edge[e, 0], edge[e, 1]) * (clock + 1) + added[e]
-        order = np.argsort(key)
-        for k in range(total):
-            added[order[k]] = k
-        clock = total
-    ends = edge[:total].copy()
-    length = np.empty(total)
-    for e in range(total):
-        dx = position[ends[e, 1], 0] - position[ends[e, 0], 0]
-        dy = position[ends[e, 1], 1] - position[ends[e, 0], 1]
-        length[e] = np.sqrt(dx * dx + dy * dy)
-    return place, ends, length, count
-
-
-@jit
-def _push(heap, nodes, size, distance, node):
-    """Add an entry to a heap of distances. Equal distances are ordered by node."""
-    at = size
-    while at > 0:
-        above = (at - 1) // 2
-        if heap[above] < distance or (heap[above] == distance and nodes[above] <= node):
-            break
-        heap[at], nodes[at] = heap[above], nodes[above]
-        at = above
-    heap[at], nodes[at] = distance, node
-
-
-@jit
-def _pop(heap, nodes, size):
-    """Remove the first of ``size`` entries of a heap, which the caller has read."""
-    distance, node = heap[size - 1], nodes[size - 1]
-    at = 0
-    while 2 * at + 1 < size - 1:
-        below = 2 * at + 1
-        if below + 1 < size - 1 and (
-            heap[below + 1] < heap[below] or (heap[below + 1] == heap[below] and nodes[below + 1] < nodes[below])
-        ):
-            below += 1
-        if distance < heap[below] or (distance == heap[below] and node <= nodes[below]):
-            break
-        heap[at], nodes[at] = heap[below], nodes[below]
-        at = below
-    heap[at], nodes[at] = distance, node
-
-
-@jit
-def walk(first, target, length, start, limit, distance, found, heap, nodes):
-    """Write the distances, infinite before, of all nodes within ``limit`` of ``start``, and list these nodes."""
     distance[start] = 0.0
-    heap[0], nodes[0] = 0.0, start
-    size, count = 1, 0
+    found[0], queue[0] = start, start
+    count, size, head = 1, 1, 0
     while size > 0:
-        near, node = heap[0], nodes[0]
-        _pop(heap, nodes, size)
+        node = U(queue[head])
+        queued[node] = False
+        head = head + 1 if head + 1 < len(queue) else 0
         size -= 1
-        if near > distance[node]:
-            continue  # a shorter path was found since
-        found[count] = node
-        count += 1
-        for e in range(first[node], first[node + 1]):
-            far = near + length[e]
-            if far <= limit and far < distance[target[e]]:
-                distance[target[e]] = far
-                _push(heap, nodes, size, far, target[e])
-                size += 1
+        near = distance[node]
+        for e in range(U(first[node]), U(first[node + ONE])):
+            far, then = near + length[e], U(target[e])
+            if far <= limit and far < distance[then]:
+                if distance[then] == np.inf:
+                    found[count] = then
+                    count += 1
+                distance[then] = far
+                if not queued[then]:
+                    queued[then] = True
+                    end = head + size
+                    queue[end if end < len(queue) else end - len(queue)] = then
+                    size += 1
     return count
 
 
 @jit_allocating
-def matches_within(graph_a, graph_b, starts, limit, pair_a, pair_b, of_a, ranks):
-    """For each pair of starts: nodes within ``limit`` in a, in b, and how many of them a one-to-one matching pairs.
+def pairs_of(pair_a, count):
+    """The pairs of each node of a: node i is in the pairs ``pairs[of[i]:of[i + 1]]``, which rise."""
+    of = np.zeros(count + 1, np.int64)
+    for k in range(len(pair_a)):
+        of[pair_a[k] + 1] += 1
+    of = np.cumsum(of)
+    at, pairs = of.copy(), np.empty(len(pair_a), np.int64)
+    for k in range(len(pair_a)):
+        pairs[at[pair_a[k]]] = k
+        at[pair_a[k]] += 1
+    return of, pairs
 
-    ``pair_a`` and ``pair_b`` are all pairs of close nodes in the order in which they are matched. Node i of a occurs
-    in the pairs ``ranks[of_a[i] .. of_a[i + 1]]``.
+
+@jit_allocating
+def matches_within(graph, starts, limit, pair_a, pair_b):
+    """For each pair of starts: nodes within ``limit`` of each, and how many of them a one-to-one matching pairs.
+
+    ``pair_a`` and ``pair_b`` are all pairs of close nodes in the order in which they are matched. A pair is matched
+    unless an earlier pair takes one of its nodes. So each node of a asks for its pairs in turn, and a node of b keeps
+    the earliest pair that it was asked for.
     """
-    first_a, target_a, length_a = graph_a
-    first_b, target_b, length_b = graph_b
+    first, target, length = graph
+    count = len(first) - 1
     out = np.zeros((len(starts), 3), np.int64)
-    distance_a, distance_b = np.full(len(first_a) - 1, np.inf), np.full(len(first_b) - 1, np.inf)
-    found_a, found_b = np.empty(len(distance_a), np.int64), np.empty(len(distance_b), np.int64)
-    most = max(len(target_a), len(target_b)) + 1
-    heap, nodes = np.empty(most), np.empty(most, np.int64)
-    chosen = np.empty(len(pair_a), np.int64)
-    used, taken = np.full(len(distance_a), -1), np.full(len(distance_b), -1)
+    distance, queued = np.full(count, np.inf), np.zeros(count, np.bool_)
+    found, queue = np.empty((2, count), np.int64), np.empty(count, np.int64)
+    of, pairs = pairs_of(pair_a, count)
+    next_of, none = of.copy(), len(pair_a)
+    held = np.full(count, none)  # the pair that a node of b keeps
     for k in range(len(starts)):
-        count_a = walk(first_a, target_a, length_a, starts[k, 0], limit, distance_a, found_a, heap, nodes)
-        count_b = walk(first_b, target_b, length_b, starts[k, 1], limit, distance_b, found_b, heap, nodes)
-        size = 0
+        count_a = walk(first, target, length, starts[k, 0], limit, distance, found[0], queue, queued)
+        count_b = walk(first, target, length, starts[k, 1], limit, distance, found[1], queue, queued)
         for i in range(count_a):
-            for at in range(of_a[found_a[i]], of_a[found_a[i] + 1]):
-                if distance_b[pair_b[ranks[at]]] < np.inf:
-                    chosen[size] = ranks[at]
-                    size += 1
-        chosen[:size].sort()
-        for i in range(size):
-            a, b = pair_a[chosen[i]], pair_b[chosen[i]]
-            if used[a] != k and taken[b] != k:
-                used[a], taken[b] = k, k
-                out[k, 2] += 1
+            next_of[found[0, i]] = of[found[0, i]]
+        for i in range(count_a):
+            node = found[0, i]
+            while next_of[node] < of[node + 1]:
+                pair = pairs[next_of[node]]
+                next_of[node] += 1
+                other = pair_b[pair]
+                if distance[other] < np.inf and pair < held[other]:
+                    pair, held[other] = held[other], pair
+                    if pair == none:
+                        out[k, 2] += 1
+                        break
+                    node = pair_a[pair]  # it has lost its pair, and asks for the next one
         out[k, 0], out[k, 1] = count_a, count_b
-        for i in range(count_a):
-            distance_a[found_a[i]] = np.inf
-        for i in range(count_b):
-            distance_b[found_b[i]] = np.inf
+        for side in range(2):
+            for i in range(out[k, side]):
+                distance[found[side, i]] = np.inf
+                held[found[side, i]] = none
     return out
 
 
 @jit_allocating
-def path_cost(graph_a, graph_b, own, other, shortest, lost_costs_all):
+def path_costs(graph_a, graph_b, points_of, other, shortest, lost_costs_all):
     """The sum of ``min(1, |L - L'| / L)`` over all paths in a between different control points, and their number.
 
-    Control point i is the node ``own[i]`` of a and ``other[i]`` of b, or -1 if b does not have it. L is the length of
-    the path in a, L' in b. The cost is 1 if there is no path in b. Paths below ``shortest`` are left out, except those
-    from a point that b does not have if ``lost_costs_all``.
+    There is a row for each graph: graph g has the control points ``points_of[g] .. points_of[g + 1]``, which are nodes
+    of a. Control point i is the node ``other[i]`` of b, or -1 if b does not have it. L is the length of the path in a,
+    L' in b. The cost is 1 if there is no path in b. Paths below ``shortest`` are left out, except those from a point
+    that b does not have if ``lost_costs_all``.
     """
     first_a, target_a, length_a = graph_a
     first_b, target_b, length_b = graph_b
     distance_a, distance_b = np.full(len(first_a) - 1, np.inf), np.full(len(first_b) - 1, np.inf)
-    found = np.empty(max(len(distance_a), len(distance_b)), np.int64)
-    most = max(len(target_a), len(target_b)) + 1
-    heap, nodes = np.empty(most), np.empty(most, np.int64)
-    total, count = 0.0, 0
-    for i in range(len(own)):
-        distance_a[:] = np.inf
-        distance_b[:] = np.inf
-        walk(first_a, target_a, length_a, own[i], np.inf, distance_a, found, heap, nodes)
-        if other[i] >= 0:
-            walk(first_b, target_b, length_b, other[i], np.inf, distance_b, found, heap, nodes)
-        for j in range(len(own)):
-            long = distance_a[own[j]]
-            if i == j or long == np.inf or (long < shortest and not (lost_costs_all and other[i] < 0)):
+    most = max(len(distance_a), len(distance_b))
+    found, queue, queued = np.empty((2, most), np.int64), np.empty(most, np.int64), np.zeros(most, np.bool_)
+    totals = np.zeros((len(points_of) - 1, 2))
+    for g in range(len(totals)):
+        total, count = 0.0, 0
+        for i in range(points_of[g], points_of[g + 1]):
+            count_a = walk(first_a, target_a, length_a, i, np.inf, distance_a, found[0], queue, queued)
+            count_b = 0
+            if other[i] >= 0:
+                count_b = walk(first_b, target_b, length_b, other[i], np.inf, distance_b, found[1], queue, queued)
+            for j in range(points_of[g], points_of[g + 1]):
+                long = distance_a[j]
+                if i == j or long == np.inf or (long < shortest and not (lost_costs_all and other[i] < 0)):
+                    continue
+                count += 1
+                if other[i] < 0 or other[j] < 0 or distance_b[other[j]] == np.inf:
+                    total += 1.0
+                else:
+                    total += min(1.0, abs(long - distance_b[other[j]]) / long)
+            for k in range(count_a):
+                distance_a[found[0, k]] = np.inf
+            for k in range(count_b):
+                distance_b[found[1, k]] = np.inf
+        totals[g, 0], totals[g, 1] = total, count
+    return totals
+
+
+@jit_allocating
+def united(node, pairs):
+    """The lowest of the points that each point is the same as, if the points of some pairs are the same as well."""
+    low = np.arange(len(node))
+    for k in range(len(pairs)):
+        a, b = node[pairs[k, 0]], node[pairs[k, 1]]
+        while low[a] != a:
+            a = low[a]
+        while low[b] != b:
+            b = low[b]
+        low[max(a, b)] = min(a, b)
+    out = np.empty(len(node), np.int64)
+    for k in range(len(node)):
+        low[k] = low[low[k]]  # lower points come first
+        out[k] = low[node[k]]
+    return out
+
+
+@jit_allocating
+def paths_between_junctions(count, edges, two_way):
+    """Nodes and offsets of the paths of ``paths_of``, in the order of their first nodes. No edge may be repeated."""
+    out_of, into = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    for e in range(len(edges)):
+        out_of[edges[e, 0] + 1] += 1
+        into[edges[e, 1] + 1] += 1
+    out_of, into = np.cumsum(out_of), np.cumsum(into)
+    start, end, source = np.empty(len(edges), np.int64), np.empty(len(edges), np.int64), np.empty(len(edges), np.int64)
+    at, filled = out_of.copy(), into.copy()
+    for e in range(len(edges)):
+        a, b = edges[e]
+        start[at[a]], end[at[a]], source[filled[b]] = a, b, a
+        at[a] += 1
+        filled[b] += 1
+    then, begun = np.full(len(edges), -1), np.zeros(len(edges), np.bool_)  # edges are sorted by their starts now
+    for e in range(len(edges)):
+        node, ways, back, following = end[e], 0, 0, -1
+        for f in range(out_of[node], out_of[node + 1]):
+            if end[f] != start[e]:
+                ways += 1
+                following = f
+        if ways != 1 or not (two_way or (out_of[node + 1] - out_of[node] == 1 == into[node + 1] - into[node])):
+            continue
+        for k in range(into[node], into[node + 1]):
+            back += source[k] != end[following]
+        if back == 1:
+            then[e], begun[following] = following, True
+    # Paths that begin at an edge that follows no other, then cycles, which begin anywhere.
+    done, size = np.zeros(len(edges), np.bool_), np.zeros(len(edges), np.int64)
+    path, place = np.empty(2 * len(edges), np.int64), np.full(len(edges), -1)
+    total, number = 0, 0
+    order = np.empty(len(edges), np.int64)
+    for cycles in range(2):
+        for e in range(len(edges)):
+            if done[e] or (begun[e] and cycles == 0):
                 continue
-            count += 1
-            if other[i] < 0 or other[j] < 0 or distance_b[other[j]] == np.inf:
-                total += 1.0
-            else:
-                total += min(1.0, abs(long - distance_b[other[j]]) / long)
-    return total, count
+            place[e], path[total] = total, start[e]
+            order[number] = e
+            number += 1
+            total += 1
+            f = e
+            while f >= 0 and not done[f]:
+                done[f] = True
+                path[total] = end[f]
+                total += 1
+                f = then[f]
+            size[e] = total - place[e]
+    nodes, offsets = np.empty(total + count, np.int64), np.zeros(number + count + 1, np.int64)
+    first_of = np.argsort(start[order[:number]], kind="mergesort")
+    lanes, total, k = 0, 0, 0
+    for node in range(count):
+        if out_of[node] == out_of[node + 1] and into[node] == into[node + 1]:
+            nodes[total] = node
+            total += 1
+            lanes += 1
+            offsets[lanes] = total
+        while k < number and start[order[first_of[k]]] == node:
+            e = order[first_of[k]]
+            nodes[total : total + size[e]] = path[place[e] : place[e] + size[e]]
+            total += size[e]
+            lanes += 1
+            offsets[lanes] = total
+            k += 1
+    return nodes[:total].copy(), offsets[: lanes + 1].copy()
+
+
+@jit
+def _is_less(length, way, other_length, other_way):
+    """Whether a way is shorter, or of the same length and before the other by the numbers of its lanes."""
+    if length != other_length:
+        return length < other_length
+    for k in range(len(way)):
+        if way[k] != other_way[k]:
+            return way[k] < other_way[k]
+    return False
+
+
+@jit_allocating
+def ways_between(count, start, end, length, hops):
+    """The shortest ways over at most ``hops`` lanes between ``count`` landmarks: both landmarks, and the lanes or -1.
+
+    Lanes are sorted by the landmarks where they start. Of equally long ways, the first by the numbers of lanes counts.
+    """
+    first = np.searchsorted(start, np.arange(count + 1))
+    best, fresh = np.full(count, np.inf), np.full(count, np.inf)  # before the last hop, and with it
+    way, fresh_way = np.full((count, hops), -1), np.full((count, hops), -1)
+    reached, following = np.empty(count, np.int64), np.empty(count, np.int64)
+    touched, option = np.empty(count, np.int64), np.empty(hops, np.int64)
+    ends, ways = np.empty((64, 2), np.int64), np.empty((64, hops), np.int64)
+    total = 0
+    for s in range(count):
+        if first[s] == first[s + 1]:
+            continue
+        best[s], touched[0], reached[0] = 0.0, s, s
+        seen, size = 1, 1
+        for hop in range(hops):
+            count_next = 0
+            for k in range(size):
+                node = reached[k]
+                option[:] = way[node]
+                for lane in range(first[node], first[node + 1]):
+                    far, to = best[node] + length[lane], end[lane]
+                    option[hop] = lane
+                    shorter = _is_less(far, option, best[to], way[to])
+                    if shorter and _is_less(far, option, fresh[to], fresh_way[to]):
+                        if fresh[to] == np.inf:
+                            following[count_next] = to
+                            count_next += 1
+                        fresh[to] = far
+                        fresh_way[to] = option
+            for k in range(count_next):
+                node = following[k]
+                if best[node] == np.inf:
+                    touched[seen] = node
+                    seen += 1
+                best[node], fresh[node] = fresh[node], np.inf
+                way[node] = fresh_way[node]
+                reached[k] = node
+            size = count_next
+        for k in range(seen):
+            node = touched[k]
+            if node != s:
+                if total == len(ends):
+                    ends = np.concatenate((ends, np.empty_like(ends)))
+                    ways = np.concatenate((ways, np.empty_like(ways)))
+                ends[total, 0], ends[total, 1] = s, node
+                ways[total] = way[node]
+                total += 1
+            best[node] = np.inf
+            way[node] = -1
+    return ends[:total].copy(), ways[:total].copy()

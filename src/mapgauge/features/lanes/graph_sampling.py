@@ -1,4 +1,7 @@
-"""What the graph scores compare: samples of a graph at equal steps, split points, landmarks and the ways between them.
+"""What the graph scores compare: samples of graphs at equal steps, split points, landmarks and the ways between them.
+
+The graphs of many frames are one graph with parts that are not connected. Graph 2 k is the predicted graph of frame k,
+and graph 2 k + 1 the true one. All nodes and points are sorted by graph.
 
 Landmarks are the nodes where lanes begin and end, matched one to one. A true way between landmarks is found if the
 matched ones are connected too, and the Chamfer distance of the ways, times a penalty for directions, is small.
@@ -15,7 +18,7 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_length, check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes.graph import Edges, Graph, paths_of, unique_rows
+from mapgauge.features.lanes.graph import Edges, Graph, tidy_edges, unique_rows
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
@@ -79,40 +82,101 @@ def mean_score(scores: list[GraphScore]) -> GraphScore:
     return GraphScore(*np.array(scores).mean(axis=0).tolist())
 
 
+def starts_of(graph: Indices, count: int) -> Indices:
+    """Return the first row of each of ``count`` graphs, and the number of rows. ``graph`` has the graph of each row."""
+    return np.searchsorted(graph, np.arange(count + 1))
+
+
+def bounds_of(graph: Indices, frames: int) -> Indices:
+    """Return where the predicted rows and the true rows of each frame begin, and where they end."""
+    start = starts_of(graph, 2 * frames)
+    return np.stack([start[:-1:2], start[1::2], start[2::2]], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs:
+    """The graphs of some frames."""
+
+    nodes: Points
+    edges: Edges
+    graph: Indices  # of each node
+    frames: int
+
+    @classmethod
+    def of(cls, predicted: Graph, true: Graph) -> "Graphs":
+        """Return the graphs of one frame. An empty graph may have any dimension."""
+        sizes = len(predicted.nodes), len(true.nodes)
+        filled = [side.nodes for side in (predicted, true) if len(side.nodes)] or [true.nodes]
+        edges = np.concatenate([predicted.edges, true.edges + sizes[0]])
+        return cls(np.concatenate(filled), edges, np.repeat([0, 1], sizes), 1)
+
+    def tidy(self) -> "Graphs":
+        """Return the graphs in the form of ``Graph.tidy``."""
+        first, at = unique_rows(np.column_stack([self.graph, self.nodes]))
+        return Graphs(self.nodes[first] + 0.0, tidy_edges(at[self.edges]), self.graph[first], self.frames)
+
+
 @dataclass(frozen=True, eq=False)
 class Roads:
-    """A tidy graph without isolated nodes, with one edge for both directions between two nodes."""
+    """Tidy graphs without isolated nodes, with one edge for both directions between two nodes."""
 
     nodes: Points
     edges: Edges  # from the lower to the higher node
     ways: Directions
+    graph: Indices  # of each node
+    frames: int
 
     @classmethod
-    def of(cls, graph: Graph) -> "Roads":
-        """Join the edges of opposite directions of a tidy graph."""
-        ends = np.sort(graph.edges, axis=1)
+    def of(cls, graphs: Graphs) -> "Roads":
+        """Join the edges of opposite directions of tidy graphs."""
+        ends = np.sort(graphs.edges, axis=1)
         first, at = unique_rows(ends)
         pairs = ends[first]
         ways = np.zeros((len(pairs), 2), np.bool_)
-        ways[at, (graph.edges[:, 0] > graph.edges[:, 1]).astype(np.int64)] = True
+        ways[at, (graphs.edges[:, 0] > graphs.edges[:, 1]).astype(np.int64)] = True
         used, joined = np.unique(pairs, return_inverse=True)
-        return cls(graph.nodes[used], joined.reshape(-1, 2), ways)
+        return cls(graphs.nodes[used], joined.reshape(-1, 2), ways, graphs.graph[used], graphs.frames)
 
     @cached_property
     def lengths(self) -> Floats:
         """The length of each edge."""
         return Graph(self.nodes, self.edges).lengths
 
+    @cached_property
+    def splits(self) -> Flags:
+        """Which nodes split: traffic that arrives there can go on in two ways, besides back."""
+        return self._ways_on(self.ways)
+
+    @cached_property
+    def splits_and_merges(self) -> Flags:
+        """Which nodes split or merge."""
+        flags: Flags = self.splits | self._ways_on(self.ways[:, ::-1])
+        return flags
+
+    def _ways_on(self, ways: Directions) -> Flags:
+        def ends(forward: Flags, backward: Flags) -> Indices:
+            at = np.concatenate([self.edges[forward, 0], self.edges[backward, 1]])
+            return np.bincount(at, minlength=len(self.nodes))
+
+        forward, backward = ways.T
+        out, arrivals = ends(forward, backward), ends(backward, forward)
+        both = forward & backward
+        only_back = (ends(both, both) == arrivals) & (arrivals > 0)
+        splits: Flags = (out >= 3) | ((out == 2) & ~only_back)
+        return splits
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The nodes of a graph and points on its edges, joined by short edges. Opposite edges share their points."""
+    """The nodes of graphs and points on their edges, joined by short edges. Opposite edges share their points."""
 
     points: Points
     own: Indices  # the edge that a point lies inside, -1 for a node
     edges: Edges
     lengths: Floats
     ways: Directions
+    graph: Indices  # of each point
+    place: Indices  # of the nodes, then of the points on edges, among all points
 
     @classmethod
     def of(cls, roads: Roads, spacing: float) -> "Samples":
@@ -134,24 +198,27 @@ class Samples:
         of = np.repeat(np.arange(len(roads.edges)), inside + 1)
         before = np.insert(part, inside.cumsum() - inside, 0.0)
         after = np.insert(part, inside.cumsum(), 1.0)
+        graph = np.concatenate([roads.graph, roads.graph[roads.edges[edge, 0]]])
+        order = np.argsort(graph, kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
         return cls(
-            np.concatenate([roads.nodes, points]),
-            np.concatenate([np.full(count, -1), edge]),
-            np.stack([first, last], axis=1),
+            np.concatenate([roads.nodes, points])[order],
+            np.concatenate([np.full(count, -1), edge])[order],
+            place[np.stack([first, last], axis=1)],
             (after - before) * roads.lengths[of],
             roads.ways[of],
+            graph[order],
+            place,
         )
 
     def csr(self, *, directed: bool) -> Csr:
         """Return the graph in the form of kernels, with edges in their directions or in both."""
-        ways = self.ways if directed else np.ones_like(self.ways)
-        return csr(len(self.points), self.edges, self.lengths, ways)
+        from mapgauge.features.lanes.graph_kernels import csr
 
-    @cached_property
-    def splits(self) -> Flags:
-        """Which points have more than one way on, not counting the way back."""
-        forward, back = self.edges[self.ways[:, 0]], self.edges[self.ways[:, 1]][:, ::-1]
-        return ways_on(len(self.points), np.concatenate([forward, back]))
+        ways = self.ways if directed else np.ones_like(self.ways)
+        edges: Csr = csr(len(self.points), self.edges, self.lengths, ways)
+        return edges
 
 
 def pieces_of(lengths: Floats, spacing: float) -> Indices:
@@ -160,34 +227,14 @@ def pieces_of(lengths: Floats, spacing: float) -> Indices:
     return pieces
 
 
-def csr(count: int, edges: Edges, lengths: Floats, ways: Directions) -> Csr:
-    """Return a graph of ``count`` nodes in the form of kernels."""
-    source = np.concatenate([edges[ways[:, 0], 0], edges[ways[:, 1], 1]])
-    target = np.concatenate([edges[ways[:, 0], 1], edges[ways[:, 1], 0]])
-    length = np.concatenate([lengths[ways[:, 0]], lengths[ways[:, 1]]])
-    order = np.lexsort((target, source))
-    first = np.searchsorted(source[order], np.arange(count + 1))
-    return first, np.ascontiguousarray(target[order]), np.ascontiguousarray(length[order])
-
-
-def ways_on(count: int, edges: Edges) -> Flags:
-    """Return which nodes split: traffic that arrives there can go on in two ways, besides back."""
-    out = np.bincount(edges[:, 0], minlength=count)
-    arrivals = np.bincount(edges[:, 1], minlength=count)
-    key = edges[:, 0] * count + edges[:, 1]
-    back = np.isin(edges[:, 1] * count + edges[:, 0], key)  # edges whose opposite exists
-    only_back = (np.bincount(edges[back, 1], minlength=count) == arrivals) & (arrivals > 0)
-    splits: Flags = (out >= 3) | ((out == 2) & ~only_back)
-    return splits
-
-
 @dataclass(frozen=True, eq=False)
 class Near:
     """All pairs of near points, in the order in which they are matched, and the pairs that were accepted."""
 
     first: Indices
     second: Indices
-    distance: Floats
+    squared: Floats  # distances
+    frame: Indices
     accepted: Indices  # positions in the columns above
 
     @property
@@ -196,139 +243,121 @@ class Near:
         return np.stack([self.first[self.accepted], self.second[self.accepted]], axis=1)
 
 
-def match(x: Points, y: Points, radius: float) -> Near:
-    """Match points that are closer than a radius, one to one, the nearest first; ties by their midpoints."""
+def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = False) -> Near:
+    """Match points of each frame that are closer than a radius, one to one, the nearest first.
+
+    Ties are decided by the midpoints, or ``in_order`` of the points. ``bounds`` are those of ``bounds_of``.
+    """
     from mapgauge.features.lanes.graph_kernels import accept_pairs, close_points
 
-    if not len(x) or not len(y):  # they may have different dimensions
-        none = np.empty(0, np.int64)
-        return Near(none, none, np.empty(0), none)
-    i, j, squared = close_points(x, y, radius)
-    order = np.argsort(squared, kind="stable")
-    same = np.diff(squared[order]) == 0
+    i, j, squared, offsets = close_points(points, bounds, radius)
+    order = np.concatenate([[0], *(start + np.argsort(squared[start:end]) for start, end in pairwise(offsets))])[1:]
+    squared, frame = squared[order], np.repeat(np.arange(len(bounds)), np.diff(offsets))
+    same = (squared[1:] == squared[:-1]) & (frame[1:] == frame[:-1])
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)[: len(order)])
     if len(tied):
         among = order[tied]
-        order[tied] = among[np.lexsort((*(x[i[among]] + y[j[among]]).T[::-1], squared[among]))]
+        keys = (j[among], i[among]) if in_order else (points[i[among]] + points[j[among]]).T[::-1]
+        order[tied] = among[np.lexsort((among, *keys, squared[tied], frame[tied]))]
     first, second = i[order], j[order]
-    accepted = accept_pairs(first, second, len(x), len(y))
-    return Near(first, second, np.sqrt(squared[order]), accepted)
+    return Near(first, second, squared, frame, accept_pairs(first, second, len(points)))
 
 
-def splits_and_merges(graph: Graph) -> Flags:
-    """Return which nodes of a tidy graph are split points: splits or merges."""
-    flags: Flags = ways_on(len(graph.nodes), graph.edges) | ways_on(len(graph.nodes), graph.edges[:, ::-1])
-    return flags
+def split_scores(roads: Roads, settings: GraphSettings) -> list[GraphScore | None]:
+    """Return the scores of split points; None if neither graph has any."""
+    chosen = roads.splits_and_merges
+    bounds = bounds_of(roads.graph[chosen], roads.frames)
+    near = match(roads.nodes[chosen], bounds, settings.split_radius)
+    return shares(np.bincount(near.frame[near.accepted], minlength=roads.frames), bounds)
 
 
-def split_score(predicted: Graph, true: Graph, settings: GraphSettings) -> GraphScore | None:
-    """Return the score of split points; None if neither graph has any."""
-    x, y = (np.ascontiguousarray(side.nodes[splits_and_merges(side)]) for side in (predicted, true))
-    if not len(x) and not len(y):
-        return None
-    return share(len(match(x, y, settings.split_radius).accepted), len(x), len(y))
+def shares(matches: Indices, bounds: Indices) -> list[GraphScore | None]:
+    """Return the scores of numbers of matches; None if neither side has anything to match."""
+    counts = np.diff(bounds, axis=1).tolist()
+    return [share(hits, *sides) if any(sides) else None for hits, sides in zip(matches.tolist(), counts, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
 class Ways:
-    """The landmarks of a tidy graph and the shortest ways between them."""
+    """The landmarks of tidy graphs and the shortest ways between them."""
 
-    graph: Graph
-    spacing: float
-    hops: int
+    def __init__(self, graphs: Graphs, hops: int) -> None:
+        """Find the lanes, the paths between junctions, and the shortest ways."""
+        from mapgauge.features.lanes.graph_kernels import paths_between_junctions, ways_between
 
-    @cached_property
-    def lanes(self) -> list[list[int]]:
-        """The paths between junctions."""
-        return paths_of(self.graph, two_way=True)
+        nodes, offsets = paths_between_junctions(len(graphs.nodes), graphs.edges, True)
+        # The nodes where lanes begin and end, and nodes without edges.
+        landmarks = np.unique(nodes[np.concatenate([offsets[:-1], offsets[1:] - 1])])
+        sizes = np.diff(offsets)
+        lanes = sizes > 1
+        self.frames = graphs.frames
+        self.positions, self.graph = graphs.nodes[landmarks], graphs.graph[landmarks]
+        self._line, self._sizes = graphs.nodes[nodes[np.repeat(lanes, sizes)]], sizes[lanes]
+        first, last = (np.searchsorted(landmarks, nodes[at[lanes]]) for at in (offsets[:-1], offsets[1:] - 1))
+        starts = np.concatenate([[0], self._sizes.cumsum()])
+        self._steps = np.delete(np.arange(len(self._line)), starts[1:] - 1)  # points with another point after them
+        gaps = self._line[self._steps + 1] - self._line[self._steps]
+        self._gaps: Floats = np.sqrt(np.square(gaps).sum(axis=1))
+        lengths = np.add.reduceat(self._gaps, starts[:-1] - np.arange(len(starts) - 1)) if len(first) else np.empty(0)
+        self.ends, self.lanes = ways_between(len(landmarks), first, last, lengths, hops)
 
-    @cached_property
-    def landmarks(self) -> Indices:
-        """The nodes where lanes begin and end, and nodes without edges."""
-        return np.unique(np.array([end for lane in self.lanes for end in (lane[0], lane[-1])], np.int64))
-
-    @property
-    def positions(self) -> Points:
-        """The positions of the landmarks."""
-        return np.ascontiguousarray(self.graph.nodes[self.landmarks])
-
-    @cached_property
-    def between(self) -> dict[tuple[int, int], tuple[int, ...]]:
-        """The lanes of the shortest way between two landmarks, by their numbers."""
-        number = {node: k for k, node in enumerate(self.landmarks.tolist())}
-        steps: dict[int, list[tuple[int, int, float]]] = {}
-        for lane, path in enumerate(self.lanes):
-            if len(path) > 1:
-                gaps = np.diff(self.graph.nodes[path], axis=0)
-                length = float(np.sqrt(np.square(gaps).sum(axis=1)).sum())
-                steps.setdefault(number[path[0]], []).append((number[path[-1]], lane, length))
-        ways: dict[tuple[int, int], tuple[int, ...]] = {}
-        for start in steps:
-            best: dict[int, tuple[float, tuple[int, ...]]] = {start: (0.0, ())}
-            reached = best
-            for _ in range(self.hops):
-                following: dict[int, tuple[float, tuple[int, ...]]] = {}
-                for node, (so_far, way) in reached.items():
-                    for end, lane, length in steps.get(node, ()):
-                        option = (so_far + length, (*way, lane))
-                        if option < min(best.get(end, (math.inf, ())), following.get(end, (math.inf, ()))):
-                            following[end] = option
-                best = best | following
-                reached = following
-            ways |= {(start, end): way for end, (_, way) in best.items() if end != start}
-        return ways
-
-    def points(self, pair: tuple[int, int]) -> Points:
-        """Return points along the way between two landmarks."""
-        parts = [self._sampled[lane] for lane in self.between[pair]]
-        return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
-
-    @cached_property
-    def _sampled(self) -> list[Points]:
-        return [_sampled(self.graph.nodes[lane], self.spacing) for lane in self.lanes]
+    def samples(self, spacing: float) -> tuple[Points, Indices]:
+        """Return points along all lanes, and the first point of each lane."""
+        pieces = pieces_of(self._gaps, spacing)
+        step = np.repeat(np.arange(len(pieces)), pieces)
+        share_of = (ranges(np.ones_like(pieces), pieces) / pieces[step])[:, None]
+        at = self._steps[step]
+        points = self._line[at] * (1 - share_of) + self._line[at + 1] * share_of
+        first = self._sizes.cumsum() - self._sizes  # of each lane in the line
+        before = np.concatenate([[0], pieces.cumsum()])[first - np.arange(len(first))]
+        offsets = np.append(before + np.arange(len(first)), len(points) + len(first))
+        return np.insert(points, before, self._line[first], axis=0), offsets
 
 
-def _sampled(line: Points, spacing: float) -> Points:
-    pieces = pieces_of(np.array([math.dist(*step) for step in pairwise(line.tolist())]), spacing)
-    step = np.repeat(np.arange(len(pieces)), pieces)
-    share_of = (ranges(np.ones_like(pieces), pieces) / pieces[step])[:, None]
-    return np.concatenate([line[:1], line[:-1][step] * (1 - share_of) + line[1:][step] * share_of])
-
-
-def landmark_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphScore | None:
-    """Return the score of landmarks, as a mean over radii; None if neither graph has any."""
-    counts = len(predicted.landmarks), len(true.landmarks)
-    if not any(counts):
-        return None
-    near = match(predicted.positions, true.positions, max(settings.landmark_radii))
-    distance = near.distance[near.accepted]
+def landmark_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]:
+    """Return the scores of landmarks, as means over radii; None if neither graph has any."""
+    bounds = bounds_of(ways.graph, ways.frames)
+    near = match(ways.positions, bounds, max(settings.landmark_radii))
     # Pairs are accepted by rising distance, so those of a smaller radius come first.
-    return mean_score([share(int((distance < radius).sum()), *counts) for radius in settings.landmark_radii])
+    distance = np.sqrt(near.squared[near.accepted])
+    return _over_radii(distance, near.frame[near.accepted], bounds, settings.landmark_radii)
 
 
-def reach_score(predicted: Ways, true: Ways, settings: GraphSettings) -> GraphScore | None:
-    """Return the score of ways between landmarks, as a mean over radii; None if neither graph has any."""
-    counts = len(predicted.between), len(true.between)
-    if not any(counts):
-        return None
-    near = match(predicted.positions, true.positions, max(settings.path_radii))
-    at = dict(zip(near.second[near.accepted].tolist(), near.accepted.tolist(), strict=True))
-    worst = []  # of each true way whose landmarks are matched and connected, the radius that it needs
-    for start, end in true.between:
-        if start in at and end in at:
-            pair = int(near.first[at[start]]), int(near.first[at[end]])
-            if pair in predicted.between:
-                ends = max(near.distance[at[start]], near.distance[at[end]])
-                worst.append(max(ends, _apart(predicted.points(pair), true.points((start, end)))))
-    return mean_score([share(int((np.array(worst) < radius).sum()), *counts) for radius in settings.path_radii])
+def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]:
+    """Return the scores of ways between landmarks, as means over radii; None if neither graph has any."""
+    near = match(ways.positions, bounds_of(ways.graph, ways.frames), max(settings.path_radii))
+    graph, count = ways.graph[ways.ends[:, 0]], len(ways.positions)
+    partner, gap = np.full(count, -1), np.empty(count)
+    partner[near.second[near.accepted]] = near.first[near.accepted]
+    gap[near.second[near.accepted]] = np.sqrt(near.squared[near.accepted])
+    # True ways whose landmarks are matched and connected, and the predicted ways between the matched landmarks.
+    key = ways.ends @ [count, 1]
+    by_key = np.argsort(key)
+    true = np.flatnonzero((partner[ways.ends] >= 0).all(axis=1))
+    at = np.searchsorted(key[by_key], partner[ways.ends[true]] @ [count, 1])
+    predicted = by_key[np.minimum(at, len(key) - 1)] if len(true) else true
+    same = (ways.ends[predicted] == partner[ways.ends[true]]).all(axis=1)
+    true, predicted = true[same], predicted[same]
+    apart = _apart(ways, settings.control_spacing, predicted, true)
+    needed = np.maximum(gap[ways.ends[true]].max(axis=1, initial=0.0), apart)  # the radius
+    return _over_radii(needed, graph[true] // 2, bounds_of(graph, ways.frames), settings.path_radii)
 
 
-def _apart(x: Points, y: Points) -> float:
-    """Return the Chamfer distance of two ways, multiplied by a penalty of 1 to 4.1 for different directions."""
-    from mapgauge.features.lanes.graph_kernels import mean_gap
+def _over_radii(distance: Floats, frame: Indices, bounds: Indices, radii: tuple[float, ...]) -> list[GraphScore | None]:
+    """Return the means over radii of the scores of the matches that are closer."""
+    scores = [shares(np.bincount(frame[distance < radius], minlength=len(bounds)), bounds) for radius in radii]
+    frames: list[list[GraphScore]] = [[one for one in column if one] for column in zip(*scores, strict=True)]
+    return [mean_score(column) if column else None for column in frames]
 
-    first, two = x[-1] - x[0], y[-1] - y[0]
-    size = math.hypot(*first) * math.hypot(*two)
-    cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
-    penalty = math.tan(-cosine) + math.tan(1) + 1
-    return float(mean_gap(x, y)) * penalty
+
+def _apart(ways: Ways, spacing: float, x: Indices, y: Indices) -> Floats:
+    """Return the Chamfer distances of ways, multiplied by a penalty of 1 to 4.1 for different directions."""
+    from mapgauge.features.lanes.graph_kernels import mean_gaps
+
+    points, offsets = ways.samples(spacing)
+    gaps: Floats = mean_gaps(points, offsets, ways.lanes[x], ways.lanes[y])
+    steps = ways.positions[ways.ends[:, 1]] - ways.positions[ways.ends[:, 0]]
+    for k, (first, two) in enumerate(zip(steps[x], steps[y], strict=True)):
+        size = math.hypot(*first) * math.hypot(*two)
+        cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
+        gaps[k] *= math.tan(-cosine) + math.tan(1) + 1
+    return gaps

@@ -5,20 +5,18 @@ over those that have a score. Frames without anything to score are left out and 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.features.lanes import graph_sampling as sampling
-from mapgauge.features.lanes.cgnet import CgnetPair
-from mapgauge.features.lanes.graph import Graph, GraphLike, graph_of_lanes
-from mapgauge.features.lanes.graph_sampling import Csr, GraphScore, GraphSettings, Near, Roads, Samples, score
-from mapgauge.frames.links import Links
+from mapgauge.features.lanes.cgnet import CgnetPairs
+from mapgauge.features.lanes.graph import Graph, GraphLike, joined_lanes, unique_rows
+from mapgauge.features.lanes.graph_sampling import Graphs, GraphScore, GraphSettings, Near, Roads, Samples, score
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
@@ -29,152 +27,137 @@ from mapgauge.typing import Floats, Indices, Pairs
 _ROUNDING = 1e-9  # metres: a point at the end of a walk belongs to it
 
 
-class GraphPair:
-    """Two graphs, compared by the corrected rules. Scores are None if there is nothing to score."""
+class GraphPairs:
+    """The graphs of some frames, compared by the corrected rules. A score is None if there is nothing to score."""
 
-    def __init__(self, predicted: Graph, true: Graph, settings: GraphSettings) -> None:
-        """Keep both graphs in a form that does not depend on the order of nodes and edges."""
-        self._sides, self._settings = (predicted.tidy(), true.tidy()), settings
-
-    @cached_property
-    def _roads(self) -> tuple[Roads, Roads]:
-        return Roads.of(self._sides[0]), Roads.of(self._sides[1])
+    def __init__(self, graphs: Graphs, settings: GraphSettings) -> None:
+        """Keep the graphs in a form that does not depend on the order of nodes and edges."""
+        self._graphs, self._settings = graphs.tidy(), settings
 
     @cached_property
-    def _samples(self) -> tuple[Samples, Samples]:
-        predicted, true = (Samples.of(roads, self._settings.spacing) for roads in self._roads)
-        return predicted, true
+    def _roads(self) -> Roads:
+        return Roads.of(self._graphs)
+
+    @cached_property
+    def _samples(self) -> Samples:
+        return Samples.of(self._roads, self._settings.spacing)
+
+    @cached_property
+    def _bounds(self) -> Indices:
+        return sampling.bounds_of(self._samples.graph, self._graphs.frames)
 
     @cached_property
     def _near(self) -> Near:
-        predicted, true = self._samples
-        return sampling.match(predicted.points, true.points, self._settings.radius)
+        return sampling.match(self._samples.points, self._bounds, self._settings.radius)
 
     @cached_property
-    def _directed(self) -> tuple[Csr, Csr]:
-        predicted, true = (side.csr(directed=True) for side in self._samples)
-        return predicted, true
+    def _controls(self) -> tuple[Samples, Indices, Samples]:
+        """The control points, their places in the other graphs of their frames, and these with a point at each."""
+        samples = Samples.of(self._roads, self._settings.control_spacing)
+        return samples, *_snapped(samples, self._roads, self._settings.snap)
 
     @cached_property
-    def _controls(self) -> list[tuple[Samples, Indices, Samples]]:
-        """The control points of each side, their places in the other side, and that side with a point at each."""
-        controls = []
-        for own, other in (self._roads, self._roads[::-1]):
-            samples = Samples.of(own, self._settings.control_spacing)
-            controls.append((samples, *_snapped(samples, own, other, self._settings.snap)))
-        return controls
+    def _ways(self) -> sampling.Ways:
+        return sampling.Ways(self._graphs, self._settings.hops)
 
-    @cached_property
-    def _ways(self) -> tuple[sampling.Ways, sampling.Ways]:
-        spacing, hops = self._settings.control_spacing, self._settings.hops
-        return sampling.Ways(self._sides[0], spacing, hops), sampling.Ways(self._sides[1], spacing, hops)
-
-    def geo(self) -> GraphScore | None:
+    def geo(self) -> list[GraphScore | None]:
         """Return the share of points on edges that are matched."""
-        predicted, true = (len(side.points) for side in self._samples)
-        return sampling.share(len(self._near.accepted), predicted, true) if predicted or true else None
+        matches = np.bincount(self._near.frame[self._near.accepted], minlength=self._graphs.frames)
+        return sampling.shares(matches, self._bounds)
 
-    def topo(self) -> GraphScore | None:
+    def topo(self) -> list[GraphScore | None]:
         """Return the share of points that are matched around all matched points."""
         return self._around(self._near.pairs)
 
-    def jtopo(self) -> GraphScore | None:
+    def jtopo(self) -> list[GraphScore | None]:
         """Return the same around true splits and the predicted points nearest to them; None without true splits."""
-        splits = self._samples[1].splits
-        if not splits.any():
-            return None
+        roads, samples = self._roads, self._samples
+        nodes = np.flatnonzero(roads.splits & (roads.graph % 2 == 1))
+        splits = np.zeros(len(samples.points), np.bool_)
+        splits[samples.place[nodes]] = True
         first, second = self._near.first, self._near.second
         _, nearest = np.unique(np.where(splits[second], second, -1), return_index=True)
         nearest = nearest[splits[second[nearest]]]
-        return self._around(np.stack([first[nearest], second[nearest]], axis=1))
+        scores = self._around(np.stack([first[nearest], second[nearest]], axis=1))
+        has_splits = np.bincount(roads.graph[nodes] // 2, minlength=len(scores)) > 0
+        return [one if some else None for one, some in zip(scores, has_splits.tolist(), strict=True)]
 
-    def _around(self, pairs: Pairs) -> GraphScore | None:
+    def _around(self, pairs: Pairs) -> list[GraphScore | None]:
         """Return GEO times the mean shares of points that are matched around some pairs."""
         from mapgauge.features.lanes.graph_kernels import matches_within
 
-        geo, near = self.geo(), self._near
-        if geo is None or not len(pairs):
-            return None if geo is None else score(0.0, 0.0)
-        ranks = np.argsort(near.first, kind="stable")
-        counts = matches_within(
-            *self._directed,
-            np.ascontiguousarray(pairs),
-            self._settings.walk + _ROUNDING,
-            near.first,
-            near.second,
-            np.searchsorted(near.first[ranks], np.arange(len(self._samples[0].points) + 1)),
-            ranks,
-        )
+        samples, near = self._samples, self._near
+        limit = self._settings.walk + _ROUNDING
+        counts = matches_within(samples.csr(directed=True), pairs, limit, near.first, near.second)
         shares: Floats = counts[:, 2:] / counts[:, :2]
-        precision, recall = shares.mean(axis=0).tolist()
-        return score(geo.precision * precision, geo.recall * recall)
+        frame = samples.graph[pairs[:, 0]] // 2
+        sizes = np.bincount(frame, minlength=self._graphs.frames)
+        precision, recall = (
+            (np.bincount(frame, share, minlength=len(sizes)) / np.maximum(sizes, 1)).tolist() for share in shares.T
+        )
+        return [
+            geo and score(geo.precision * own, geo.recall * other)
+            for geo, own, other in zip(self.geo(), precision, recall, strict=True)
+        ]
 
-    def apls(self) -> float | None:
+    def apls(self) -> list[float | None]:
         """Compare the lengths of paths, with edges in both directions."""
         return self._apls(directed=False)
 
-    def apls_directed(self) -> float | None:
+    def apls_directed(self) -> list[float | None]:
         """Compare the lengths of paths along the edges."""
         return self._apls(directed=True)
 
-    def _apls(self, *, directed: bool) -> float | None:
-        """Return the harmonic mean of the similarities of paths; None without a path that is long enough."""
-        from mapgauge.features.lanes.graph_kernels import SAME, path_cost
+    def _apls(self, *, directed: bool) -> list[float | None]:
+        """Return the harmonic means of the similarities of paths; None without a path that is long enough."""
+        from mapgauge.features.lanes.graph_kernels import SAME, path_costs
 
-        sides = []
-        for samples, place, host in self._controls:
-            graphs = samples.csr(directed=directed), host.csr(directed=directed)
-            own = np.arange(len(samples.points))
-            total, count = path_cost(*graphs, own, place, self._settings.shortest - SAME, False)
-            sides.append(1 - total / count if count else None)
-        if sides[0] is None and sides[1] is None:
-            return None
-        forth, back = (side or 0.0 for side in sides)
-        return 2 * (forth * back) / (forth + back) if forth + back > 0 else 0.0
+        samples, place, host = self._controls
+        graphs = samples.csr(directed=directed), host.csr(directed=directed)
+        points_of = sampling.starts_of(samples.graph, 2 * self._graphs.frames)
+        costs = path_costs(*graphs, points_of, place, self._settings.shortest - SAME, False).tolist()
+        sides = [1 - total / count if count else None for total, count in costs]
+        scores: list[float | None] = []
+        for forth, back in zip(sides[::2], sides[1::2], strict=True):
+            if forth is None and back is None:
+                scores.append(None)
+                continue
+            both = (forth or 0.0) + (back or 0.0)
+            scores.append(2 * ((forth or 0.0) * (back or 0.0)) / both if both > 0 else 0.0)
+        return scores
 
-    def sda(self) -> GraphScore | None:
+    def sda(self) -> list[GraphScore | None]:
         """Compare the split points."""
-        return sampling.split_score(*self._sides, self._settings)
+        return sampling.split_scores(self._roads, self._settings)
 
-    def landmark(self) -> GraphScore | None:
+    def landmark(self) -> list[GraphScore | None]:
         """Compare the nodes where lanes begin and end."""
-        return sampling.landmark_score(*self._ways, self._settings)
+        return sampling.landmark_scores(self._ways, self._settings)
 
-    def reach(self) -> GraphScore | None:
+    def reach(self) -> list[GraphScore | None]:
         """Compare the ways between landmarks."""
-        return sampling.reach_score(*self._ways, self._settings)
+        return sampling.reach_scores(self._ways, self._settings)
 
 
-def _snapped(samples: Samples, own: Roads, other: Roads, radius: float) -> tuple[Indices, Samples]:
-    """Return the place of each control point in the other graph, and that graph with a point at each place."""
+def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Samples]:
+    """Return the place of each control point in the other graph of its frame, and graphs with points at the places."""
     from mapgauge.features.lanes.graph_kernels import SAME, snap
 
-    if not len(other.edges):
-        return np.full(len(samples.points), -1), Samples.of(other, 1.0)
-    edge, part = snap(samples.points, samples.own, own.nodes[own.edges], other.nodes, other.edges, radius)
+    points_of = sampling.starts_of(samples.graph, 2 * roads.frames)
+    edges_of = sampling.starts_of(roads.graph[roads.edges[:, 0]], 2 * roads.frames)
+    edge, part = snap(samples.points, samples.own, points_of, roads.nodes, roads.edges, edges_of, radius)
     snapped = np.flatnonzero(edge >= 0)
-    length = other.lengths[edge[snapped]]
+    length = roads.lengths[edge[snapped]]
     along, same = part[snapped] * length, SAME
     at_start, at_end = along <= same, along >= length - same
-    place = np.full(len(samples.points), -1)
-    place[snapped[at_end]] = other.edges[edge[snapped[at_end]], 1]
-    place[snapped[at_start]] = other.edges[edge[snapped[at_start]], 0]
     inside = snapped[~at_start & ~at_end]
     inside = inside[np.lexsort((part[inside], edge[inside]))]
-    place[inside] = len(other.nodes) + np.arange(len(inside))
-    return place, Samples.at(other, edge[inside], part[inside])
-
-
-def pair_of(
-    predicted: Graph, true: Graph, *, cgnet_rules: bool, settings: GraphSettings | None = None
-) -> GraphPair | CgnetPair:
-    """Return a pair of graphs, and refuse graphs of different dimensions."""
-    if predicted.dimension != true.dimension and len(predicted.nodes) and len(true.nodes):
-        raise InvalidInput(
-            f"nodes have {predicted.dimension} coordinates in predictions and {true.dimension} in truth",
-            remedy="Leave out the height: nodes[:, :2], or frames.planar()",
-        )
-    return CgnetPair(predicted, true) if cgnet_rules else GraphPair(predicted, true, settings or GraphSettings())
+    host = Samples.at(roads, edge[inside], part[inside])
+    place = np.full(len(samples.points), -1)
+    place[snapped[at_end]] = host.place[roads.edges[edge[snapped[at_end]], 1]]
+    place[snapped[at_start]] = host.place[roads.edges[edge[snapped[at_start]], 0]]
+    place[inside] = host.place[len(roads.nodes) :]
+    return place, host
 
 
 Parity: TypeAlias = Literal["cgnet"]
@@ -235,65 +218,65 @@ def graph_scores(
             raise InvalidInput("settings cannot be changed with parity='cgnet'", remedy="Leave out one of the two")
     elif parity is not None:
         raise InvalidInput(f"parity must be 'cgnet' or None, got {parity!r}")
-    pair = pair_of(predicted, true, cgnet_rules=parity == "cgnet", settings=settings)
-    return GraphScores(**{field.name: getattr(pair, field.name)() for field in fields(GraphScores)})
+    if predicted.dimension != true.dimension and len(predicted.nodes) and len(true.nodes):
+        raise InvalidInput(
+            f"nodes have {predicted.dimension} coordinates in predictions and {true.dimension} in truth",
+            remedy="Leave out the height: nodes[:, :2], or frames.planar()",
+        )
+    graphs = Graphs.of(predicted, true)
+    pairs = CgnetPairs(graphs) if parity == "cgnet" else GraphPairs(graphs, settings or GraphSettings())
+    return GraphScores(**{field.name: getattr(pairs, field.name)()[0] for field in fields(GraphScores)})
 
 
-def _pairs(groups: Groups, rules: str, *, in_order: bool) -> Iterable[tuple[int, GraphPair | CgnetPair]]:
-    """Return the groups of lanes with their two graphs, which all scores share. A frame takes half a megabyte."""
+def _pairs(groups: Groups, rules: str, *, in_order: bool) -> GraphPairs | CgnetPairs:
+    """Return the graphs of the lanes of all frames, which all scores share. A frame takes half a megabyte.
+
+    CGNet's graphs have no heights, and its region has y forward. With ``in_order``, their nodes are in the order of the
+    file, which decides ties.
+    """
     key = f"graphs {rules}"
     if key not in groups.shared:
-        pairs = groups.shared[key] = []
-        for g in groups.of_classes((LANE,)).tolist():
-            predicted, true = (
-                _graph(groups, rules, *ends, in_order=in_order) for ends in pairwise(groups.bounds[g].tolist())
-            )
-            pairs.append((g, pair_of(predicted, true, cgnet_rules=rules == "cgnet")))
-    graphs: list[tuple[int, GraphPair | CgnetPair]] = groups.shared[key]
-    return graphs
+        lanes = groups.pick(groups.of_classes((LANE,)))
+        lines, order = lanes.polylines, None
+        graph = np.repeat(np.arange(2 * len(lanes.bounds)), np.diff(lanes.bounds, axis=1).ravel())  # of each lane
+        of_point = np.repeat(graph, np.diff(lines.offsets))
+        if rules == "cgnet":
+            x, y = lines.coords[:, 0], lines.coords[:, 1]
+            lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
+            order = _order(lanes, graph) if in_order else None
+        joined, point = joined_lanes(lines, lanes.links, order)
+        graphs = Graphs(joined.nodes, joined.edges, of_point[point], len(lanes.bounds))
+        groups.shared[key] = CgnetPairs(graphs) if rules == "cgnet" else GraphPairs(graphs, GraphSettings())
+    pairs: GraphPairs | CgnetPairs = groups.shared[key]
+    return pairs
 
 
-def _graph(groups: Groups, rules: str, first: int, last: int, *, in_order: bool) -> Graph:
-    """Return the graph of some instances. CGNet's graphs have no heights, and its region has y forward.
+def _order(lanes: Groups, graph: Indices) -> Indices:
+    """Return the rank of the node of each point: by graph, then by its number in the file.
 
-    With ``in_order``, the nodes of CGNet's graphs are in the order of the file, which decides ties.
+    The nodes of a graph are in the order of the points if its lanes are not from a graph or have other points than it.
     """
-    order = None
-    lines = groups.polylines.pick(np.arange(first, last))
-    if rules == "cgnet":
-        x, y = lines.coords[:, 0], lines.coords[:, 1]
-        lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
-        order = _order(groups, first, last) if in_order else None
-    return graph_of_lanes(lines, None if groups.links is None else _links(groups.links, first, last), order)
-
-
-def _order(groups: Groups, first: int, last: int) -> Indices | None:
-    """Return the node of each point in the file; None if lanes are not from a graph or have other points than it."""
-    lanes = [()] * (last - first) if groups.nodes is None else [lane or () for lane in groups.nodes[first:last]]
-    if [len(lane) for lane in lanes] != np.diff(groups.offsets[first : last + 1]).tolist():
-        return None
-    return np.array([node for lane in lanes for node in lane], np.int64)
-
-
-def _links(links: Links, first: int, last: int) -> Links:
-    """Return the links among some instances."""
-    rows = slice(*np.searchsorted(links.source, [first, last]).tolist())
-    among = (links.target[rows] >= first) & (links.target[rows] < last)
-    source, target = links.source[rows][among] - first, links.target[rows][among] - first
-    return Links.of(source, target, weight=links.weight[rows][among], kind=links.kind_of(rows)[among])
+    sizes = np.diff(lanes.offsets)
+    nodes = [()] * len(sizes) if lanes.nodes is None else [lane or () for lane in lanes.nodes]
+    same = np.array([len(lane) for lane in nodes], np.int64) == sizes
+    known = ~np.isin(graph, graph[~same])
+    rank = np.arange(sizes.sum())
+    given = (node for lane, is_known in zip(nodes, known.tolist(), strict=True) if is_known for node in lane)
+    rank[np.repeat(known, sizes)] = np.fromiter(given, np.int64)
+    return unique_rows(np.stack([np.repeat(graph, sizes), rank], axis=1))[1]
 
 
 def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return for each part of a metric whether a frame has a score, whether it is left out, and the score."""
     sums = np.zeros((len(groups.bounds), sum(2 + width for _, width in parts)))
-    for g, pair in _pairs(groups, protocol.settings[name].rules, in_order=protocol.ties == "file"):
-        at = 0
-        for part, width in parts:
-            value = getattr(pair, part)()
+    pairs = _pairs(groups, protocol.settings[name].rules, in_order=protocol.ties == "file")
+    at = 0
+    for part, width in parts:
+        for g, value in zip(groups.of_classes((LANE,)).tolist(), getattr(pairs, part)(), strict=True):
             sums[g, at + (value is None)] = 1
             if value is not None:
                 sums[g, at + 2 : at + 2 + width] = value
-            at += 2 + width
+        at += 2 + width
     return sums
 
 

@@ -6,6 +6,7 @@ Elements are in an order that depends on their content and links only, so that t
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MissingDependency
 from mapgauge.features.lanes.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
 from mapgauge.frames.content import told_apart
-from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, LinkState, links_between
+from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, Links, LinkState, links_between
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.groups import Groups, group
@@ -67,13 +68,17 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
     truth_of = np.where(truth_of >= 0, rows[truth_of], -1)  # instances of all groups
     begin = np.searchsorted(pairs[:, 0], lanes.bounds[:, [0, 1]])
     boxes = np.isin(groups.label, groups.boxes)
+    contents = _contents(groups)
     at = np.empty(len(groups.confidence), np.int64)  # the place of an instance among the elements of its frame
     for k, g in enumerate(own.tolist()):
         first = g - g % groups.classes
         traffic = first + np.flatnonzero(boxes[first : first + groups.classes])
         bounds = groups.bounds[[g, *traffic.tolist()]]
         whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
-        x, y = (_elements(groups, bounds[:, side], bounds[:, side + 1], whole, floor) for side in (0, 1))
+        links = links_between(groups.links, *whole)
+        x, y = (
+            _elements(groups, contents, bounds[:, side], bounds[:, side + 1], links, whole, floor) for side in (0, 1)
+        )
         near = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
         at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
@@ -84,26 +89,36 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
 
 
-def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, int], floor: float) -> Elements:
-    """Return the elements of one side of a frame: the lanes, then the boxes of each class."""
+def _elements(
+    groups: Groups,
+    contents: list[bytes],
+    start: Indices,
+    stop: Indices,
+    links: Links | None,
+    whole: tuple[int, int],
+    floor: float,
+) -> Elements:
+    """Return the elements of one side of a frame: the lanes, then the boxes of each class.
+
+    ``links`` are those of the frame, which has the instances from ``whole[0]`` to ``whole[1]``.
+    """
     instance = ranges(start, stop - start)
     lanes = int(stop[0] - start[0])
     place = np.full(whole[1] - whole[0], -1)
     place[instance - whole[0]] = np.arange(len(instance))
-    links = links_between(groups.links, *whole)
     if links is None:
         source = target = kind = np.empty(0, np.int64)
         score = np.empty(0)
     else:
         source, target, score = place[links.source], place[links.target], links.weight
-        into = np.where(target < lanes, SUCCESSOR, CONTROLLED_BY)
-        counts = (source >= 0) & (source < lanes) & (target >= 0) & (links.kind == into)
+        is_kind = np.where(target < lanes, links.is_kind(SUCCESSOR), links.is_kind(CONTROLLED_BY))
+        counts = (source >= 0) & (source < lanes) & (target >= 0) & is_kind
         source, target, score = source[counts], target[counts], score[counts]
         kind = (target >= lanes).astype(np.int64)
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")
     weight = np.maximum(score - floor, 0.0) / (1.0 - floor) if floor else score
-    order = _by_content(groups, instance, lanes, source, target, weight)
+    order = _by_content([contents[i] for i in instance.tolist()], lanes, source, target, weight)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     sort = np.lexsort((rank[target], rank[source]))
@@ -112,19 +127,22 @@ def _elements(groups: Groups, start: Indices, stop: Indices, whole: tuple[int, i
     return Elements(instance[order], lanes, groups.confidence[instance[order]], graph, kind[sort], score[sort])
 
 
-def _by_content(
-    groups: Groups, instance: Indices, lanes: int, source: Indices, target: Indices, weight: Floats
-) -> Indices:
+def _contents(groups: Groups) -> list[bytes]:
+    """Return the class, the confidence and the points of each instance as bytes."""
+    names = [name.encode() for name in groups.names]
+    confidences, points = groups.confidence.tobytes(), np.ascontiguousarray(groups.polylines.coords).tobytes()
+    label = groups.label[groups.side // 2].tolist()
+    ends = (groups.polylines.offsets * (8 * groups.polylines.coords.shape[1])).tolist()
+    return [
+        names[c] + confidences[8 * i : 8 * i + 8] + points[start:end]
+        for i, (c, (start, end)) in enumerate(zip(label, pairwise(ends), strict=True))
+    ]
+
+
+def _by_content(contents: list[bytes], lanes: int, source: Indices, target: Indices, weight: Floats) -> Indices:
     """Return the order of the elements by content, lanes first. Links tell equal elements apart."""
-    offsets, coords = groups.polylines.offsets, groups.polylines.coords
-    label = groups.label[groups.side[instance] // 2].tolist()
-    keys = [
-        groups.names[c].encode() + groups.confidence[i].tobytes()
-        + coords[offsets[i] : offsets[i + 1]].tobytes()
-        for i, c in zip(instance.tolist(), label, strict=True)
-    ]  # fmt: skip
     shares = np.ascontiguousarray(weight).view("V8").tolist()
-    keys = told_apart(keys, source.tolist(), target.tolist(), shares)
+    keys = told_apart(contents, source.tolist(), target.tolist(), shares)
     return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 

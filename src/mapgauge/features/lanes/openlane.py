@@ -81,7 +81,7 @@ class OpenLaneSettings(HitSettings):
     """Rules of all average precisions of OpenLane-V2."""
 
     strict: bool = setting(True, help="Whether a hit needs a distance below the threshold, not equal to it.")
-    interpolation: Literal["area", "11-point"] = setting(
+    interpolation: Literal["area", "11-point", "101-point"] = setting(
         "11-point", help="How average precision follows from precision and recall."
     )
 

@@ -47,9 +47,22 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
             longest[a] = max(longest[a], math.sqrt(_squared(x, i, x, max(i - 1, first))))
     ways, start, count = 1 if directed else 2, np.zeros(y.shape[1] + 1, np.int64), 0
     pairs, saving = np.empty((1024, 3), np.int64), np.empty(1024)
+    beside, bottom, top = np.empty(len(x_lines), np.int64), np.empty(dimension), np.empty(dimension)
     for b in range(len(y_lines)):
+        for d in range(dimension):
+            bottom[d], top[d] = np.inf, -np.inf
+            for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
+                bottom[d], top[d] = min(bottom[d], y[d, q]), max(top[d], y[d, q])
+        many = 0  # lines whose boxes are near; in a large map, few of all
+        for a in range(len(x_lines)):
+            apart = False
+            for d in range(dimension):
+                apart = apart or bottom[d] - high[a, d] >= cutoff or low[a, d] - top[d] >= cutoff
+            if not apart:
+                beside[many] = a
+                many += 1
         for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
-            for a in range(len(x_lines)):
+            for a in beside[:many]:
                 weight, i, stop = min(x_weight[a], y_weight[b]), x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
                 for d in range(dimension):
                     if y[d, q] - high[a, d] >= cutoff or low[a, d] - y[d, q] >= cutoff:

@@ -1,6 +1,7 @@
 """``network_pld``: PLD that assigns points, so that a broken line costs a break and not an instance."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,7 +33,11 @@ def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False
 ) -> tuple[Floats, Indices]:
     """Return the numbers of ``COLUMNS`` of one frame and class, and pairs of lines with their numbers of pairs."""
-    assignment = assign_points(x.network, y.network, cutoff, break_cost, directed=directed)
+    return row_of(x, y, assign_points(x.network, y.network, cutoff, break_cost, directed=directed), break_cost)
+
+
+def row_of(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> tuple[Floats, Indices]:
+    """Return the numbers of ``COLUMNS`` of an assignment, and pairs of lines with their numbers of pairs."""
     row = np.zeros(len(COLUMNS))
     row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
     row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
@@ -207,16 +212,30 @@ def network_pld(
     )
 
 
-def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
-    """Return the numbers of ``COLUMNS`` for each group."""
-    cost, way = protocol.settings["network_pld"].break_cost, protocol.directed
-    rows = np.zeros((len(groups.bounds), len(COLUMNS)))
+def sides_of(groups: Groups, directed: bool) -> Iterator[tuple[int, NetworkSide, NetworkSide]]:
+    """Yield the number and both sides of each group that has instances."""
     for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
         first, middle, end = groups.bounds[g].tolist()
         x, y = (
-            side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, way)
+            side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, directed)
             for start, stop in ((first, middle), (middle, end))
         )
+        yield g, x, y
+
+
+def shared_key(cutoff: float) -> str:
+    """Return the key under which groups share the rows of network PLD."""
+    return f"network@{cutoff}"
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    """Return the numbers of ``COLUMNS`` for each group."""
+    known: Floats | None = groups.shared.get(shared_key(cutoff))
+    if known is not None:
+        return known
+    cost, way = protocol.settings["network_pld"].break_cost, protocol.directed
+    rows = np.zeros((len(groups.bounds), len(COLUMNS)))
+    for g, x, y in sides_of(groups, way):
         rows[g], _ = solve_network(x, y, cutoff, cost, directed=way)
     return rows
 

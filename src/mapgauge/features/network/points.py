@@ -14,6 +14,8 @@ from mapgauge.features.solver.programme import components_of
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Floats, Indices
 
+LARGE = 20_000  # points, 10 km of lines with a point every 0.5 m
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointAssignment:
@@ -46,15 +48,17 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
         x.points, y.points, x_lines, y_lines, x.confidence, y.confidence, cutoff, directed or break_cost == 0
     )
     if break_cost == 0:
-        parts = [_without_links(near, lines, y) for lines in _components(near, x, y)]
-        first, second, gap = *np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1), 0.0
+        pairs = [_without_links(near, lines, y) for lines in _components(near, x, y)]
+        first, second, gap = *np.concatenate([np.empty((2, 0), np.int64), *pairs], axis=1), 0.0
     else:
         half = 0.5 * break_cost
         free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
         useful = keep_useful(np.arange(len(y_lines)), (x_lines, y_lines), near, free, half, 0.0)
         task = Task(x, y, x_lines, y_lines, useful, cutoff, half, np.zeros(len(y_lines), np.int64))
-        runs, gap = np.empty((0, 7), np.int64), 0.0
-        for lines in _components(useful, x, y):
+        runs, gap, parts = np.empty((0, 7), np.int64), 0.0, _components(useful, x, y)
+        if len(parts) > 1 and x.points.shape[1] > LARGE:
+            return _by_parts(x, y, useful, parts, cutoff, break_cost, directed)
+        for lines in parts:
             chosen, more = choose_runs(task, lines)
             runs, gap = np.concatenate([runs, chosen]), gap + more
         _, first, second = pairs_of(runs, x_lines, y_lines).T
@@ -64,6 +68,43 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
     weight = np.minimum(*(np.repeat(side.confidence, side.count)[at] for side, at in ((x, first), (y, second))))
     saving = weight * np.maximum(1.0 - distance / cutoff, 0.0)
     return PointAssignment(first, second, saving, _ends(x, y, first, second, directed), gap)
+
+
+def _by_parts(
+    x: Network,
+    y: Network,
+    near: tuple[Indices, Indices, Floats],
+    parts: list[Indices],
+    cutoff: float,
+    break_cost: float,
+    directed: bool,
+) -> PointAssignment:
+    """Return the best assignment of a large network. Each set of connected lines becomes a network of its own.
+
+    The time and the memory of a solution grow with the network, so that of all sets would grow with its square.
+    """
+    start, pairs, _ = near
+    made = []
+    for lines in parts:
+        points = ranges(y.start[lines], y.count[lines])
+        own = np.unique(pairs[ranges(start[points], np.diff(start)[points]), 1])
+        of_x = ranges(x.start[own], x.count[own])
+        part = assign_points(_picked(x, own), _picked(y, lines), cutoff, break_cost, directed=directed)
+        made.append(PointAssignment(of_x[part.first], points[part.second], part.saving, part.ends, part.gap))
+    first, second, saving = (
+        np.concatenate(column)
+        for column in zip(*((part.first, part.second, part.saving) for part in made), strict=True)
+    )
+    order = np.lexsort((second, first))
+    ends, gap = sum(part.ends for part in made), sum(part.gap for part in made)
+    return PointAssignment(first[order], second[order], saving[order], ends, gap)
+
+
+def _picked(side: Network, lines: Indices) -> Network:
+    """Return some lines of a network, in the given order."""
+    count = side.count[lines]
+    points = np.ascontiguousarray(side.points[:, ranges(side.start[lines], count)])
+    return Network(points, count.cumsum() - count, count, side.ring[lines], side.confidence[lines])
 
 
 def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -> list[Indices]:

@@ -1,6 +1,5 @@
 """Linear programmes of assignments with links, and their solver."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,8 +125,19 @@ OPTIONS = {"output_flag": False, "threads": 1, "parallel": "off"}
 # The usual tolerances of 1e-7 would ignore confidences and costs of that size.
 PRECISE = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
 LINEAR = {"solver": "simplex", "simplex_strategy": 1, "presolve": "off"}
+# Numbers of a price programme are of one size. Scaling would take a tenth of the time.
+PRICES = LINEAR | {"simplex_scale_strategy": 0}
 # Without gaps, the 0/1 solution is the best one, and not one that is close to it.
 BINARY = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-9, "mip_feasibility_tolerance": 1e-9}
+
+
+def solve(problem: Problem, *, binary: bool = False) -> Floats:
+    """Return the best assignment: a number in [0, 1] for each variable; 0 or 1 if ``binary``, which can take longer."""
+    highs = load_highs()
+    solver = _solver(highs, BINARY if binary else LINEAR)
+    _check_taken(solver.passModel(*_model(problem, highs, binary)), highs)
+    variables = len(problem.saving)
+    return rounded(np.array(_solution(solver, highs, variables).col_value[:variables]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,23 +149,35 @@ class Solution:
     term: Floats  # (terms,): what one less unit of a term would save, at most its weight
 
 
-def solve(problem: Problem, *, binary: bool = False) -> Floats:
-    """Return the best assignment: a number in [0, 1] for each variable; 0 or 1 if ``binary``, which can take longer."""
-    values = _run(problem, binary, 1.0)
-    return rounded(np.array(values.col_value[: len(problem.saving)]))
+class PriceProgramme:
+    """The dual of the linear programme of a ``Problem`` with limits of 1: the prices of its rows and terms.
 
-
-def solve_with_prices(problem: Problem, *, binary: bool = False) -> Solution:
-    """Return the best assignment and its prices. The rows must keep every variable from exceeding 1.
-
-    Prices are exact for the linear programme only.
+    Each variable is a row here, and its prices must reach its saving. It has fewer rows than the other form, and most
+    prices of terms are at a bound. Variables can be added. The solver then continues from the last solution.
     """
-    variables, rows = len(problem.saving), len(problem.rows)
-    if not variables:
-        return Solution(np.empty(0), np.zeros(rows), np.zeros(len(problem.terms)))
-    values = _run(problem, binary, 1.0 if binary else math.inf)
-    dual = np.array(values.row_dual) if not binary else np.zeros(rows + len(problem.terms))
-    return Solution(rounded(np.array(values.col_value[:variables])), np.maximum(-dual[:rows], 0.0), -dual[rows:])
+
+    def __init__(self, rows: int, terms: int, weight: float) -> None:
+        """Make a programme without variables. All terms have the same weight."""
+        self._highs, self._rows = load_highs(), rows
+        self._solver = _solver(self._highs, PRICES)
+        cost = np.concatenate([np.ones(rows), np.zeros(terms)])
+        lower = np.concatenate([np.zeros(rows), np.full(terms, -weight)])
+        upper = np.concatenate([np.full(rows, self._highs.kHighsInf), np.full(terms, weight)])
+        none = np.empty(0, np.int32)
+        self._solver.addCols(rows + terms, cost, lower, upper, 0, none, none, np.empty(0))
+
+    def add(self, saving: Floats, entries: Sparse) -> None:
+        """Add variables. Row ``i`` of ``entries`` has what the variable ``i`` adds to the rows, then to the terms."""
+        start, column = entries.start[:-1].astype(np.int32), entries.column.astype(np.int32)
+        upper = np.full(len(saving), self._highs.kHighsInf)
+        status = self._solver.addRows(len(saving), saving, upper, len(column), start, column, entries.value)
+        _check_taken(status, self._highs)
+
+    def solve(self) -> Solution:
+        """Return the best assignment of the variables in the order in which they were added, and its prices."""
+        solution = _solution(self._solver, self._highs, self._solver.getNumRow())
+        price = np.array(solution.col_value)
+        return Solution(rounded(np.array(solution.row_dual)), price[: self._rows], price[self._rows :])
 
 
 def rounded(solution: Floats) -> Floats:
@@ -164,18 +186,26 @@ def rounded(solution: Floats) -> Floats:
     return np.clip(np.where(np.abs(solution - whole) <= INTEGRAL, whole, solution), 0.0, 1.0)
 
 
-def _run(problem: Problem, binary: bool, upper: float) -> Any:
-    """Return HiGHS' solution."""
-    highs = load_highs()
+def _solver(highs: Any, options: dict[str, Any]) -> Any:
+    """Return HiGHS without a model."""
     solver = highs.Highs()
-    for name, value in (OPTIONS | PRECISE | (BINARY if binary else LINEAR)).items():
+    for name, value in (OPTIONS | PRECISE | options).items():
         solver.setOptionValue(name, value)
-    status = solver.passModel(*_model(problem, highs, binary, upper))
-    if status != highs.HighsStatus.kError:
-        solver.run()
+    return solver
+
+
+def _check_taken(status: Any, highs: Any) -> None:
+    """Raise an error if HiGHS did not take a model or a part of it."""
+    if status == highs.HighsStatus.kError:
+        raise MapgaugeError("HiGHS did not take the linear programme of an assignment")
+
+
+def _solution(solver: Any, highs: Any, variables: int) -> Any:
+    """Return HiGHS' solution of its model."""
+    solver.run()
     if solver.getModelStatus() != highs.HighsModelStatus.kOptimal:
         state = solver.modelStatusToString(solver.getModelStatus())
-        raise MapgaugeError(f"HiGHS did not solve an assignment of {len(problem.saving)} pairs: {state}")
+        raise MapgaugeError(f"HiGHS did not solve an assignment of {variables} pairs: {state}")
     return solver.getSolution()
 
 
@@ -184,7 +214,7 @@ def load_highs() -> Any:
     return require("highspy", "a metric with links", "links")
 
 
-def _model(problem: Problem, highs: Any, binary: bool, bound: float) -> tuple[Any, ...]:
+def _model(problem: Problem, highs: Any, binary: bool) -> tuple[Any, ...]:
     """Return the arguments of ``passModel``: the variables are ``w``, then ``u``, then ``v``."""
     variables, rows, terms = len(problem.saving), len(problem.rows), len(problem.terms)
     columns = variables + 2 * terms
@@ -196,7 +226,7 @@ def _model(problem: Problem, highs: Any, binary: bool, bound: float) -> tuple[An
     )
     value = np.insert(problem.terms.value, np.repeat(ends, 2), np.tile([-1.0, 1.0], terms))
     start = np.concatenate([problem.rows.start[:-1], len(problem.rows.column) + problem.terms.start[:-1] + 2 * k])
-    upper = np.concatenate([np.full(variables, bound), np.full(2 * terms, highs.kHighsInf)])
+    upper = np.concatenate([np.ones(variables), np.full(2 * terms, highs.kHighsInf)])
     integrality = np.concatenate([np.full(variables, int(binary)), np.zeros(2 * terms)]).astype(np.int32)
     return (
         columns,

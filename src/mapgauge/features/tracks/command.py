@@ -28,7 +28,6 @@ def consistency(
     ] = 2.0,
     cutoff: o.CutoffOption = None,
     classes: Annotated[Texts, o.classes_option("all")] = None,
-    format: o.FormatOption = None,
     workers: o.WorkersOption = None,
     worst: Annotated[int, o.worst_option("the transitions with the largest flicker", 0)] = 5,
     figure: Annotated[Path | None, o.figure_option("the flicker over the lag")] = None,
@@ -50,12 +49,12 @@ def consistency(
     chosen = valid("--lags", check_lags, parsing.numbers("--lags", lags, int) or LAGS)
     box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
     valid("--margin", inner, valid("--region", check_region, box), margin)
-    names, reading = parsing.file_names(predictions), Reading(format, workers)
+    names, reading = parsing.file_names(predictions), Reading(workers=workers)
     check_targets([figure], [*predictions, poses])
     check_figure(figure)
-    check_files(*predictions, *([] if poses is None else [poses]))
+    check_files(*predictions, *([] if poses is None or poses.is_dir() else [poses]))
     how: dict[str, Any] = {"classes": parsing.listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
-    how |= {"poses": None if poses is None else reading.truth(poses), "cutoff": most, "workers": workers}
+    how |= {"poses": None if poses is None else reading.poses(poses), "cutoff": most, "workers": workers}
     methods = {}
     for called, path in zip(names, predictions, strict=True):
         frames = reading.alone(path)
@@ -123,7 +122,6 @@ def track(
     ] = 5,
     cutoff: o.CutoffOption = None,
     region: o.RegionOption = "60x30",
-    format: o.FormatOption = None,
     workers: o.WorkersOption = None,
 ) -> None:
     """Give ids to predictions.
@@ -149,13 +147,13 @@ def track(
     box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
     valid("--region", check_region, box)
     check_targets([output], [predictions, poses])
-    check_files(*(path for path in (predictions, poses) if path is not None))
-    reading = Reading(format, workers)
+    check_files(predictions, *([] if poses is None or poses.is_dir() else [poses]))
+    reading = Reading(workers=workers)
     frames = reading.alone(predictions)
     with out.progress(f"tracking {predictions}", "scenes") as advance:
         tracked = track_frames(
             frames,
-            poses=None if poses is None else reading.truth(poses),
+            poses=None if poses is None else reading.poses(poses),
             method=cast("Any", method),
             confidence=None if "confidence" in options_of(predictions) else FAINT,
             look_back=look_back,

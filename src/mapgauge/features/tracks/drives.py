@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,12 @@ from mapgauge.frames.alignment import align, tokens_without
 from mapgauge.frames.findings import Finding, check_tokens, findings_about
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.poses import take_poses
 from mapgauge.frames.tracks import findings_of_times, frames_by_scene, in_time, scenes_from_tokens
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
+from mapgauge.io.poses import POSES
+from mapgauge.truth.poses import read_poses
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 
 
@@ -44,12 +48,16 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        frames, findings = _with_poses(frames, loaded(poses), name)
+        others = poses if isinstance(poses, MapFrames) else read_poses(Path(poses), frames)
+        frames, findings = _with_poses(frames, others, name)
     own_poses = frames.poses
     if own_poses is None:
         raise InvalidInput(
             f"{name}: no poses, which are needed to move one frame into another",
-            remedy=Remedy("Pass poses= with frames that have poses, such as the truth", "Pass the truth with --poses"),
+            remedy=Remedy(
+                "Pass poses= with frames that have poses, such as the truth, or a file of poses",
+                "Pass the truth or a file of poses with --poses, or write FILE,poses=FILE",
+            ),
         )
     if scenes is not None:
         frames = with_scenes(frames, scenes)
@@ -81,6 +89,8 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
             f"{called}: no poses, and {name} has none either",
             remedy=Remedy("Pass poses= with frames that have poses", "Pass a file with poses to --poses"),
         )
+    if others.format == POSES.name:
+        return take_poses(frames, others), []
     extra = tokens_without(frames, others)
     if extra:
         raise InvalidInput(

@@ -243,6 +243,18 @@ def _described(strip: Strip) -> dict[str, Any]:
     }
 
 
+def _arrays(methods: Sequence[Results], scenes: Sequence[str]) -> Arrays:
+    """Return the strips of some scenes by the names of the scripts."""
+    arrays: Arrays = {}
+    for k, method in enumerate(methods):
+        strips = [strip for scene in scenes for strip in strips_of(method, scene)]
+        text = json.dumps([_described(strip) for strip in strips], separators=(",", ":"))
+        cells = [row.cells.astype(np.int16) for strip in strips for row in (*strip.truth, *strip.false)]
+        arrays[f"{k}.strip.text"] = np.frombuffer(text.encode(), np.uint8)
+        arrays[f"{k}.strip.cells"] = np.concatenate([np.empty(0, np.int16), *cells])
+    return arrays
+
+
 class TracksSection(Section):
     """The tracks of scenes over time."""
 
@@ -259,18 +271,20 @@ class TracksSection(Section):
         if not scenes:
             possible = all(has_tracks(each) and TRACK_PLD.name not in each.metrics and each.scenes for each in methods)
             return Added(about=_HINT if possible else "")
-        arrays: Arrays = {}
         try:
-            for k, method in enumerate(methods):
-                strips = [strip for scene in scenes for strip in strips_of(method, scene)]
-                text = json.dumps([_described(strip) for strip in strips], separators=(",", ":"))
-                cells = [row.cells.astype(np.int16) for strip in strips for row in (*strip.truth, *strip.false)]
-                arrays[f"{k}.strip.text"] = np.frombuffer(text.encode(), np.uint8)
-                arrays[f"{k}.strip.cells"] = np.concatenate([np.empty(0, np.int16), *cells])
+            arrays = _arrays(methods, scenes)
         except MissingDependency as error:
             return Added(about=f"Tracks are not shown over time: {error}.")
         frames = [by_scene[scene] for scene in scenes]
         return Added({"strips": {"scenes": scenes, "frames": frames, "all": len(by_scene)}}, arrays)
+
+    def has_scenes(self, methods: Sequence[Results]) -> bool:
+        """Whether T-PLD was computed, and the scenes are known."""
+        return all(TRACK_PLD.name in method.metrics and method.scenes is not None for method in methods)
+
+    def of_scene(self, methods: Sequence[Results], scene: str) -> Arrays:
+        """Return the tracks of a scene."""
+        return _arrays(methods, [scene])
 
 
 SECTION = TracksSection()

@@ -1,0 +1,192 @@
+"""``network_completeness``: found, right and repeated length, and offsets, from the assignment of network PLD.
+
+A point of a resampled line stands for half of the two pieces of the line beside it. Points are matched, not lines. So a
+true line that is predicted in pieces is found in all of them. An offset, the distance of two matched points, is divided
+at right angles: across is the distance to the true line, along what remains.
+
+A predicted point without a match is a *ghost* if a true point that is matched already is nearer than the cutoff. It is
+*far* if no true point is.
+"""
+
+import math
+
+import numpy as np
+
+from mapgauge.features.network.network_pld import COLUMNS as PLD_COLUMNS
+from mapgauge.features.network.network_pld import NetworkPldSettings, row_of, shared_key, sides_of
+from mapgauge.features.network.points import PointAssignment, assign_points
+from mapgauge.features.network.sides import Network, NetworkSide
+from mapgauge.metrics.completeness import quantile_in_bins
+from mapgauge.metrics.groups import Groups
+from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Flags, Floats, Indices
+
+BINS = 100  # of the histogram of distances across, from 0 to the cutoff
+COLUMNS = (
+    "true",  # metres of true length, as the next
+    "found",
+    "predicted",  # metres of predicted length times confidence, as the next three
+    "right",
+    "ghost",
+    "far",
+    "fragments",  # pairs of a predicted and a true line that share matched points
+    "weight",  # of matched points
+    "cutoff",  # weight times cutoff
+    "across",  # sums of distances of matched points, times weight
+    "along",
+    *(f"across_{k}" for k in range(BINS)),
+)
+_HISTOGRAM = slice(COLUMNS.index("across_0"), None)
+
+
+def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
+    """Return the numbers of ``COLUMNS`` for each group. Network PLD uses the same assignment."""
+    cost = protocol.settings.get("network_pld", NetworkPldSettings()).break_cost
+    rows, of_pld = (np.zeros((len(groups.bounds), len(columns))) for columns in (COLUMNS, PLD_COLUMNS))
+    for g, x, y in sides_of(groups, protocol.directed):
+        assignment = assign_points(x.network, y.network, cutoff, cost, directed=protocol.directed)
+        of_pld[g], overlaps = row_of(x, y, assignment, cost)
+        rows[g] = _row(x, y, assignment, cutoff, len(overlaps))
+    groups.shared[shared_key(cutoff)] = of_pld
+    return rows
+
+
+def _row(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, cutoff: float, fragments: int) -> Floats:
+    """Return the numbers of ``COLUMNS`` of one group."""
+    near = assignment.saving > 0
+    i, j = assignment.first[near], assignment.second[near]
+    of_x, of_y = lengths_of_points(x.network) * x.confidence, lengths_of_points(y.network)
+    is_right, is_found = (_marked(at, len(of)) for at, of in ((i, of_x), (j, of_y)))
+    is_near, is_beside_found = _neighbours(x.network, y.network, is_found, cutoff)
+    weight = np.minimum(x.confidence[i], y.confidence[j])
+    across, along = offsets(x.network, y.network, i, j)
+    row = np.empty(len(COLUMNS))
+    row[: _HISTOGRAM.start] = (
+        of_y.sum(),
+        of_y[is_found].sum(),
+        of_x.sum(),
+        of_x[is_right].sum(),
+        of_x[~is_right & is_beside_found].sum(),
+        of_x[~is_right & ~is_near].sum(),
+        fragments,
+        weight.sum(),
+        weight.sum() * cutoff,
+        (weight * across).sum(),
+        (weight * along).sum(),
+    )
+    bins = np.minimum((across / cutoff * BINS).astype(np.int64), BINS - 1)
+    row[_HISTOGRAM] = np.bincount(bins, weight, BINS)
+    return row
+
+
+def _marked(at: Indices, count: int) -> Flags:
+    marked = np.zeros(count, np.bool_)
+    marked[at] = True
+    return marked
+
+
+def lengths_of_points(side: Network) -> Floats:
+    """Return the length in metres for which each point stands."""
+    after, last = _following(side)
+    step = np.sqrt(np.square(side.points[:, after] - side.points).sum(axis=0))
+    step[last] *= side.ring
+    lengths: Floats = 0.5 * step
+    np.add.at(lengths, after[step > 0], 0.5 * step[step > 0])
+    return lengths
+
+
+def _following(side: Network) -> tuple[Indices, Indices]:
+    """Return the point after each point, the first after the last of each line, and the last points."""
+    after = np.arange(1, side.points.shape[1] + 1)
+    last = side.start + side.count - 1
+    after[last] = side.start
+    return after, last
+
+
+def offsets(x: Network, y: Network, i: Indices, j: Indices) -> tuple[Floats, Floats]:
+    """Return the distances of matched points across and along the line of the second side."""
+    after, last = _following(y)
+    after[last[~y.ring]] = last[~y.ring]
+    before = np.arange(y.points.shape[1])
+    before[after[after != before]] = before[after != before]
+    at, own = x.points[:, i], y.points[:, j]
+    square = np.square(at - own).sum(axis=0)
+    across = square.copy()
+    for other in (before[j], after[j]):
+        step = y.points[:, other] - own
+        size = np.square(step).sum(axis=0)
+        share = np.clip(((at - own) * step).sum(axis=0) / np.where(size > 0, size, 1.0), 0.0, 1.0)
+        across = np.minimum(across, np.square(at - own - share * step).sum(axis=0))
+    return np.sqrt(across), np.sqrt(np.maximum(square - across, 0.0))
+
+
+def _neighbours(x: Network, y: Network, is_found: Flags, cutoff: float) -> tuple[Flags, Flags]:
+    """Return which points of ``x`` have a point of ``y``, or one that is found, nearer than the cutoff."""
+    from mapgauge.features.network.kernels import find_pairs
+
+    is_near, is_beside_found = np.zeros((2, x.points.shape[1]), np.bool_)
+    if x.points.size and y.points.size:
+        ones = np.ones(len(x.count)), np.ones(len(y.count))
+        start, pairs, _ = find_pairs(x.points, y.points, x.lines, y.lines, *ones, cutoff, True)
+        is_near[pairs[:, 0]] = True
+        is_beside_found[pairs[np.repeat(is_found, np.diff(start)), 0]] = True
+    return is_near, is_beside_found
+
+
+def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+    """Return all values; NaN where there is no length or no match."""
+    column = dict(zip(COLUMNS, np.moveaxis(sums, -1, 0), strict=True))
+
+    def share(part: str, whole: str, factor: float = 1.0) -> Floats:
+        total = column[whole]
+        return np.where(total > 0, factor * column[part] / np.where(total > 0, total, 1.0), np.nan)
+
+    return {
+        "network_completeness": share("found", "true"),
+        "network_correctness": share("right", "predicted"),
+        "ghost": share("ghost", "predicted"),
+        "network_far": share("far", "predicted"),
+        # 0 if all distances are exactly 0
+        "network_median_across": np.where(
+            column["across"] == 0, 0.0, quantile_in_bins(sums[..., _HISTOGRAM], 0.5) / BINS
+        )
+        * share("cutoff", "weight"),
+        "network_mean_across": share("across", "weight"),
+        "network_mean_along": share("along", "weight"),
+        "fragments_per_km": share("fragments", "found", 1000.0),
+        "ghost_length": column["ghost"],
+        "network_true_length": column["true"],
+        "network_found_length": column["found"],
+        "network_predicted_length": column["predicted"],
+    }
+
+
+_METRES = (0.0, math.inf)
+NETWORK_COMPLETENESS = Metric(
+    name="network_completeness",
+    title="Completeness, correctness, ghosts and offsets by the assignment of network PLD",
+    symbol="completeness",
+    lower_is_better=False,
+    values=(
+        Value("network_completeness", "", "completeness", "main"),
+        Value("network_correctness", "correctness", "correctness", "headline", lower_is_better=False),
+        Value("ghost", "ghost", "ghost", "headline", lower_is_better=True),
+        Value("network_far", "far", "far", "headline", lower_is_better=True),
+        *(
+            Value(f"network_{key}", key, f"{key.replace('_', ' ')} m", "headline", _METRES, lower_is_better=True)
+            for key in ("median_across", "mean_across", "mean_along")
+        ),
+        Value("fragments_per_km", "fragments_per_km", "fragments/km", "headline", _METRES, lower_is_better=True),
+        Value("ghost_length", "ghost_length", "ghost m", "headline", _METRES, lower_is_better=True),
+        *(
+            Value(f"network_{key}", key, f"{key.replace('_', ' ')} m", "other", _METRES)
+            for key in ("true_length", "found_length", "predicted_length")
+        ),
+    ),
+    rows=SumRows(COLUMNS, _score, _values),
+    setting=Setting("cutoffs", "cutoff"),
+    stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m",
+    default=False,
+    limits=(0.0, 1.0),
+)
