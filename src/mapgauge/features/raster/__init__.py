@@ -1,0 +1,1 @@
+"""Raster scores: average precision and IoU of drawn polylines."""

@@ -1,0 +1,173 @@
+"""Counts the pixels that drawn predictions and truth share, for whole groups and for pairs of instances.
+
+A drawing is given by ``points``, ``offsets`` and ``filled`` of its pieces, in the order of groups. ``bounds`` are
+``(groups, 3)``: the first piece of the predictions of a group, the first of its truth, and the end.
+"""
+
+import numpy as np
+
+from mapgauge.features.raster.drawing_kernels import draw_line, fill_polygon
+from mapgauge.kernels._jit import jit, jit_allocating
+
+
+@jit
+def _draw_pieces(image, points, offsets, filled, first, end, thickness, memory):
+    """Draw some pieces. ``memory`` is for four numbers per corner of a polygon, its crossings, and a rectangle."""
+    edges, crossings, corners = memory
+    for i in range(first, end):
+        line = points[offsets[i] : offsets[i + 1]]
+        if filled[i]:
+            fill_polygon(image, line, edges, crossings)
+        else:
+            draw_line(image, line, thickness, corners)
+
+
+@jit
+def _spread(image, other, reach):
+    """Replace each pixel by a square that reaches this far in both directions. ``other`` is memory for an image."""
+    rows, columns = image.shape
+    other[:] = 0
+    for y in range(rows):
+        for x in range(columns):
+            if image[y, x]:
+                for k in range(max(x - reach, 0), min(x + reach + 1, columns)):
+                    other[y, k] = 1
+    image[:] = 0
+    for y in range(rows):
+        for row in range(max(y - reach, 0), min(y + reach + 1, rows)):
+            for x in range(columns):
+                image[row, x] |= other[y, x]
+
+
+@jit_allocating
+def memory_of(offsets):
+    """Return the memory for drawing pieces with these offsets."""
+    most = 4
+    for i in range(len(offsets) - 1):
+        most = max(most, offsets[i + 1] - offsets[i])
+    return np.empty((most, 4), np.int64), np.empty(most, np.int64), np.empty((4, 2), np.int64)
+
+
+@jit_allocating
+def count_shared(points, offsets, filled, bounds, frame, rows, columns, thickness, reach, covers, counts):
+    """Count the pixels of each group that both sides have, that predictions have, and that truth has.
+
+    With ``covers``, the predictions of a class hide those of earlier classes of the same frame.
+    """
+    memory, groups = memory_of(offsets), len(bounds)
+    true, other = np.zeros((rows, columns), np.uint8), np.zeros((rows, columns), np.uint8)
+    predicted, later = np.zeros((rows, columns), np.uint8), np.zeros((rows, columns), np.uint8)
+    for k in range(groups):
+        g = groups - 1 - k
+        if k == 0 or frame[g] != frame[g + 1]:
+            later[:] = 0
+        if bounds[g, 0] == bounds[g, 2]:
+            continue
+        predicted[:] = 0
+        true[:] = 0
+        _draw_pieces(predicted, points, offsets, filled, bounds[g, 0], bounds[g, 1], thickness, memory)
+        _draw_pieces(true, points, offsets, filled, bounds[g, 1], bounds[g, 2], thickness, memory)
+        if reach:
+            _spread(predicted, other, reach)
+            _spread(true, other, reach)
+        both = of_predictions = of_truth = 0
+        for y in range(rows):
+            for x in range(columns):
+                p, t = predicted[y, x], true[y, x]
+                if covers:
+                    p &= 1 - later[y, x]
+                    later[y, x] |= p
+                both += p & t
+                of_predictions += p
+                of_truth += t
+        counts[g, 0], counts[g, 1], counts[g, 2] = both, of_predictions, of_truth
+
+
+@jit_allocating
+def _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory, pixels, count):
+    """Append the pixels of piece ``i`` to a list, and return the list and its length. Both images stay empty."""
+    rows, columns = image.shape
+    _draw_pieces(image, points, offsets, filled, i, i + 1, thickness, memory)
+    low_x, low_y, high_x, high_y = columns, rows, -1, -1
+    for k in range(offsets[i], offsets[i + 1]):
+        low_x, high_x = min(low_x, points[k, 0]), max(high_x, points[k, 0])
+        low_y, high_y = min(low_y, points[k, 1]), max(high_y, points[k, 1])
+    low_x, high_x = max(low_x - thickness, 0), min(high_x + thickness, columns - 1)
+    low_y, high_y = max(low_y - thickness, 0), min(high_y + thickness, rows - 1)
+    for y in range(low_y, high_y + 1):
+        for x in range(low_x, high_x + 1):
+            if image[y, x]:
+                image[y, x] = 0
+                for row in range(max(y - reach, 0), min(y + reach + 1, rows)):
+                    for column in range(max(x - reach, 0), min(x + reach + 1, columns)):
+                        wide[row, column] = 1
+    low_x, high_x = max(low_x - reach, 0), min(high_x + reach, columns - 1)
+    low_y, high_y = max(low_y - reach, 0), min(high_y + reach, rows - 1)
+    for y in range(low_y, high_y + 1):
+        for x in range(low_x, high_x + 1):
+            if wide[y, x]:
+                wide[y, x] = 0
+                if count == len(pixels):
+                    longer = np.empty(2 * count, np.int64)
+                    longer[:count] = pixels
+                    pixels = longer
+                pixels[count] = y * columns + x
+                count += 1
+    return pixels, count
+
+
+@jit_allocating
+def instance_ious(points, offsets, filled, bounds, rows, columns, thickness, reach, ious):
+    """Compute the IoU of all pairs of each group, prediction by prediction. An instance has one piece."""
+    memory = memory_of(offsets)
+    image, wide = np.zeros((rows, columns), np.uint8), np.zeros((rows, columns), np.uint8)
+    marked = np.zeros(rows * columns, np.uint8)
+    pixels, at = np.empty(1 << 14, np.int64), 0
+    for g in range(len(bounds)):
+        first, middle, end = bounds[g]
+        predicted, true = middle - first, end - middle
+        if predicted == 0 or true == 0:
+            continue
+        ends, count = np.zeros(end - first + 1, np.int64), 0
+        for i in range(first, end):
+            pixels, count = _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory, pixels, count)
+            ends[i - first + 1] = count
+        for t in range(true):
+            own = pixels[ends[predicted + t] : ends[predicted + t + 1]]
+            for k in range(len(own)):
+                marked[own[k]] = 1
+            for p in range(predicted):
+                shared = 0
+                for k in range(ends[p], ends[p + 1]):
+                    shared += marked[pixels[k]]
+                union = len(own) + ends[p + 1] - ends[p] - shared
+                ious[at + p * true + t] = shared / union if union else 0.0
+            for k in range(len(own)):
+                marked[own[k]] = 0
+        at += predicted * true
+
+
+@jit_allocating
+def match_greedily(ious, bounds, by_confidence, considered, thresholds, hits):
+    """Find the true positives at each threshold, as COCO's evaluator does.
+
+    Predictions come by falling confidence. Each takes the free true instance with the largest IoU that is at least the
+    threshold; of several with the same IoU, the last. ``thresholds`` are ``(groups, thresholds)``.
+    """
+    at = 0
+    for g in range(len(bounds)):
+        first, middle, end = bounds[g]
+        true = end - middle
+        for s in range(thresholds.shape[1]):
+            taken = np.zeros(true, np.bool_)
+            for k in range(first, middle):
+                i = by_confidence[k]
+                best, chosen = min(thresholds[g, s], 1 - 1e-10), -1
+                for t in range(true):
+                    iou = ious[at + (i - first) * true + t]
+                    if considered[i] and not taken[t] and iou >= best:
+                        best, chosen = iou, t
+                if chosen >= 0:
+                    taken[chosen] = True
+                    hits[i] |= 1 << s
+        at += (middle - first) * true

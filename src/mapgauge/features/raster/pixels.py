@@ -1,0 +1,121 @@
+"""How raster scores draw: the settings of a drawing, and the pixels of the points of polylines.
+
+The image covers the region of the protocol. Public evaluators differ in its size, in the direction of the vehicle in
+it, in rounding, in the thickness of lines, and in the classes that are filled.
+"""
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mapgauge.arguments import check_whole
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.geometry.cropping import check_region, crop_polylines
+from mapgauge.metrics.groups import Groups
+from mapgauge.metrics.settings import Settings, setting
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Flags, Indices
+
+MOST_PIXELS = 4096  # along one side of an image
+FARTHEST = 1 << 20  # pixels; points beyond are moved here, so that drawing ends soon
+
+
+def _check_size(name: str, value: Any) -> int:
+    size = check_whole(name, value, 1)
+    if size > MOST_PIXELS:
+        raise InvalidInput(f"{name} must be at most {MOST_PIXELS}, got {size}")
+    return size
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawingSettings(Settings):
+    """How polylines are drawn."""
+
+    pixels: tuple[int, int] = setting(
+        (200, 100), unit="px", check=_check_size, help="Pixels along the length and the width of the region."
+    )
+    forward: Literal["columns", "rows"] = setting(
+        "columns", help="Whether the vehicle looks along the columns of the image, or along its rows (MapTR)."
+    )
+    rounding: Literal["down", "nearest"] = setting(
+        "down", help="Whether points are moved to a pixel towards 0, or to the nearest one (MapVR)."
+    )
+    thickness: int = setting(
+        3, check=_check_size, help="Thickness of lines. As OpenCV does, 1 draws one pixel, 3 five and 5 seven pixels."
+    )
+    spread: int = setting(
+        1, unit="px", check=_check_size, help="Size of the square that each pixel becomes after drawing (MapVR: 5)."
+    )
+    filled: tuple[str, ...] = setting((), help="Classes that are drawn as filled polygons.")
+    cut: bool = setting(False, help="Whether lines are cut at the region before they are drawn (HDMapNet).")
+
+    def __post_init__(self) -> None:
+        """Refuse a grid that has not two sides, and a square without a middle."""
+        super().__post_init__()
+        if len(self.pixels) != 2:
+            raise InvalidInput(f"pixels must be two whole numbers, of the length and the width, got {self.pixels!r}")
+        if self.spread % 2 == 0:
+            raise InvalidInput(f"spread must be odd, got {self.spread}")
+
+    def check(self, protocol: Protocol) -> None:
+        """Refuse a protocol without a region."""
+        if protocol.region is None:
+            raise InvalidInput(
+                "raster scores need a region, which is drawn",
+                remedy=Remedy("Set region=(60, 30)", "Pass --set region=60x30"),
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the image."""
+        length, width = self.pixels
+        return (width, length) if self.forward == "columns" else (length, width)
+
+
+class Drawing(NamedTuple):
+    """Polylines in pixels, sorted by group, predictions before truth. A polyline can have several pieces."""
+
+    points: Indices  # (points, 2): column and row
+    offsets: Indices  # piece i has the points offsets[i]:offsets[i + 1]
+    instance: Indices  # (pieces,): the instance of each piece
+    filled: Flags  # (pieces,)
+
+
+def in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
+    """Return the polylines of groups in pixels. Heights are left out. Several metrics may share the result."""
+    key = f"pixels {tuple(getattr(own, field.name) for field in fields(DrawingSettings))} {protocol.region}"
+    if key not in groups.shared:
+        groups.shared[key] = _in_pixels(groups, protocol, own)
+    drawing: Drawing = groups.shared[key]
+    return drawing
+
+
+def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
+    lines, instance = groups.polylines, np.arange(len(groups.confidence))
+    filled = np.array([name in own.filled for name in groups.names] + [False])[groups.label[groups.side // 2]]
+    if own.cut:
+        region = check_region(protocol.region, groups.forward)
+        lines, instance = crop_polylines(lines, region, filled)
+    x, y = lines.coords[:, 0], lines.coords[:, 1]
+    ahead, left = (y, -x) if groups.forward == "y" else (x, y)
+    length, width = protocol.region or (0.0, 0.0)
+    across, down = (ahead, left) if own.forward == "columns" else (-left, ahead)
+    extents = (length, width) if own.forward == "columns" else (width, length)
+    to_pixel = partial(_pixel, own=own)
+    rows, columns = own.shape
+    points = np.stack([to_pixel(across, extents[0], columns), to_pixel(down, extents[1], rows)], axis=1)
+    return Drawing(points, lines.offsets, instance, filled[instance])
+
+
+def _pixel(values: Any, extent: float, size: int, own: DrawingSettings) -> Indices:
+    """Return the pixels of coordinates from minus to plus half of the extent."""
+    if own.rounding == "nearest":
+        place = np.around((values + extent / 2) / extent * size)
+    elif own.cut:
+        place = np.trunc((values + extent / 2) * (size / extent))
+    else:
+        place = np.trunc(values * (size / extent) + size / 2)
+    pixels: Indices = np.clip(place, -FARTHEST, FARTHEST).astype(np.int64)
+    return pixels
