@@ -1,0 +1,1 @@
+"""Changed maps: what a prediction keeps, moves, adds and drops of a prior map."""

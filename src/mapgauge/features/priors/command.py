@@ -1,0 +1,152 @@
+"""``mapgauge changes``: splits PLD by what changed since a prior map."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mapgauge.cli import options as o
+from mapgauge.cli import output as out
+from mapgauge.cli.inputs import Reading, check_files, input_file, options_of
+from mapgauge.cli.methods import Methods
+from mapgauge.cli.parsing import Form, bounded, form_of, place, refuse, settings_of, without_effect
+from mapgauge.cli.summary import show_results
+
+if TYPE_CHECKING:
+    from mapgauge.evaluation.prepare import Frames
+    from mapgauge.features.priors.changes import Changes
+    from mapgauge.frames.map_frames import MapFrames
+
+_SHARE = "from 0 to 1"
+TRUE_STATES = ("kept", "moved", "inserted")  # of true lines; states.py imports numpy, which help does not need
+_LABELS = {"mapc": "mAPC", "macc": "mACC"}
+
+
+def changes(
+    context: typer.Context,
+    files: o.MethodsArgument,
+    prior: Annotated[
+        Path,
+        o.option("--prior FILE", o.READ, "The prior map: frames in any format, or one map.", parser=input_file),
+    ],
+    same: Annotated[
+        float,
+        o.option(
+            "--same SHARE",
+            o.COMPUTED,
+            "Largest normalised SOSPA of a line that is kept.",
+            callback=bounded("--same", _SHARE, lambda same: 0 <= same <= 1),
+        ),
+    ] = 0.25,
+    floor: Annotated[
+        float,
+        o.option(
+            "--floor SHARE",
+            o.COMPUTED,
+            "Least confidence of predictions that say something about the prior.",
+            callback=bounded("--floor", _SHARE, lambda floor: 0 <= floor <= 1),
+        ),
+    ] = 0.4,
+    only: Annotated[
+        str | None,
+        o.choice("--only", o.COMPUTED, "Evaluate true lines in this state only. Ignore the others.", *TRUE_STATES),
+    ] = None,
+    protocol: o.ProtocolOption = None,
+    workers: o.WorkersOption = None,
+    json: o.JsonOption = False,
+    csv: o.CsvOption = False,
+) -> None:
+    """Split PLD by what changed since a prior map.
+
+    Prints PLD of lines that were kept, moved and inserted, of stale and of invented predictions, the same of a copy of
+    the prior, and the gain over it; then how well changes are detected. With --only, prints the tables of evaluate.
+    """
+    form = form_of(json=json, csv=csv)
+    sides = Methods.of(context, files)
+    check_files(prior)
+    of_prior = Reading(workers=workers).truth(prior) if options_of(prior) else place(prior)
+    if only is not None:
+        _evaluate_only(context, form, sides, of_prior)
+        return
+    methods = sides.load(cutoff=True, metrics=["pld"])
+
+    from mapgauge.features.priors.changes import changes as measure
+
+    measured = {}
+    for called, results in zip(sides.names, methods, strict=True):
+        with out.progress(f"comparing {called}", "blocks") as advance:
+            measured[called] = measure(results, of_prior, same=same, floor=floor, workers=workers, progress=advance)
+    if form == "json":
+        documents = [method.to_dict() | {"name": called} for called, method in measured.items()]
+        out.write_json(documents[0] if len(documents) == 1 else documents)
+    elif form == "csv":
+        out.write_csv([{"name": called} | row for called, method in measured.items() for row in method.values()])
+    else:
+        _show(measured)
+
+
+def _evaluate_only(context: typer.Context, form: Form, sides: Methods, prior: "Frames") -> None:
+    """Evaluate truth of which only lines in one state count, and print the tables of ``evaluate``."""
+    from mapgauge.features.priors.prior import mark_ignored
+    from mapgauge.metrics.table import METRICS, chosen_metrics
+
+    only, same, workers = (context.params[name] for name in ("only", "same", "workers"))
+    without_effect(context, ["floor"], "with --only, which evaluates all predictions")
+    if sides.from_results:
+        refuse("--only", "needs predictions and truth, not results, which have been compared already")
+    settings = settings_of(sides.protocol)
+    marked: list[MapFrames] = []  # all methods have the same truth
+
+    def choose(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
+        if not marked:
+            marked.append(mark_ignored(y, prior, only, settings, same=same, workers=workers))
+        return x, marked[0]
+
+    able = [name for name in chosen_metrics(settings, None) if METRICS[name].ignores]
+    if not able:
+        refuse("--protocol", f"{settings.name} has no metric that can ignore lines")
+    results = sides.load(metrics=able, choose=choose)
+    show_results(form, results, sides.names)
+    if form == "text":
+        out.say(
+            f"Only {only} lines of the truth count. Predictions that are matched with other true lines are ignored."
+        )
+
+
+def _show(methods: "dict[str, Changes]") -> None:
+    """Print PLD by change, the detection of changes and the accuracy over frames."""
+    from mapgauge.features.priors.changes import cells_of
+
+    first = next(iter(methods.values()))
+    cutoff = f"{first.protocol.cutoffs[0]:g} m"
+    title = (
+        f"PLD by change (cutoff {cutoff}, kept up to {first.same:g}), and the gain over a copy ({first.level:.0%} of "
+        f"draws of {first.units})"
+    )
+    out.show_table(out.Table(title, *cells_of(methods), 2), gap=False)
+    head = ["of", "state", "lines", "stated", "right", "precision ↑", "recall ↑", "F1 ↑"]
+    rows = [
+        [called, *(str(row[key]) for key in ("state", "true", "stated", "right")), *map(_share, _rates(row))]
+        for called, method in methods.items()
+        for row in method.detection()
+    ]
+    out.show_table(out.Table(f"Changes of the prior, from a confidence of {first.floor:g}", head, rows, 2))
+    labels = {called: method.labels for called, method in methods.items() if method.labels is not None}
+    if labels:
+        kinds = [(score, key) for score, values in next(iter(labels.values())).items() for key in values]
+        rows = [[called, *(f"{of[score][key]:.3f}" for score, key in kinds)] for called, of in labels.items()]
+        head = ["of", *(f"{_LABELS[score]} {key} ↑" for score, key in kinds)]
+        out.show_table(out.Table("Changes by the labels in the files", head, rows, 1))
+    for called, method in methods.items():
+        out.say(
+            f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "
+            f"{method.stated_changed.sum()} are called so; mean accuracy {method.mean_accuracy:.3f}"
+        )
+
+
+def _rates(row: dict[str, float | None]) -> list[float | None]:
+    return [row[key] for key in ("precision", "recall", "f1")]
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,156 @@
+"""The states of lines between a prior and a newer map, and the costs of PLD by these states.
+
+A line of the prior is *kept* if the assignment of PLD matches it with a line of the newer map, and the two have at most
+``same`` normalised SOSPA; *moved* if they have more; *deleted* if it is not matched. A line of the newer map has the
+state of its match, and is *inserted* without one.
+
+The cost of a true line, matched or missed, belongs to its state. The cost of a false prediction is *stale* if it lies
+within ``same`` of a deleted line of the prior or of the old place of a moved one, and *invented* otherwise. So the five
+parts add up to PLD.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge import kernels
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.groups import Groups, group
+from mapgauge.metrics.pld import sospa_of_matches
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Flags, Floats, Indices
+
+STATES = ("kept", "moved", "inserted", "deleted")
+KEPT, MOVED, INSERTED, DELETED = range(4)
+NOTHING = 4  # in confusions: no line, or no statement about one
+PARTS = ("kept", "moved", "inserted", "stale", "invented")
+STALE, INVENTED = 3, 4  # the other parts have the numbers of states
+
+
+class Matched(NamedTuple):
+    """The assignment of two sides. Instances are numbered as in the frames of their side."""
+
+    groups: Groups
+    partner: Indices  # (instances of x,): the instance of y; -1 for none
+    distance: Floats  # (instances of x,): normalised SOSPA; 1 for none
+
+
+class Comparison(NamedTuple):
+    """What predictions say about a prior in some frames."""
+
+    sums: Floats  # (2, frames, classes, 6): five parts of PLD and the mass, of predictions and of a copy of the prior
+    confusion: NDArray[np.int64]  # (frames, classes, 5, 5): lines by true state and by what predictions say
+    truth: Indices  # (true instances,): states
+    prior: Indices  # (instances of the prior,): states
+
+
+def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
+    """Match two sides by the assignment of PLD at the first cutoff."""
+    groups, cutoff = group(x, y, protocol), protocol.cutoffs[0]
+    matches = assigned(groups, protocol, cutoff)
+    of_x = np.flatnonzero(matches.truth_of >= 0)
+    of_y = matches.truth_of[of_x]
+    _, distance = sospa_of_matches(
+        groups, of_x, of_y, matches.matched[of_x], matches.cost[of_x], cutoff, protocol.order
+    )
+    partner, distances = np.full(len(x.polylines), -1), np.ones(len(x.polylines))
+    partner[groups.row[of_x]] = groups.row[of_y]
+    distances[groups.row[of_x]] = distance
+    return Matched(groups, partner, distances)
+
+
+def states_of(matched: Matched, newer: int, same: float) -> tuple[Indices, Indices]:
+    """Return the states of the lines of a prior, ``x``, and of the ``newer`` lines of a newer map, ``y``."""
+    has_partner = matched.partner >= 0
+    of_prior = np.where(has_partner, np.where(matched.distance <= same, KEPT, MOVED), DELETED)
+    of_newer = np.full(newer, INSERTED)
+    of_newer[matched.partner[has_partner]] = of_prior[has_partner]
+    return of_prior, of_newer
+
+
+def compare(
+    predictions: MapFrames, truth: MapFrames, prior: MapFrames, protocol: Protocol, same: float, floor: float
+) -> Comparison:
+    """Compare aligned frames. The prior has the confidence 1. Predictions say something from ``floor`` on."""
+    copied = match(prior, truth, protocol)
+    of_prior, of_truth = states_of(copied, len(truth.polylines), same)
+    changed = np.isin(of_prior, (MOVED, DELETED))
+    predicted = match(predictions, truth, protocol)
+    sums = [
+        costs(predicted, predictions, truth, of_truth, _near(predictions, prior, predicted, changed, protocol, same)),
+        costs(copied, prior, truth, of_truth, changed),
+    ]
+    confidence = predictions.confidence
+    said = predictions if confidence is None else predictions.keep(confidence >= floor).with_confidence(1)
+    confusion = _confusion(said, truth, prior, protocol, same, of_prior, of_truth)
+    return Comparison(np.stack(sums), confusion, of_truth, of_prior)
+
+
+def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_old: Flags) -> Floats:
+    """Return the parts of PLD and the mass of each frame and class, ``(frames, classes, 6)``.
+
+    ``near_old`` are the instances of ``x`` that are stale if they have no match.
+    """
+    confidence = np.ones(len(x.polylines)) if x.confidence is None else x.confidence
+    true = np.ones(len(y.polylines)) if y.confidence is None else y.confidence
+    has_partner, missed = matched.partner >= 0, np.ones(len(true), np.bool_)
+    partner = matched.partner[has_partner]
+    missed[partner] = False
+    own, other = confidence[has_partner], true[partner]
+    cost = np.where(has_partner, 0.0, 0.5 * confidence)
+    cost[has_partner] = np.minimum(own, other) * matched.distance[has_partner] + 0.5 * np.abs(own - other)
+    part = np.where(near_old, STALE, INVENTED)
+    part[has_partner] = of_truth[partner]
+    sums = np.zeros((len(y), len(y.classes), len(PARTS) + 1))
+    np.add.at(sums, (x.frame, x.label, part), cost)
+    np.add.at(sums, (y.frame[missed], y.label[missed], of_truth[missed]), 0.5 * true[missed])
+    for side, weight in ((x, confidence), (y, true)):
+        np.add.at(sums[..., -1], (side.frame, side.label), 0.5 * weight)
+    return sums
+
+
+def _near(x: MapFrames, prior: MapFrames, matched: Matched, changed: Flags, protocol: Protocol, same: float) -> Flags:
+    """Return which unmatched instances lie within ``same`` of one of the ``changed`` lines of the prior."""
+    groups, near = group(x, prior, protocol), np.zeros(len(x.polylines), np.bool_)
+    pairs = kernels.gains.pairs_of_groups(groups.bounds)
+    pairs = pairs[(matched.partner < 0)[groups.row[pairs[:, 0]]] & changed[groups.row[pairs[:, 1]]]]
+    if len(pairs):
+        long = kernels.sospa.is_long(groups.lines, groups.closed)
+        distance = kernels.sospa.values_of_pairs(
+            groups.lines, groups.closed, pairs, protocol.directed, protocol.cutoffs[0], protocol.order, long
+        )[1]
+        near[groups.row[pairs[distance <= same, 0]]] = True
+    return near
+
+
+def _confusion(
+    said: MapFrames,
+    truth: MapFrames,
+    prior: MapFrames,
+    protocol: Protocol,
+    same: float,
+    of_prior: Indices,
+    of_truth: Indices,
+) -> NDArray[np.int64]:
+    """Return the lines of each frame and class by their true state and by the state that predictions give them.
+
+    Lines of the prior are kept, moved or deleted. An inserted line is found if a prediction that matches no line of the
+    prior matches it. Other such predictions are insertions of nothing.
+    """
+    stated, of_said = states_of(match(prior, said, protocol), len(said.polylines), same)
+    is_new, is_inserted = of_said == INSERTED, of_truth == INSERTED
+    found = match(said, truth, protocol).partner
+    right = is_new & (found >= 0) & np.append(is_inserted, False)[found]
+    counts = np.zeros((len(truth), len(truth.classes), NOTHING + 1, NOTHING + 1), np.int64)
+    np.add.at(counts, (prior.frame, prior.label, of_prior, stated), 1)
+    missed = is_inserted.copy()
+    missed[found[right]] = False
+    for side, rows, state, statement in (
+        (said, right, INSERTED, INSERTED),
+        (truth, missed, INSERTED, NOTHING),
+        (said, is_new & ~right, NOTHING, INSERTED),
+    ):
+        np.add.at(counts, (side.frame[rows], side.label[rows], state, statement), 1)
+    return counts
