@@ -1,0 +1,168 @@
+"""Published values, which of them results may be compared with, and what to cite."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import mapgauge as mg
+from mapgauge.features.provenance import citations, published
+from mapgauge.features.provenance.origin import TITLES, origin_of
+from mapgauge.metrics.table import METRICS
+from mapgauge.protocols import PROTOCOLS
+from mapgauge.truth.selection import splits
+
+
+def results_of(
+    tokens: Sequence[str],
+    protocol: str | mg.Protocol = "streammapnet-60x30",
+    scenes: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+) -> mg.Results:
+    """Results of predictions that are the truth, with some tokens and scenes."""
+    truth = mg.MapFrames.of({token: {"divider": [[[0, 0], [9, 0]]]} for token in tokens})
+    of_token = None if scenes is None else dict(zip(tokens, scenes, strict=True))
+    return mg.evaluate(truth.with_confidence(1), truth, protocol, scenes=of_token, metrics=metrics)
+
+
+def nuscenes(count: int) -> list[str]:
+    return [f"{k:032x}" for k in range(count)]
+
+
+def test_every_row_has_a_value_rules_and_an_address() -> None:
+    rows = mg.published()
+    assert len(rows) >= 40
+    for row in rows:
+        assert row.dataset in TITLES
+        assert 0 < row.value < 100
+        assert re.fullmatch(r"https://github\.com/\S+/blob/[0-9a-f]{40}/README\.md", row.source)
+        assert (row.rate is not None) == (row.dataset == "argoverse2")
+        assert row.rules in PROTOCOLS or row.rules in ("bemapnet", "globalmapnet")
+        assert row.metric in METRICS or row.metric == "gap"
+        assert row.split in ("val", "new-val", "subset-A val", "subset-B val")
+    assert len({(row.method, row.variant, row.source) for row in rows}) > 20
+    assert len(set(map(repr, rows))) == len(rows)
+
+
+def test_a_mean_is_that_of_its_classes() -> None:
+    """A slip of the pen in a row would show here. The sources round."""
+    rows = [row for row in mg.published() if row.classes]
+    assert len(rows) > 30
+    for row in rows:
+        assert sum(row.classes.values()) / 3 == pytest.approx(row.value, abs=0.1)
+
+
+def test_results_of_a_whole_split_may_be_compared_with_rows_of_the_same_rules() -> None:
+    scenes = splits("nuscenes")["new-val"]
+    results = results_of(nuscenes(len(scenes)), scenes=scenes)
+    able = [row for row in mg.published(results) if not row.reasons]
+    assert {(row.dataset, row.split, row.region, row.metric) for row in able} == {
+        ("nuscenes", "new-val", "60x30", "ap_chamfer")
+    }
+    assert {row.method for row in able} == {"StreamMapNet", "GlobalMapNet"}
+    assert {row.own for row in able} == {100.0}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "row", "reason"),
+    [
+        ("streammapnet-60x30", ("MapTR-tiny", 50.0), "count 100: 200"),
+        ("streammapnet-60x30", ("StreamMapNet", 22.4), "region 100x50: 60x30"),
+        ("streammapnet-60x30", ("StreamMapNet", 58.3), "of Argoverse 2: nuScenes"),
+        ("streammapnet-60x30", ("StreamMapNet", 63.4), "of split val: new-val"),
+        ("streammapnet-60x30", ("GlobalMapNet", 17.6), "gap is a value of `mapgauge global`, not of results"),
+        ("streammapnet-60x30", ("TopoNet", 39.8), "the results have no OLS"),
+        ("maptr", ("BeMapNet", 59.8), "no protocol has the rules of bemapnet"),
+        ("maptr", ("MapQR", 43.3), "ap_chamfer.thresholds (0.2, 0.5, 1.0): (0.5, 1.0, 1.5)"),
+    ],
+)
+def test_a_row_that_may_not_be_compared_says_why(protocol: str, row: tuple[str, float], reason: str) -> None:
+    scenes = splits("nuscenes")["new-val"]
+    results = results_of(nuscenes(len(scenes)), protocol, scenes)
+    (found,) = (one for one in mg.published(results) if (one.method, one.value) == row)
+    assert reason in found.reasons
+
+
+def argoverse2(seconds: float) -> list[str]:
+    """Tokens of two frames of every log of the new split."""
+    return [f"{log}_{int(k * seconds * 1e9):018d}" for log in splits("argoverse2")["new-val"] for k in range(2)]
+
+
+def test_frames_of_another_rate_may_not_be_compared() -> None:
+    for seconds, reasons in ((0.5, ()), (0.1, ("frames at 2 Hz: 10 Hz",))):
+        results = results_of(argoverse2(seconds))
+        rows = {(row.method, row.value): row for row in mg.published(results)}
+        assert rows["StreamMapNet", 58.3].reasons == reasons
+    assert str(origin_of(results)).endswith("scenes, 10 Hz")
+
+
+def test_order_of_classes_ties_and_cutoffs_do_not_matter_but_classes_and_cuts_do() -> None:
+    scenes = splits("nuscenes")["new-val"]
+    rules = mg.protocol("streammapnet-60x30")
+
+    def reasons(**changed: Any) -> tuple[str, ...]:
+        results = results_of(nuscenes(len(scenes)), rules.replace(**changed), scenes)
+        (row,) = (row for row in mg.published(results) if (row.method, row.value) == ("StreamMapNet", 34.1))
+        return row.reasons
+
+    assert reasons(classes=("boundary", "divider", "ped_crossing"), ties="file", cutoffs=(1.5, 0.5), order=2.0) == ()
+    assert reasons(classes=("divider",)) == ("classes (boundary, divider, ped_crossing): divider",)
+    assert reasons(crop=True) == ("crop False: True",)
+    assert reasons(window="ahead") == ("window none: ahead",)
+    assert reasons(count=100) == ("count 200: 100",)
+    assert reasons(region=(40.0, 20.0)) == ("region 60x30: 40x20",)
+
+
+def test_a_combined_score_has_the_rules_of_its_parts() -> None:
+    relevant = [published._relevant(PROTOCOLS[f"openlanev2-v{version}"], "ols") for version in ("1.0", "1.1")]
+    assert relevant[0]["settings"].keys() == {"det_l", "det_t", "top_ll", "top_lt"}
+    assert relevant[0] != relevant[1]
+
+
+def test_the_origin_of_results_is_known_by_tokens_and_scenes() -> None:
+    assert origin_of(results_of(["a", "b"])).dataset == ""
+    assert origin_of(results_of(nuscenes(2))).split == ""
+    part = origin_of(results_of(nuscenes(1), scenes=["scene-0103"]))
+    assert (part.dataset, part.split) == ("nuscenes", "")
+    assert "1 of 2 scenes of mini-val" in part.why
+    logs = splits("argoverse2")["new-val"]
+    whole = origin_of(results_of([f"{log}_{k:018d}" for k, log in enumerate(logs)]))
+    assert whole[:2] == ("argoverse2", "new-val")
+    for stamp, subset in (("315967376899927209", "subset-A"), ("1531883530412470", "subset-B")):
+        tokens = [f"val/{k:05d}/{stamp}" for k in range(150)]
+        assert origin_of(results_of(tokens))[:2] == ("openlanev2", f"{subset} val")
+        few = origin_of(results_of(tokens[:2]))
+        assert few[:3] == ("openlanev2", "", f"a part: 2 of 150 segments of {subset} val")
+        assert origin_of(results_of([*tokens, f"test/00000/{stamp}"])).why == "frames of several splits"
+    all_scenes = splits("nuscenes")["val"]
+    assert "150 of 6019 frames of val" in str(origin_of(results_of(nuscenes(150), scenes=all_scenes)))
+
+
+def test_every_entry_has_uses_that_exist_and_says_where_it_was_read() -> None:
+    uses = {use for of_entry in citations.entries().values() for use in of_entry}
+    rules = {use.removeprefix("rules:") for use in uses if use.startswith("rules:")}
+    assert all(any(f"{name}-".startswith(f"{rule}-") for name in PROTOCOLS) for rule in rules)
+    own = {"map", "graph", "lane-graph"}  # whose rules are of mapgauge
+    assert {name for name in PROTOCOLS if not any(f"{name}-".startswith(f"{rule}-") for rule in rules)} == own
+    assert {use for use in uses if use.startswith("data:")} == {f"data:{dataset}" for dataset in TITLES}
+    assert {use for use in uses if ":" not in use} == set(METRICS) - {"reach"}
+    for entry in citations.entries():
+        assert re.fullmatch(r"(% .*\n)+@\w+\{\w+,\n(  .*\n)+\}", entry)
+        assert entry.startswith("% Read ")
+        assert entry.count("{") == entry.count("}")
+
+
+def test_exactly_the_used_sources_are_cited() -> None:
+    scenes = splits("nuscenes")["new-val"]
+    results = results_of(nuscenes(len(scenes)), "paper-60x30", scenes, metrics=["pld", "ap_chamfer"])
+    text = mg.cite(results)
+    keys = re.findall(r"^@\w+\{(\w+),", text, re.M)
+    assert keys == ["bencheikh2026beyond", "li2021hdmapnet", "yuan2024streammapnet", "nuscenes2019"]
+    assert "% Cited for: PLD, the rules of paper-60x30\n" in text
+    assert "% Cited for: the split new-val\n" in text
+    unknown = mg.cite(results_of(["a"], "maptr"))
+    assert re.findall(r"^@\w+\{(\w+),", unknown, re.M) == ["li2021hdmapnet", "liao2023maptr", "liao2023maptrv2"]
+    assert "% No entry: the tokens are of no data set that is known here\n" in unknown
+    hard = mg.cite(results_of(["a"], "maptr-hard"))
+    assert re.findall(r"^@\w+\{(\w+),", hard, re.M)[1:] == ["liao2023maptr", "liao2023maptrv2", "qiao2023bemapnet"]
