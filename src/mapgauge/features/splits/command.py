@@ -1,0 +1,300 @@
+"""``mapgauge splits``: overlap of training and validation, new splits, and a thinner set."""
+
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from mapgauge.cli import options as o
+from mapgauge.cli import output as out
+from mapgauge.cli import parsing
+from mapgauge.cli.inputs import Reading, check_files
+from mapgauge.cli.methods import load_all, with_data
+from mapgauge.cli.slices import tags_of
+from mapgauge.cli.targets import check_figure, check_targets
+
+if TYPE_CHECKING:
+    from mapgauge.features.splits.overlap import Joint, SplitOverlap
+    from mapgauge.features.splits.propose import Proposal
+    from mapgauge.results.query import Column
+    from mapgauge.results.results import Results
+
+_OVERLAP = "overlap"
+_SEARCH = "File for finished frames (.npz). The same command continues from it after an interruption."
+_RADIUS = "Largest PLD between the truth of a frame that is left out and of a kept frame."
+TruthArgument = Annotated[Path, o.files_argument("TRUTH", "File of truth. Options follow its name: FILE,poses=FILE.")]
+SharesOption = Annotated[
+    parsing.Texts, o.option("--shares NAME=SHARE,...", o.COMPUTED, "Splits, and the share of frames of each.")
+]
+
+
+class _Default(TyperGroup):
+    """Commands, of which one need not be named: ``mapgauge splits TRAIN VAL``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the default command before files."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = [_OVERLAP, *args]
+        return super().parse_args(ctx, args)
+
+
+splits = typer.Typer(
+    name="splits",
+    cls=_Default,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Measure overlap of splits, and make new splits.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _one(protocol: parsing.Texts) -> str:
+    """Return the name of the only protocol."""
+    names = parsing.listed(protocol) or ["paper-60x30"]
+    if len(names) > 1:
+        parsing.refuse("--protocol", f"give one protocol, got {', '.join(names)}")
+    return names[0]
+
+
+@splits.command(_OVERLAP)
+def overlap(
+    train: Annotated[Path, o.files_argument("TRAIN", "Truth of the training frames.")],
+    validation: Annotated[Path, o.files_argument("VAL", "Truth of the validation frames.")],
+    results: Annotated[
+        list[Path] | None, o.files_argument("RESULT...", "Results on the validation frames, from `evaluate -o`.")
+    ] = None,
+    protocol: o.ProtocolOption = None,
+    figure: Annotated[Path | None, o.figure_option("the places of both sets, and the error over the distances")] = None,
+    search: Annotated[Path | None, o.option("--search FILE", o.WORK, _SEARCH)] = None,
+    workers: o.WorkersOption = None,
+    json: o.JsonOption = False,
+    csv: o.CsvOption = False,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Measure how near validation is to training.
+
+    The distance of a validation frame in place is the distance to the nearest training pose. The distance in shape is
+    the PLD to the most similar truth of a training frame. With results, the command prints the error over both.
+    """
+    form = parsing.form_of(json=json, csv=csv)
+    given = list(results or ())
+    check_targets([figure, search], [train, validation, *given])
+    check_figure(figure)
+    check_files(train, validation)
+    names, reading = parsing.file_names(given) if given else [], Reading(workers=workers)
+
+    from mapgauge.features.splits.overlap import splits as measure
+
+    tags = tags_of([validation, train])
+    sides = reading.truth(train), reading.truth(validation)
+    with out.progress("searching similar frames") as advance:
+        found = measure(*sides, protocol=_one(protocol), tags=tags, work=search, workers=workers, progress=advance)
+    methods = load_all(given, names) if given else []
+    joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
+    for note in found.notes:
+        out.warn(note)
+    if form == "json":
+        out.write_json(
+            {
+                "summary": _summary(found),
+                "methods": {name: _plain(of) for name, of in joint.items()},
+                "frames": found.rows(),
+            }
+        )
+    elif form == "csv":
+        out.write_csv(found.rows())
+    else:
+        _show(found, joint)
+    if figure is not None:
+        from mapgauge import plot
+
+        out.save_figure(plot.splits(found, joint), figure)
+
+
+def similar_frames(results: "Results", path: Path, token: str) -> "dict[str, Column]":
+    """Return a column with the PLD between the truth of a frame and the truth of each frame."""
+    from mapgauge.features.splits.neighbours import neighbours
+    from mapgauge.metrics.pld import with_pld
+    from mapgauge.results.query import Column
+
+    if token not in results.tokens:
+        parsing.refuse("--like", f"no frame {token!r}. Tokens are listed by `mapgauge frames RESULT`")
+    _, truth = with_data(results, path).need_data().all_sides
+    near = neighbours(truth, truth, tokens=[token], count=len(truth), protocol=with_pld(results.protocol, order=1))
+    distance = {near.among[k]: value for k, value in zip(near.nearest[0], near.distance[0].tolist(), strict=True)}
+    return {"like": Column("number", [distance[other] for other in results.tokens])}
+
+
+def _summary(found: "SplitOverlap") -> dict[str, Any]:
+    import numpy as np
+
+    def quartiles(values: Any) -> list[float]:
+        known = values[np.isfinite(values)]
+        return np.percentile(known, (25, 50, 75)).tolist() if len(known) else [np.nan] * 3
+
+    return {
+        "frames": len(found.tokens),
+        "training_frames": len(found.shape.among),
+        "close": found.close,
+        "place_quartiles": None if found.place is None else quartiles(found.place),
+        "shape_quartiles": quartiles(found.shape.distance[:, 0]),
+        "frechet_median": quartiles(found.frechet[:, 1])[1],
+        "compared": found.shape.compared,
+        "pairs": found.shape.pairs,
+    }
+
+
+def _plain(joint: "Joint") -> dict[str, Any]:
+    return {
+        "value": joint.key,
+        "o_loc": None if joint.location is None else joint.location._asdict(),
+        "o_geom": joint.geometry._asdict(),
+        "place": None if joint.place is None else joint.place.to_dict(),
+        "shape": joint.shape.to_dict(),
+        "matched": {"close": joint.matched[0], "far": joint.matched[1]},
+    }
+
+
+def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
+    """Print the overlap, and the error of each method over the distances."""
+    from mapgauge.features.splits.overlap import CLOSE
+
+    about = _summary(found)
+    quartiles = {"shape (PLD)": about["shape_quartiles"]}
+    if about["place_quartiles"] is not None:
+        quartiles = {"place (m)": about["place_quartiles"]} | quartiles
+    rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in quartiles.items()]
+    title = f"From {about['frames']:,} validation frames to the nearest of {about['training_frames']:,} training frames"
+    out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, 1), gap=False)
+    if found.close is not None:
+        out.say(f"{found.close:.1%} of the validation frames lie within {CLOSE:g} m of a training frame")
+    if isfinite(about["frechet_median"]):
+        out.say(f"Fréchet distance to the most similar training frame, median: {about['frechet_median']:.2f} m")
+    share = 1 - about["compared"] / max(about["pairs"], 1)
+    out.say(f"{about['compared']:,} of {about['pairs']:,} pairs of frames were compared; bounds saved {share:.1%}")
+    for name, of in joint.items():
+        for sliced, what in (
+            (of.place, "place, in metres"),
+            (of.shape, "shape, as PLD to the most similar training frame"),
+        ):
+            if sliced is not None:
+                header, body = sliced.tables()[0]
+                out.show_table(out.Table(f"{name} by distance in {what}", header, body, 1))
+        if of.location is not None:
+            out.say(f"O_loc of {of.key}: {of.location} (far against close, with the same distances in shape)")
+        elif found.place is not None:
+            out.say(f"O_loc of {of.key}: - (there are no close and far frames with the same distances in shape)")
+        out.say(f"O_geom of {of.key}: {of.geometry} (from the most to the least similar bin, by a straight line)")
+
+
+@splits.command("propose")
+def propose(
+    truth: TruthArgument,
+    output: Annotated[Path, o.output_option("FOLDER", "A folder for the token lists.")],
+    shares: SharesOption = None,
+    apart: Annotated[
+        float, o.option("--apart METRES", o.COMPUTED, "Smallest distance between frames of two splits.")
+    ] = 5.0,
+    cell: Annotated[float, o.option("--cell METRES", o.COMPUTED, "Side of the squares that go to one split.")] = 200.0,
+    json: o.JsonOption = False,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Write token lists that are disjoint in space.
+
+    The splits are balanced by tags (TRUTH,tags=FILE), by the amount of truth of each class and by curvature.
+    """
+    from mapgauge.features.splits.propose import propose as make
+    from mapgauge.io.files.writing import save
+
+    check_files(truth)
+    wanted = _shares(shares)
+    made = make(Reading().truth(truth), shares=wanted or None, margin=apart, cell=cell, tags=tags_of([truth]))
+    targets = {name: output / f"{name}.txt" for name in made.splits}
+    output.mkdir(parents=True, exist_ok=True)
+    check_targets(list(targets.values()), [truth])
+    for name, path in targets.items():
+        save(path, "".join(f"{token}\n" for token in made.splits[name]).encode())
+    _show_proposal(made, json)
+    for note in made.notes:
+        out.warn(note)
+    out.inform(f"token lists in {output}")
+
+
+def _shares(shares: parsing.Texts) -> dict[str, float]:
+    """Return the share of each split by its name, which is also the name of a file."""
+    wanted: dict[str, float] = {}
+    for item in parsing.listed(shares) or ():
+        name, _, share = item.partition("=")
+        try:
+            if not name.replace("-", "").replace("_", "").isalnum() or name in wanted:
+                raise ValueError
+            wanted[name] = float(share)
+        except ValueError:
+            parsing.refuse("--shares", f"expected NAME=SHARE, such as train=0.8, each name once, got {item!r}")
+    return wanted
+
+
+def _show_proposal(made: "Proposal", json: bool) -> None:
+    """Print how large, how balanced and how far apart the splits are."""
+    if json:
+        nearest = [{"first": a, "second": b, "metres": metres} for (a, b), metres in made.nearest.items()]
+        sizes = {name: len(tokens) for name, tokens in made.splits.items()}
+        out.write_json(
+            {
+                "frames": sizes,
+                "dropped": len(made.dropped),
+                "nearest": nearest,
+                "balance": made.balance,
+                "cut_scenes": made.cut_scenes,
+                "notes": made.notes,
+            }
+        )
+        return
+    names = list(made.splits)
+    rows = [["frames", *(f"{len(made.splits[name]):,}" for name in names)]]
+    rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
+    out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, 1), gap=False)
+    for (first, second), metres in made.nearest.items():
+        out.say(f"{first} and {second} are {f'{metres:.1f} m apart' if isfinite(metres) else 'in different cities'}")
+    out.say(f"{len(made.dropped):,} frames are left out, closer than {made.margin:g} m to another split")
+    if made.cut_scenes:
+        out.say(f"{made.cut_scenes:,} scenes have frames in several splits")
+
+
+@splits.command("thin")
+def thin(
+    truth: TruthArgument,
+    output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")],
+    radius: Annotated[float, o.option("--radius PLD", o.COMPUTED, _RADIUS)] = 0.3,
+    protocol: o.ProtocolOption = None,
+    workers: o.WorkersOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Write tokens of frames without near duplicates.
+
+    The command also says how diverse all frames and the kept frames are.
+    """
+    from mapgauge.features.splits.diversity import diversity
+    from mapgauge.features.splits.diversity import thin as make
+    from mapgauge.io.files.writing import save
+
+    check_targets([output], [truth])
+    check_files(truth)
+    frames = Reading(workers=workers).truth(truth)
+    name = _one(protocol)
+    with out.progress("thinning") as advance:
+        thinned = make(frames, radius, protocol=name, progress=advance)
+    save(output, "".join(f"{token}\n" for token in thinned.tokens).encode())
+    rows = []
+    for called, some in (("all", frames), ("kept", frames.of_tokens(thinned.tokens))):
+        with out.progress(f"diversity of {called} frames") as advance:
+            tree = diversity(some, protocol=name, workers=workers, progress=advance)
+        rows.append([called, f"{len(some):,}", f"{tree.total:.2f}"])
+    out.show_table(
+        out.Table("Diversity: the length of the minimum spanning tree", ["frames", "number", "diversity"], rows, 1),
+        gap=False,
+    )
+    out.say(f"{len(thinned.like):,} frames are left out, within {radius:g} of a kept frame")
+    out.inform(f"tokens in {output}")

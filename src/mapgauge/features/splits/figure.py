@@ -1,0 +1,95 @@
+"""Draws what ``mapgauge.splits`` measured: the places of both sets, and the error over the distances."""
+
+from collections.abc import Mapping
+from itertools import cycle
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from mapgauge.errors import InvalidInput
+from mapgauge.features.splits.overlap import CLOSE, Joint, SplitOverlap
+from mapgauge.metrics.table import COLOURS, title_of
+from mapgauge.views.figures.style import (
+    HEIGHT,
+    INK,
+    MARKERS,
+    PALE,
+    GivenAxes,
+    Style,
+    canvas,
+    dress,
+    look,
+    plain,
+    styled,
+)
+
+
+@styled
+def splits(
+    overlap: SplitOverlap,
+    joint: Mapping[str, Joint] | None = None,
+    *,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw where validation frames are close to training frames, and the error of methods over both distances.
+
+    Args:
+        overlap: From ``mapgauge.splits``.
+        joint: From ``SplitOverlap.joint``, by the name of the method. The panels of errors need it.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each panel; None makes a new figure.
+    """
+    methods = dict(joint or {})
+    cities = sorted(set(overlap.cities[1])) if overlap.positions is not None else []
+    panels = len(cities) + (2 if methods else 0)
+    if not panels:
+        raise InvalidInput("nothing to draw: the frames have no poses, and no method is given")
+    sheet = canvas(look().page * max(panels / 4, 1.0), HEIGHT * look().room, panels, ax=ax)
+    axes, handles = list(sheet.axes), []
+    if overlap.positions is not None and overlap.place is not None:
+        near = overlap.place < CLOSE
+        sides = [
+            (overlap.positions[k], np.array(overlap.cities[k], object), shown, colour, size, label)
+            for k, shown, colour, size, label in (
+                (0, np.ones(len(overlap.positions[0]), np.bool_), PALE, 1.0, "training"),
+                (1, ~near, COLOURS[0], 3.0, "validation"),
+                (1, near, COLOURS[1], 3.0, f"validation, closer than {CLOSE:g} m"),
+            )
+        ]
+        for city in cities:
+            at = axes.pop(0)
+            for points, cities_of_points, shown, colour, size, _ in sides:
+                some = points[shown & (cities_of_points == city)]
+                at.plot(some[:, 0], some[:, 1], ".", color=colour, markersize=size)
+            plain(at)
+            at.set_aspect("equal", "datalim")
+            at.set_xlabel(f"x (m){', ' if city else ''}{city}", fontsize=look().normal, color=INK)
+            at.set_ylabel("y (m)", fontsize=look().normal, color=INK)
+        handles += [Line2D([], [], color=side[3], marker=".", linestyle="", label=side[5]) for side in sides]
+    for (name, of), colour, marker in zip(methods.items(), cycle(COLOURS[2:]), cycle(MARKERS), strict=False):
+        handles.append(Line2D([], [], color=colour, marker=marker, markersize=3, label=name))
+        for panel, sliced in zip(axes, (of.shape, of.place), strict=True):
+            named = {} if sliced is None else sliced.estimates
+            values = [named[key]["mean"][of.key] for key in named]
+            middle = _middles(list(named)) if panel is axes[0] else np.arange(len(values), dtype=float)
+            panel.plot(middle, [value.value for value in values], color=colour, marker=marker, markersize=3)
+            for place, value in zip(middle, values, strict=True):
+                if np.isfinite(value.low):
+                    panel.plot([place, place], [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
+            if panel is axes[1] and named:
+                panel.set_xticks(np.arange(len(named)), list(named))
+    if methods:
+        key = title_of(next(iter(methods.values())).key)
+        dress(axes[0], "distance in shape (PLD)", key)
+        dress(axes[1], "distance in place", key)
+    sheet.legend(handles, 5)
+    return sheet.finished(title)
+
+
+def _middles(names: list[str]) -> np.ndarray:
+    """Return the middle of each bin, which is in its name."""
+    return np.array([np.mean([float(bound) for bound in name.split(" to ")]) for name in names])

@@ -1,0 +1,332 @@
+"""``splits``: how near validation frames are to training frames, in place and in shape, and what that does to an error.
+
+Hubbertz et al. (2026) separate the memory of places from the memory of shapes. The paper leaves the distance between
+frames, the matching and the slope open. The definitions here are ours: PLD between the truth of two frames in place of
+Fréchet costs, and PLD in place of a mean of APs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mapgauge import kernels
+from mapgauge.distances.chamfer_and_frechet import frechet
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.prepare import Frames, loaded
+from mapgauge.features.splits.neighbours import Neighbours, neighbours, prepared_truth
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import scenes_from_tokens
+from mapgauge.metrics.metric import ValueKey
+from mapgauge.metrics.table import METRICS, value_named
+from mapgauge.protocols import Protocol
+from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.intervals import (
+    FEWEST,
+    LEVEL,
+    SAMPLES,
+    Draws,
+    Estimate,
+    check_draws,
+    draw_units,
+    drawn_values,
+    estimate,
+)
+from mapgauge.results.results import Results
+from mapgauge.results.slices import Slices, slices
+from mapgauge.results.tags import Tags, tag_columns
+from mapgauge.typing import Floats, Indices, Progress
+
+CLOSE = 5.0  # metres, as in the field
+BINS = 5  # of the distance in shape
+_ROWS = 512  # frames whose distances to all poses are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The error of a method over the distances of its frames to training frames."""
+
+    key: str  # the value, such as ``pld``
+    place: Slices | None  # close and far frames; None without poses
+    shape: Slices  # frames in bins of the distance in shape; far frames only, if places are known
+    location: Estimate | None  # O_loc: how much worse far frames are than close frames with the same distances in shape
+    geometry: Estimate  # O_geom: how much worse the last bin of the distance in shape is than the first, by a line
+    matched: tuple[tuple[str, ...], tuple[str, ...]]  # tokens of the close and far frames of O_loc
+
+
+@dataclass(frozen=True, eq=False)
+class SplitOverlap:
+    """The distances of validation frames to the nearest training frames."""
+
+    tokens: tuple[str, ...]  # of the validation frames
+    scenes: tuple[str, ...] | None
+    place: Floats | None  # metres to the nearest training pose; NaN in a city without training; None without poses
+    shape: Neighbours  # the training frames with the nearest truth
+    frechet: Floats  # (frames, 3): quartiles of the Fréchet distances to that truth in metres; NaN without a pair
+    positions: tuple[Floats, Floats] | None  # (frames, 2): of training and validation in the world; None without poses
+    cities: tuple[tuple[str, ...], tuple[str, ...]]  # of the same frames; "" if they are not known
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each validation frame."""
+        rows = []
+        for k, (token, partner) in enumerate(zip(self.tokens, self.shape.partners, strict=True)):
+            low, median, high = self.frechet[k].tolist()
+            rows.append(
+                {
+                    "token": token,
+                    **({} if self.scenes is None else {"scene": self.scenes[k]}),
+                    **({} if self.place is None else {"place": float(self.place[k])}),
+                    "shape": float(self.shape.distance[k, 0]),
+                    "partner": partner,
+                    "frechet_median": median,
+                    "frechet_iqr": high - low,
+                }
+            )
+        return rows
+
+    @property
+    def close(self) -> float | None:
+        """The share of frames closer than 5 m to a training pose; None without poses."""
+        return None if self.place is None else float((self.place < CLOSE).mean())
+
+    def joint(
+        self, results: Results, key: str | None = None, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
+    ) -> Joint:
+        """Return the error of a method over the distances in place and in shape, with intervals over scenes.
+
+        If ``location`` and ``geometry`` are above 0, the method is worse far from training. This holds for errors and
+        for scores. With fewer than five scenes there are no intervals.
+
+        Args:
+            results: Results on the validation frames.
+            key: A value, such as ``"ap_chamfer"``. If None, the first metric of the results.
+            samples: Number of bootstrap samples.
+            level: The probability with which an interval covers the true value.
+            seed: Seed of the draws.
+        """
+        check_draws(samples, level, seed)
+        value = METRICS[results.metrics[0]].main.key if key is None else key
+        if results.mean.get(value) is None:
+            raise InvalidInput(f"the results have no value {value!r}", remedy=f"Use one of {', '.join(results.mean)}")
+        known = {token: row for row, token in enumerate(self.tokens)}
+        lacking = [token for token in results.tokens if token not in known]
+        if lacking:
+            raise InvalidInput(
+                f"{len(lacking)} frames of the results are not validation frames, such as {lacking[0]}",
+                remedy="Use the truth of the evaluation as VAL",
+            )
+        rows = np.array([known[token] for token in results.tokens])
+        shape = self.shape.distance[rows, 0]
+        draws = _Sampler(results, value, samples, seed, level)
+        settings: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
+        near, far = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
+        place, location = None, None
+        matched: tuple[Indices, Indices] = (rows[:0], rows[:0])
+        if self.place is not None:
+            near = self.place[rows] < CLOSE
+            far = ~near
+            names = {f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far}
+            place = slices(results, _listed(results, names), **settings)
+            matched = _matched(results.tokens, shape, near, far, seed)
+            if len(matched[0]):
+                values = np.stack([draws.of(frames) for frames in matched])
+                location = draws.estimate((values[1] - values[0]) / values[0], np.concatenate(matched))
+        chosen = far if far.any() else near
+        edges = np.linspace(shape[chosen].min(), shape[chosen].max(), BINS + 1)
+        which = np.clip(np.digitize(shape, edges[1:-1]), 0, BINS - 1)
+        bins = {f"{edges[k]:.2f} to {edges[k + 1]:.2f}": chosen & (which == k) for k in range(BINS)}
+        by_bin = [np.flatnonzero(frames) for frames in bins.values()]
+        filled = [k for k, frames in enumerate(by_bin) if len(frames)]
+        middle, count = (edges[:-1] + edges[1:])[filled] / 2, np.array([len(by_bin[k]) for k in filled])
+        values = np.stack([draws.of(by_bin[k]) for k in filled])
+        centre, frames = (edges[:-1] + edges[1:])[which[chosen]] / 2, np.flatnonzero(chosen)
+        geometry = draws.estimate(_rise(middle, values, count), frames, centre - centre.mean())
+        by_shape = slices(results, _listed(results, bins), **settings)
+        tokens = [tuple(results.tokens[frame] for frame in side) for side in matched]
+        return Joint(value, place, by_shape, location, geometry, (tokens[0], tokens[1]))
+
+
+def splits(
+    train: Frames,
+    validation: Frames,
+    *,
+    protocol: str | Protocol = "paper-60x30",
+    tags: Tags | None = None,
+    work: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SplitOverlap:
+    """Measure how near the frames of a validation set are to a training set, in place and in shape.
+
+    Args:
+        train: Truth of the training frames, or its file.
+        validation: Truth of the validation frames, or its file.
+        protocol: The settings of PLD between the truth of two frames.
+        tags: Tags with a column ``city``, from ``read_tags``. Poses of different cities are not compared.
+        work: A file (.npz) for finished frames, from which an interrupted search continues.
+        workers: Number of threads. If None, the number of processors.
+        progress: Called with the number of finished frames and of all frames.
+
+    >>> from mapgauge.demo import demo_world
+    >>> _, train = demo_world(40, seed=1)
+    >>> _, validation = demo_world(10, seed=2)
+    >>> overlap = splits(train, validation)
+    >>> overlap.close, overlap.shape.distance.shape
+    (0.0, (10, 1))
+    """
+    first, second = loaded(train), loaded(validation)
+    place, positions, notes, settings = None, None, [], protocol_of(protocol)
+    cities = cities_of(first, tags), cities_of(second, tags)
+    if first.poses is None or second.poses is None:
+        lacking = " and ".join(name for name, side in (("TRAIN", first), ("VAL", second)) if side.poses is None)
+        notes.append(f"{lacking} without poses: distances in place are not known. Give poses with FILE,poses=FILE")
+    else:
+        if tags is None:
+            notes.append("cities are not known: poses of different cities may seem close. Give them with VAL,tags=FILE")
+        positions = first.poses[:, :2, 3], second.poses[:, :2, 3]
+        place = nearest_pose(first.poses, second.poses, *cities)
+        if np.isnan(place).any():
+            notes.append(f"{np.isnan(place).sum():,} validation frames are in cities without training frames")
+    shared = set(first.tokens) & set(second.tokens)
+    if shared:
+        notes.append(f"{len(shared):,} frames are in both sets, such as {min(shared)}")
+    shape = neighbours(second, first, protocol=settings, work=work, workers=workers, progress=progress)
+    sampled = [
+        prepared_truth(side, settings).resample(spacing=settings.spacing, count=settings.count)
+        for side in (second, first)
+    ]
+    quartiles = np.array([_quartiles(sampled[0], sampled[1], v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
+    scenes, frechet_distances = scenes_of(second), quartiles.reshape(-1, 3)
+    return SplitOverlap(second.tokens, scenes, place, shape, frechet_distances, positions, cities, tuple(notes))
+
+
+def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
+    """Return the quartiles of the Fréchet distances between two frames, over the cheapest pairs of each class.
+
+    Lines are compared in both directions, and rings from every start. Lines without a pair are left out.
+    """
+    costs: list[float] = []
+    for name in first.classes if t >= 0 else ():
+        x, y = (
+            [line.points for line in side[side.tokens[k]] if line.class_name == name]
+            for side, k in ((first, v), (second, t))
+        )
+        if x and y:
+            cost = np.array([[frechet(a, b, closed="auto", directed=False) for b in y] for a in x])
+            costs += cost[kernels.assignment.cheapest_pairs(cost)].tolist()
+    quartiles: Floats = np.percentile(costs, (25, 50, 75)) if costs else np.full(3, np.nan)
+    return quartiles
+
+
+def scenes_of(frames: MapFrames) -> tuple[str, ...] | None:
+    """Return the scene of each frame; None if they are not known."""
+    return scenes_from_tokens(frames.tokens) if frames.scenes is None else frames.scenes
+
+
+def cities_of(frames: MapFrames, tags: Tags | None) -> tuple[str, ...]:
+    """Return the city of each frame; "" for all if there are no tags."""
+    if tags is None:
+        return ("",) * len(frames)
+    columns = tag_columns(tags, frames.tokens, scenes_of(frames))
+    if "city" not in columns:
+        raise InvalidInput(
+            f"{tags.name}: no column city, got {', '.join(columns)}",
+            remedy=Remedy("Read the folder of the data set with read_tags", "Name the folder: VAL,tags=FOLDER"),
+        )
+    cities = columns["city"].values
+    lacking = [token for token, city in zip(frames.tokens, cities, strict=True) if city is None]
+    if lacking:
+        raise InvalidInput(
+            f"{tags.name}: {len(lacking):,} of {len(frames):,} frames of {frames.name or 'the truth'} have no city, "
+            f"such as {lacking[0]}",
+            remedy="Use a table with the cities of all frames, of training and validation",
+        )
+    return tuple(map(str, cities))
+
+
+def nearest_pose(train: Floats, validation: Floats, train_cities: Sequence[str], cities: Sequence[str]) -> Floats:
+    """Return the distance from each validation pose to the nearest training pose of its city, on the ground."""
+    nearest: Floats = np.full(len(validation), np.nan)
+    ours, theirs = validation[:, :2, 3], train[:, :2, 3]
+    named, train_named = np.array(cities, object), np.array(train_cities, object)
+    for city in set(cities):
+        rows, others = np.flatnonzero(named == city), theirs[train_named == city]
+        for first in range(0, len(rows) if len(others) else 0, _ROWS):
+            some = rows[first : first + _ROWS]
+            gaps = ours[some, None] - others[None]
+            nearest[some] = np.sqrt(np.square(gaps).sum(axis=2).min(axis=1))
+    return nearest
+
+
+def _listed(results: Results, masks: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the tokens of the frames of each mask."""
+    return {name: [results.tokens[frame] for frame in np.flatnonzero(mask)] for name, mask in masks.items()}
+
+
+def _matched(tokens: Sequence[str], shape: Floats, near: Any, far: Any, seed: int) -> tuple[Indices, Indices]:
+    """Return as many close as far frames in each of ten bins of the distance in shape."""
+    rng = np.random.default_rng(seed)
+    order = np.argsort(np.array(tokens))  # the choice does not depend on the order of the frames
+    edges = np.linspace(shape.min(), shape.max(), 2 * BINS + 1)
+    which = np.clip(np.digitize(shape, edges[1:-1]), 0, 2 * BINS - 1)[order]
+    kept: tuple[list[int], list[int]] = ([], [])
+    for k in range(2 * BINS):
+        sides = [order[(which == k) & mask[order]] for mask in (near, far)]
+        count = min(map(len, sides))
+        for side, frames in zip(kept, sides, strict=True):
+            side += rng.permutation(frames)[:count].tolist()
+    close, away = (np.array(sorted(side), np.int64) for side in kept)
+    return close, away
+
+
+def _rise(middle: Floats, values: Floats, count: Indices) -> Floats:
+    """Return the relative change from the first to the last bin of straight lines through ``(bins, samples)`` values.
+
+    Bins weigh by their numbers of frames. A sample without frames in a bin leaves it out. One bin has no line: NaN.
+    """
+    weight = np.where(np.isfinite(values), count[:, None], 0).astype(np.float64)
+    value = np.where(np.isfinite(values), values, 0.0)
+    total = weight.sum(axis=0)
+    x = middle[:, None]
+    mean_x, mean_y = (weight * x).sum(axis=0) / total, (weight * value).sum(axis=0) / total
+    spread = (weight * np.square(x - mean_x)).sum(axis=0)
+    covariance = (weight * (x - mean_x) * (value - mean_y)).sum(axis=0)
+    slope = np.divide(covariance, spread, out=np.full_like(spread, np.nan), where=spread > 0)
+    first = mean_y + slope * (middle[0] - mean_x)
+    rise: Floats = slope * (middle[-1] - middle[0]) / first
+    return rise
+
+
+class _Sampler:
+    """The values of subsets of frames in the same bootstrap samples of scenes."""
+
+    def __init__(self, results: Results, key: str, samples: int, seed: int, level: float) -> None:
+        """Draw scenes, or frames if the scenes are not known."""
+        self._results, self._key, self._level = results, key, level
+        keys = results.tokens if results.scenes is None else results.scenes
+        self._unit, self._weights = draw_units(keys, samples, np.random.default_rng(seed))
+
+    def of(self, frames: Indices) -> Floats:
+        """Return the value of some frames, and their values in all samples."""
+        part = self._results.of_frames(frames.tolist())
+        value = part.mean[self._key]
+        drawn = drawn_values(part, self._unit[frames], self._weights)["mean"][self._key]
+        return np.append(np.nan if value is None else value, drawn)
+
+    def estimate(self, changes: Floats, frames: Indices, weight: Floats | float = 1.0) -> Estimate:
+        """Return a relative change, the first of the values, so that above 0 is worse; the others give the interval.
+
+        ``weight`` is how much each frame moves the change. The interval rests on as many scenes of equal weight as give
+        the same sum of squared weights (Kish), because the spread of few scenes with much weight is uncertain.
+        """
+        named = value_named(ValueKey.parse(self._key).name)
+        own = None if named is None else named[1].lower_is_better
+        lower = named is None or (named[0].lower_is_better if own is None else own)
+        worse = changes if lower else -changes
+        squares = np.square(np.bincount(self._unit[frames], np.broadcast_to(weight, frames.shape)))
+        units = squares.sum() ** 2 / max(np.square(squares).sum(), 1e-300)
+        samples = worse[1:] if np.count_nonzero(squares) >= FEWEST else worse[:0]
+        return estimate(float(worse[0]), Draws(samples, int(units)), self._level)
