@@ -18,6 +18,8 @@ require("matplotlib", "drawing figures", "plot")  # before the modules below imp
 
 from mapgauge.features.causes.figure import causes
 from mapgauge.features.confidence.figure import calibration, confidence
+from mapgauge.features.global_map.figures import global_map
+from mapgauge.features.splits.figure import splits
 from mapgauge.features.tracks.figures import lags, strip
 from mapgauge.views.figures.birdseye import frame, scene
 from mapgauge.views.figures.curves import cutoffs, histogram, parts, ranges
@@ -30,6 +32,7 @@ __all__ = [
     "confidence",
     "cutoffs",
     "frame",
+    "global_map",
     "histogram",
     "lags",
     "parts",
@@ -37,5 +40,6 @@ __all__ = [
     "ranges",
     "save",
     "scene",
+    "splits",
     "strip",
 ]

@@ -250,7 +250,9 @@ def test_results_without_pld_are_refused(good: mg.Results) -> None:
 
 
 def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
-    with pytest.raises(mg.InvalidInput, match="must be one of ap_chamfer, ap_frechet, ap_sospa, c_map.*, got 'pld'"):
+    with pytest.raises(
+        mg.InvalidInput, match="must be one of ap_chamfer, ap_frechet, ap_sospa, raster_ap, c_map.*, got 'pld'"
+    ):
         plot.precision_recall(good, metric="pld")
     with pytest.raises(
         mg.InvalidInput, match="demo-good: ap_sospa not found in these results; available: pld, ap_chamfer"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mapgauge.metrics.table import COLOURS, METRICS, PART_COLOURS, part_colours
+from mapgauge.metrics.table import METRICS, PART_COLOURS, part_colours
 
 # Matrices on linear RGB for the three kinds of colour blindness (Machado, Oliveira and Fernandes, 2009).
 VISION = {
@@ -32,12 +32,12 @@ def seen(colours: tuple[str, ...], vision: str) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("vision", VISION)
-def test_no_part_has_a_colour_like_a_class_or_another_part(vision: str) -> None:
-    parts, classes = seen(PART_COLOURS, vision), seen(COLOURS, vision)
-    between = np.linalg.norm(parts[:, None] - classes[None], axis=2)
-    assert between.min() > 7  # black and white are 100 apart
+def test_parts_can_be_told_apart_and_seen_on_light_and_dark_paper(vision: str) -> None:
+    parts = seen(PART_COLOURS, vision)
     among = np.linalg.norm(parts[:, None] - parts[None], axis=2)[np.triu_indices(len(parts), 1)]
-    assert among.min() > 9
+    assert among.min() > 11  # black and white are 100 apart
+    papers = seen(("#ffffff", "#14171b"), vision)  # --paper in page.css
+    assert np.linalg.norm(parts[:, None] - papers[None], axis=2).min() > 9
 
 
 def test_parts_of_a_metric_have_different_colours() -> None:

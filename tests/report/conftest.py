@@ -1,6 +1,5 @@
 """A small world evaluated once, reports of it, and a browser to open them in."""
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,21 +56,11 @@ def three(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="session")
-def browser() -> "Iterator[Browser]":
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("there is no Chromium")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="session")
 def window(browser: "Browser") -> "Page":
     """A page that all tests open their first report in. A new one costs as much as most tests."""
-    return browser.new_context().new_page()
+    page = browser.new_context().new_page()
+    page.context.set_default_timeout(120_000)  # milliseconds, for busy machines
+    return page
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(
     assert page.locator(".casing").count() == len(labels)
     assert page.locator(".instance:not(.caused):not(.aside)").count() == 0
     dimmed = page.locator(".instance.aside .stroke").first
-    assert dimmed.evaluate("node => Number(getComputedStyle(node).strokeOpacity)") < 0.2
+    assert dimmed.evaluate("node => getComputedStyle(node).stroke") == "rgb(208, 215, 222)"  # --line in page.css
     pressed = page.locator("#cause-key button[aria-pressed=true]")
     assert pressed.inner_text().strip() == f"duplicate {worst['due_to_duplicate']:.3f} | " + pressed.inner_text()[-5:]
 

@@ -112,7 +112,7 @@ def test_names_that_are_no_text_do_not_stop_a_report(methods: list[mg.Results], 
 
 def test_the_top_says_what_was_compared_and_found(two: Path, methods: list[mg.Results]) -> None:
     text = Elements(two.read_text(encoding="utf-8")).text
-    assert "good, poor against demo-truth, on 30 frames of 3 scenes" in text
+    assert "30 frames of 3 scenes of demo-truth. Protocol" in text
     assert "Protocol paper-60x30: a point every 0.5 m, cutoff 1.5 m" in text
     for method in methods:
         for finding in method.findings:
@@ -120,6 +120,31 @@ def test_the_top_says_what_was_compared_and_found(two: Path, methods: list[mg.Re
         for values in (*method.classes.values(), method.mean):
             for key in ("pld", "localisation", "false", "ap_chamfer", "ap_frechet@2.0"):
                 assert f"{values[key]:.3f}" in text
+
+
+def test_the_scoreboard_marks_the_best_values_and_says_which_method_is_better(two: Path) -> None:
+    text = two.read_text(encoding="utf-8")
+    overview = text[text.index('<section id="overview"') : text.index('<section id="explorer"')]
+    assert overview.count("the best value") == 3  # good has the best PLD, Chamfer-AP and Fréchet-AP
+    good, poor = overview.split("<tr>")[2:4]
+    assert good.count("the best value") == 3
+    assert "good" in good
+    assert "poor" in poor
+    assert poor.count("<line x1") == 1
+    assert "<title>two</title>" not in text
+    assert "<title>good, poor</title>" in text
+
+
+def test_paths_are_left_out_unless_they_are_wanted(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    for name, frames in zip(("predictions.geojson", "truth.geojson"), demo_world(3), strict=True):
+        mg.write(frames, tmp_path / "secret" / name)
+    results = mg.evaluate(tmp_path / "secret" / "predictions.geojson", tmp_path / "secret" / "truth.geojson")
+    for with_paths in (False, True):
+        write_report(results, tmp_path / "page.html", with_paths=with_paths)
+        text = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert ("secret" in text) == with_paths
+        assert "truth.geojson" in text
 
 
 def test_values_have_the_intervals_of_compare(two: Path, methods: list[mg.Results]) -> None:
@@ -137,12 +162,12 @@ def test_verdicts_are_those_of_compare(methods: list[mg.Results], tmp_path: Path
     three_scenes = [methods[0], methods[0]]
     write_report(three_scenes, tmp_path / "few.html", names=["a", "b"], frames=0)
     text = (tmp_path / "few.html").read_text(encoding="utf-8")
-    assert text.count("too few scenes to tell") == 4 * 4
+    assert text.count("too few scenes to tell") == 4 * 4 + 1  # and in the scoreboard
     assert "3 scenes are too few to tell methods apart" in text
     thirty_frames = [replace(one, rows=MemoryRows(one.tokens, None, one.scores)) for one in three_scenes]
     write_report(thirty_frames, tmp_path / "same.html", names=["a", "b"], frames=0)
     text = (tmp_path / "same.html").read_text(encoding="utf-8")
-    assert text.count("cannot be told apart") == 4 * 4
+    assert text.count("cannot be told apart") == 4 * 4 + 1
     assert "76 differences tested" in text  # PLD split by cause is not tested again
 
 

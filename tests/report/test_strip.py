@@ -124,7 +124,7 @@ def test_the_slider_moves_through_the_frames(show: Show, page_of: Path) -> None:
     moved = page.locator("#strip-rows .cursor").bounding_box()
     assert moved is not None
     assert moved["x"] < cursor["x"]
-    page.wait_for_timeout(200)  # the address follows a little later
+    page.wait_for_url(re.compile("frame=s0-0"))  # the address follows a little later
     again = show(page_of, page.evaluate("location.hash"))
     assert again.locator("#strip-now").inner_text() == "frame 1 of 6 · 0.0 s"
     again.get_by_role("radio", name="list of frames").check()

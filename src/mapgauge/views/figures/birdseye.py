@@ -68,6 +68,7 @@ def frame(
     names: Sequence[str] | None = None,
     forward: Forward | None = None,
     confidence: float = 0.0,
+    columns: int | None = None,
     style: Style = "paper",
     ax: GivenAxes = None,
 ) -> Figure:
@@ -94,6 +95,7 @@ def frame(
         forward: The axis of the data that points forward: ``"y"`` for unrotated nuScenes files of MapTR. If None, the
             axis that the data know, otherwise x.
         confidence: Predictions with a lower confidence are not drawn. Matches and values do not change.
+        columns: Number of panels side by side, for a sheet of many frames. If None, all are.
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into, one for each panel, without a legend; None makes a new figure.
 
@@ -106,10 +108,11 @@ def frame(
     panels = _panels(assignments, colours, side_by_side, values, names)
     least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
     view = view_of(assignments, least, region, forward)
-    places = [(0, k) for k in range(len(panels))]
+    across = len(panels) if columns is None else check_whole("columns", columns, 1)
+    places = [divmod(k, across) for k in range(len(panels))]
     sheet, view = sheet_of(panels, places, view, legend_of(panels, colours, view), title, ax)
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
-        draw_panel(axes, view, panel, k, left=k == 0)
+        draw_panel(axes, view, panel, k, left=k % across == 0, bottom=k + across >= len(panels))
     return sheet.finished(None if ax is None else title)
 
 
@@ -240,7 +243,7 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
     around, margin = True, 1.0
     if lines:
         low, high = low.min(axis=0), high.max(axis=0)
-        around = is_around_origin(low, high)
+        around = assignments[0].ego and is_around_origin(low, high)
         margin = 1.0 if around else 0.05 * float((high - low).max()) or 1.0
     if around:
         points = np.concatenate([*lines, CAR, CAR[:, ::-1]])

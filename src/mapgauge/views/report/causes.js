@@ -3,7 +3,7 @@
 const EVERY = "every"; // each instance has the colour of its largest cause
 const causeKeys = meta.causes.map(({ key }) => key);
 const FAINTEST = 0.25; // opacity of a coloured instance that costs little
-const ASIDE = 0.16; // opacity of an instance of another cause, if its confidence is 1
+const ASIDE = 0.6; // opacity of an instance of another cause, which is grey, if its confidence is 1
 
 // The cause that an instance is coloured by, and its cost: the chosen one, or its largest one. Null if it is not coloured.
 function causeShown(instance, chosen) {
@@ -44,7 +44,7 @@ function colourLine(instance, colour, strength, faint) {
 // Lists the causes of the frame, the largest first. A click chooses a cause and sorts the frames by it.
 function showCauses(state, onChoose) {
   const list = $$("cause-key");
-  list.hidden = state.cause === "" || drawnAt[state.frame] < 0;
+  list.hidden = state.cause === "" || !panels[0].geometry;
   if (list.hidden) return list.replaceChildren();
   const there = meta.causes.map((cause) => ({ cause, shares: panels.map((panel) => shareOf(panel, state, cause.key)) }));
   const most = ({ shares }) => Math.max(...shares);

@@ -1,20 +1,16 @@
-// Reads the data of the page: names and settings as JSON, numbers as typed arrays.
+// Reads the data of the page: names and settings as JSON, numbers as typed arrays. `source` has the arrays.
 
 const meta = JSON.parse(document.getElementById("meta").textContent);
 const frameCount = meta.tokens.length;
 const classCount = meta.classes.length;
 
-const TYPES = { int16: Int16Array, int32: Int32Array, uint8: Uint8Array, float32: Float32Array };
-const arrays = {};
+const arrays = {}; // the values of all frames, and in a report the geometry of those that can be drawn
+const extras = []; // what only some pages have, such as strip.js; explorer.js says what they can do
 
-function unpack() {
-  const text = atob(document.getElementById("data").textContent.trim());
-  const packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const block = gunzip(packed).buffer;
-  for (const [name, [type, start, size]] of Object.entries(meta.arrays)) {
-    arrays[name] = new TYPES[type](block, start, size);
-  }
+// Named arrays in a block, which begin at `base`.
+function unpacked(block, directory, base = 0) {
+  const types = { int16: Int16Array, int32: Int32Array, uint8: Uint8Array, float32: Float32Array, float64: Float64Array };
+  return Object.entries(directory).map(([name, [type, start, size]]) => [name, new types[type](block, base + start, size)]);
 }
 
 // The columns of the list. The titles of columns with numbers come with the data.
@@ -54,12 +50,13 @@ function columnsOf(choice, className) {
   );
 }
 
-// The index of a frame among those that can be drawn, or -1.
-const drawnAt = new Int32Array(frameCount).fill(-1);
-meta.drawn.forEach((frame, place) => (drawnAt[frame] = place));
+// The index of a frame among those that can be drawn, or -1. `meta.drawn` is null if all can.
+const drawnAt = meta.drawn ? new Int32Array(frameCount).fill(-1) : Int32Array.from({ length: frameCount }, (_, frame) => frame);
+meta.drawn?.forEach((frame, place) => (drawnAt[frame] = place));
+const drawnCount = meta.drawn ? meta.drawn.length : frameCount;
 
 // The reasons why a frame was chosen to be drawn.
-const reasonsOf = (frame) => (drawnAt[frame] < 0 ? [] : meta.why[drawnAt[frame]].map((k) => meta.reasons[k]));
+const reasonsOf = (frame) => (meta.why[drawnAt[frame]] ?? []).map((k) => meta.reasons[k]);
 
 // Coordinates to the right and up from those of the data, which have x forward and y to the left.
 const upright = ({ x, y }) => ({ x: y.map((value) => -value), y: x });
@@ -77,8 +74,8 @@ function lineOf(steps, begin, end) {
   return { x, y };
 }
 
-// The instances of one side of a drawn frame. `match` is set later.
-function instancesOf(method, place, side) {
+// The instances of one side of a drawn frame, from `source.geometry`. `match` is set later.
+function instancesOf(method, { arrays, place }, side) {
   const of = (name) => arrays[`${method}.${side}.${name}`];
   const found = [];
   for (let i = of("frames")[place]; i < of("frames")[place + 1]; i++) {
@@ -97,7 +94,7 @@ function instancesOf(method, place, side) {
 }
 
 // The first cause of each instance, from the numbers of causes.
-const firsts = new Map();
+const firsts = new WeakMap();
 function firstCauses(counts) {
   if (!firsts.has(counts)) {
     const first = new Int32Array(counts.length + 1);
@@ -116,9 +113,10 @@ function causesOf(of, i) {
 }
 
 // A drawn frame of one method: predictions, truth, and matches. Matched instances refer to their match.
-function sceneOf(method, place) {
-  const predictions = instancesOf(method, place, "predictions");
-  const truth = instancesOf(method, place, "truth");
+function sceneOf(method, geometry) {
+  const { arrays, place } = geometry;
+  const predictions = instancesOf(method, geometry, "predictions");
+  const truth = instancesOf(method, geometry, "truth");
   const of = (name) => arrays[`${method}.matches.${name}`];
   const matches = [];
   for (let i = of("frames")[place]; i < of("frames")[place + 1]; i++) {
@@ -133,11 +131,11 @@ function sceneOf(method, place) {
     match.truth.match = match;
     matches.push(match);
   }
-  return { predictions, truth, matches, links: linksOf(method, place, predictions, truth) };
+  return { predictions, truth, matches, links: linksOf(method, geometry, predictions, truth) };
 }
 
 // The links between lanes of a drawn frame. States are in the order of drawing.
-function linksOf(method, place, predictions, truth) {
+function linksOf(method, { arrays, place }, predictions, truth) {
   const of = (name) => arrays[`${method}.links.${name}`];
   const found = [];
   for (let i = of("frames")[place]; i < of("frames")[place + 1]; i++) {

@@ -2,14 +2,22 @@
 
 const METRE = 100; // coordinates are in centimetres
 const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes" };
-const panels = []; // one per method: { figure, values, svg, tip, scale, none, save, size, nodes, instances }
+const panels = []; // one per method: { figure, values, svg, tip, scale, none, save, size, nodes, instances, images, geometry }
 let pointed = null; // the instance under the pointer or with focus: { panel, instance }
+let pinned = false; // whether it stays marked, because it was clicked
 
-function buildPanels(onView, onSave) {
+// Arranges the panels by the shape of what they show.
+function fitPanels() {
   whole = wholeView();
   const parent = document.getElementById("panels");
   parent.classList.toggle("stacked", whole.width > 1.3 * whole.height);
   parent.style.setProperty("--aspect", `${whole.width} / ${whole.height}`);
+  for (const panel of panels) panel.size = null;
+}
+
+function buildPanels(onView, onSave) {
+  fitPanels();
+  const parent = document.getElementById("panels");
   meta.methods.forEach((name, method) => {
     const values = element("span");
     const svg = svgElement("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
@@ -20,7 +28,7 @@ function buildPanels(onView, onSave) {
     const save = element("button", { type: "button", className: "save", textContent: "SVG", title: "Save this drawing as SVG", ariaLabel: `Save the drawing of ${name} as SVG` });
     const caption = element("figcaption", {}, element("strong", { textContent: name }), save, values);
     const figure = element("figure", { className: "panel" }, caption, stage);
-    const panel = { method, figure, values, svg, tip, scale, none, save, size: null, nodes: [], instances: [] };
+    const panel = { method, figure, values, svg, tip, scale, none, save, size: null, nodes: [], instances: [], images: [], geometry: null };
     panels.push(panel);
     parent.append(figure);
     save.addEventListener("click", () => onSave(panel));
@@ -88,7 +96,8 @@ function linkNode({ state, source, target, score }) {
   );
 }
 
-function background() {
+// The grid. Its lines are those of the paper, whatever is drawn on it.
+function grid() {
   const nodes = [];
   const reach = FARTHEST * 1.5 * Math.max(whole.width, whole.height); // panels may be wider or taller than the view
   const step = 10 * 10 ** Math.max(0, Math.ceil(Math.log10(reach / 1000))); // metres
@@ -100,6 +109,12 @@ function background() {
   for (let y = bottom; y <= whole.y + reach; y += step) {
     nodes.push(svgElement("line", { class: "metre", x1: left, x2: left + 2 * reach, y1: -y, y2: -y }));
   }
+  return nodes;
+}
+
+// The region and the ego.
+function surroundings() {
+  const nodes = [];
   if (meta.region) {
     const [width, height] = uprightSize(meta.region);
     nodes.push(svgElement("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
@@ -110,22 +125,24 @@ function background() {
 
 // Draws one frame in a panel. `panel.nodes` says what each node shows, so that layers can be hidden.
 function drawScene(panel, frame) {
-  const place = drawnAt[frame];
-  leave();
-  panel.svg.style.display = place < 0 ? "none" : "";
-  panel.scale.hidden = place < 0;
-  panel.save.hidden = place < 0;
-  panel.none.hidden = place >= 0;
+  const geometry = source.geometry(frame);
+  const stays = !geometry && panel.geometry !== null && source.waiting(frame);
+  panel.svg.classList.toggle("waiting", stays);
+  if (stays) return;
+  unpin();
+  panel.svg.style.display = geometry ? "" : "none";
+  panel.scale.hidden = !geometry;
+  panel.save.hidden = !geometry;
+  panel.none.hidden = geometry !== null;
   panel.nodes = [];
   panel.instances = [];
-  if (place < 0) {
-    panel.none.textContent = meta.drawn.length
-      ? "The geometry of this frame is not in the page. Frames with a dot in the list can be drawn."
-      : "This page has no geometry.";
+  panel.geometry = geometry;
+  if (!geometry) {
+    panel.none.textContent = source.absence();
     panel.svg.replaceChildren();
     return;
   }
-  const scene = sceneOf(panel.method, place);
+  const scene = sceneOf(panel.method, geometry);
   const add = (layer, instance, node) => {
     panel.nodes.push({ layer, label: instance.label, confidence: instance.side === "truth" ? 1 : instance.confidence, instance, node });
     return node;
@@ -137,15 +154,16 @@ function drawScene(panel, frame) {
       const lonely = meta.matched && !instance.match ? " lonely" : "";
       const node = svgElement(
         "g",
-        { class: `instance ${instance.side}${lonely}`, tabindex: "-1", role: "img", "aria-label": describe(panel.method, frame, instance).join(", ") },
+        { class: `instance ${instance.side}${lonely}`, tabindex: "-1", role: "img", "aria-label": describe(panel, instance).join(", ") },
         svgElement("path", { class: "stroke", d, stroke: colour, "stroke-opacity": instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1) }),
         svgElement("path", { class: "reach", d }),
       );
       instance.node = node;
-      node.addEventListener("pointerenter", (event) => look(panel, frame, instance, event));
+      node.addEventListener("pointerenter", (event) => look(panel, instance, event));
       node.addEventListener("pointerleave", leave);
-      node.addEventListener("focus", () => look(panel, frame, instance, null));
+      node.addEventListener("focus", () => look(panel, instance, null));
       node.addEventListener("blur", leave);
+      node.addEventListener("click", (event) => pin(panel, instance, event));
       panel.instances.push(instance);
       return add(instance.side, instance, node);
     });
@@ -164,15 +182,10 @@ function drawScene(panel, frame) {
   });
   const links = scene.links.map((link) => add("links", link.source, linkNode(link)));
   const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most confident on top
-  panel.svg.replaceChildren(
-    ...background(),
-    ...lines(scene.truth),
-    ...pairs,
-    ...lines(weak),
-    ...marks(scene.truth),
-    ...marks(weak),
-    ...links,
-  );
+  const below = extras.flatMap((extra) => extra.below?.(panel, frame) ?? []);
+  const placed = extras.map((extra) => extra.placed?.(frame)).find(Boolean);
+  const content = [...surroundings(), ...lines(scene.truth), ...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
+  panel.svg.replaceChildren(...grid(), ...below, svgElement("g", placed ? { transform: placed } : {}, ...content));
   panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
 }
 
@@ -187,11 +200,11 @@ function applyLayers(panel, state) {
 const COSTS = ["matched points", "unmatched points", "confidence"]; // the columns of `matches.costs`
 
 // The description of an instance, line by line.
-function describe(method, frame, instance) {
+function describe({ method, geometry }, instance) {
   const said = [`${instance.side === "truth" ? "truth" : "prediction"} ${instance.number}, ${meta.classes[instance.label]}`];
   if (instance.side !== "truth") said.push(`confidence ${instance.confidence.toFixed(3)}`);
   if (!meta.matched) return said;
-  const scale = arrays[`${method}.scale`][drawnAt[frame] * classCount + instance.label];
+  const scale = geometry.arrays[`${method}.scale`][geometry.place * classCount + instance.label];
   const share = (cost) => (cost * scale).toFixed(4);
   const of = meta.shares ? `share of the ${meta.shares} of the class` : "cost";
   const why = instance.causes.map(({ cause, cost }) => `${meta.causes[cause].name} ${share(cost)}`);
@@ -214,32 +227,72 @@ function describe(method, frame, instance) {
   return said;
 }
 
-function look(panel, frame, instance, event) {
+function look(panel, instance, event) {
+  if (pinned) return;
   leave();
   pointed = { panel, instance };
-  panel.svg.classList.add("looking");
-  const both = instance.match ? [instance.match.prediction, instance.match.truth] : [instance];
-  for (const node of [...both.flatMap((one) => [one.node, one.dots]), instance.match?.node]) node?.classList.add("looked");
-  panel.tip.textContent = describe(panel.method, frame, instance).join("\n");
+  const { truth } = instance.side === "truth" ? { truth: instance } : (instance.match ?? {});
+  for (const other of panels) {
+    const same = other === panel ? instance : other.instances.find(({ side, label, number }) => side === "truth" && number === truth?.number && label === truth?.label);
+    if (same) mark(other, same);
+  }
+  panel.tip.textContent = describe(panel, instance).join("\n");
   panel.tip.hidden = false;
-  const stage = panel.svg.getBoundingClientRect();
-  const at = event ? { x: event.clientX, y: event.clientY } : middleOf(panel, instance);
-  const left = Math.min(Math.max(at.x - stage.left + 14, 4), Math.max(stage.width - panel.tip.offsetWidth - 4, 4));
-  const below = at.y - stage.top + 16;
-  const fits = below + panel.tip.offsetHeight < stage.height;
-  panel.tip.style.left = `${left}px`;
-  panel.tip.style.top = `${fits ? below : Math.max(at.y - stage.top - panel.tip.offsetHeight - 16, 4)}px`;
+  placeTip(panel, instance, event);
 }
 
-function middleOf(panel, { line }) {
-  const i = line.x.length >> 1;
-  return new DOMPoint((line.x[i] ?? 0) / METRE, -(line.y[i] ?? 0) / METRE).matrixTransform(panel.svg.getScreenCTM());
+// Marks an instance and its match, and dims the others.
+function mark(panel, instance) {
+  for (const svg of [panel.svg, ...panel.images]) svg.classList.add("looking");
+  const both = instance.match ? [instance.match.prediction, instance.match.truth] : [instance];
+  for (const node of [...both.flatMap(({ node, dots, seen = [] }) => [node, dots, ...seen]), instance.match?.node]) node?.classList.add("looked");
+}
+
+const GAP = 18; // pixels between the pointer and the tooltip
+
+// Puts the tooltip beside the pointer or in a corner, where it covers the fewest points of the line that it explains.
+function placeTip(panel, { line, node }, event) {
+  const stage = panel.svg.getBoundingClientRect();
+  const matrix = node.getScreenCTM();
+  const points = Array.from(line.x, (x, i) => new DOMPoint(x / METRE, -line.y[i] / METRE).matrixTransform(matrix));
+  const at = event ? { x: event.clientX, y: event.clientY } : (points[points.length >> 1] ?? { x: stage.left, y: stage.top });
+  const [width, height] = [panel.tip.offsetWidth, panel.tip.offsetHeight];
+  const [right, bottom] = [stage.width - width - 4, stage.height - height - 4];
+  const [x, y] = [at.x - stage.left, at.y - stage.top];
+  const beside = [x + GAP, x - GAP - width].flatMap((left) => [y + GAP, y - GAP - height].map((top) => [left, top]));
+  const inside = beside.filter(([left, top]) => left >= 4 && top >= 4 && left <= right && top <= bottom);
+  const corners = [4, right].flatMap((left) => [4, bottom].map((top) => [Math.max(left, 4), Math.max(top, 4)]));
+  const covered = ([left, top]) =>
+    points.filter((point) => {
+      const [dx, dy] = [point.x - stage.left - left, point.y - stage.top - top];
+      return dx > -4 && dx < width + 4 && dy > -4 && dy < height + 4;
+    }).length;
+  const [left, top] = [...inside, ...corners].reduce((best, place) => (covered(place) < covered(best) ? place : best));
+  panel.tip.style.left = `${left}px`;
+  panel.tip.style.top = `${top}px`;
+}
+
+// Keeps an instance marked in all panels and images, until another one or nothing is clicked.
+function pin(panel, instance, event) {
+  unpin();
+  look(panel, instance, event);
+  pinned = true;
+  event.stopPropagation();
+}
+
+function unpin() {
+  pinned = false;
+  leave();
 }
 
 function leave() {
-  if (!pointed) return;
-  pointed.panel.svg.classList.remove("looking");
-  for (const node of pointed.panel.svg.querySelectorAll(".looked")) node.classList.remove("looked");
+  if (!pointed || pinned) return;
+  for (const { svg, images } of panels) {
+    for (const drawing of [svg, ...images]) {
+      drawing.classList.remove("looking");
+      for (const node of drawing.querySelectorAll(".looked")) node.classList.remove("looked");
+    }
+  }
   pointed.panel.tip.hidden = true;
   pointed = null;
 }
@@ -249,5 +302,6 @@ function step(panel, by) {
   const there = panel.instances.filter((instance) => instance.node.style.display !== "none");
   if (!there.length) return;
   const now = there.indexOf(pointed?.panel === panel ? pointed.instance : null);
+  unpin();
   there[now < 0 ? (by > 0 ? 0 : there.length - 1) : (now + by + there.length) % there.length].node.focus({ preventScroll: true });
 }

@@ -10,7 +10,7 @@ from mapgauge.checks.context import extent_of
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import MAP, Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.results import Results
 from mapgauge.views.report.pack import Arrays, steps
@@ -19,7 +19,9 @@ CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 
 def is_map(results: Results) -> bool:
-    """Whether the truth is in world coordinates instead of around the ego. False if the results lack their data."""
+    """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
+    if results.protocol.name == MAP:
+        return results.geometry is not None
     extent = None if results.geometry is None else extent_of(results.geometry.all_sides[1])
     return extent is not None and extent.is_world
 
@@ -48,6 +50,24 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
     return arrays | {"scale": _scale(results)}
+
+
+def truth_bounds(results: Results, *, centred: bool = False) -> list[float]:
+    """Return what the truth of all frames spans in the drawings, in centimetres: left, right, bottom, top.
+
+    The results must have their data. Without truth, the bounds are a unit square.
+    """
+    blocks = results.need_data().in_blocks(lambda block: match_frames(block, results.protocol, None))
+    lines = [np.zeros((0, 2))]
+    for frame in (frame for block in blocks for frame in block):
+        drawn = _around_centre(frame) if centred else frame
+        turned = drawn.forward != "y"  # then x is forward, and y to the left
+        lines += [line.points[:, 1::-1] * (-1, 1) if turned else line.points[:, :2] for line in drawn.truth]
+    points = np.concatenate(lines) * CENTIMETRES
+    if not len(points):
+        return [-1.0, 1.0, -1.0, 1.0]
+    (left, bottom), (right, top) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return [left, right, bottom, top]
 
 
 def _around_centre(frame: Assignment) -> Assignment:
@@ -142,6 +162,20 @@ def _scale(results: Results) -> NDArray[np.float32]:
     total = sums[..., 5] + pld_value(sums, 1.0)
     scale: NDArray[np.float32] = np.divide(2.0, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
     return scale
+
+
+def least_confidence(confidence: NDArray[np.floating], true_count: int) -> float:
+    """Return the confidence from which there are at most twice as many predictions as true lines, in steps of 0.01.
+
+    Most methods predict many lines with almost no confidence. Together they hide the others in a drawing.
+
+    >>> least_confidence(np.array([0.9, 0.8, 0.301, 0.1, 0.1]), 1)
+    0.31
+    """
+    if len(confidence) <= 2 * true_count:
+        return 0.0
+    first_left_out = float(np.sort(confidence)[::-1][2 * true_count])
+    return min(int(first_left_out * 100) + 1, 99) / 100
 
 
 def _offsets(sizes: list[int]) -> NDArray[np.int64]:

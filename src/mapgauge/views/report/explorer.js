@@ -12,14 +12,23 @@ const DEFAULTS = () => ({
   why: "", // a reason why frames are drawn, or DRAWN; "" for all frames
   value: numberKeys[0],
   ranges: {}, // by value: [low, high]
-  least: 0,
+  least: meta.least ?? 0, // hides the faintest predictions, unless there are few
   cause: "", // the cause that colours the instances, or EVERY; "" for the colours of classes
   off: new Set(), // layers
   view: null, // { x, y, width } in metres; null is the whole frame
-  pane: "", // "time" shows the tracks over time in place of the list
+  pane: "", // the pane of an extra, which takes the place of the list
+  ...Object.assign({}, ...extras.map(({ defaults }) => defaults)),
 });
 
-const overTime = typeof timeStrip === "undefined" ? null : timeStrip; // only pages with tracks have strip.js
+// An extra has some of these: `pane`, its name and title; `defaults`, further texts of the state, and `allows(key, text)`,
+// whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
+// without a filter; in drawings, below(panel, frame), nodes under the lines, placed(frame), the transform of the lines, and
+// whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
+// order(state), the frames that the keys go through, or null.
+const ownColours = extras.flatMap(({ colours }) => colours ?? []);
+const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
+const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
+const ownKeys = extras.flatMap(({ defaults }) => Object.keys(defaults ?? {}));
 
 let state = DEFAULTS();
 let columns = {};
@@ -30,10 +39,10 @@ function addressOf(now) {
   const first = DEFAULTS();
   const said = new URLSearchParams();
   if (now.frame >= 0) said.set("frame", meta.tokens[now.frame]);
-  for (const key of ["method", "of", "text", "scene", "value", "why", "pane", "cause"]) if (now[key] !== first[key]) said.set(key, now[key]);
+  for (const key of ["method", "of", "text", "scene", "value", "why", "pane", "cause", ...ownKeys]) if (now[key] !== first[key]) said.set(key, now[key]);
   if (now.sort !== first.sort || now.down !== first.down) said.set("sort", (now.down ? "-" : "") + now.sort);
   for (const [key, [low, high]] of Object.entries(now.ranges)) said.append("range", `${key} ${low} ${high}`);
-  if (now.least > 0) said.set("least", now.least);
+  if (now.least !== first.least) said.set("least", now.least);
   for (const layer of now.off) said.append("off", layer);
   if (now.view) said.set("view", [now.view.x, now.view.y, now.view.width].map((value) => value.toFixed(2)).join(" "));
   return `#${said}`;
@@ -51,10 +60,13 @@ function stateOf(address) {
     scene: meta.scenes ?? [],
     value: numberKeys,
     why: [DRAWN, ...meta.reasons],
-    pane: overTime ? ["time"] : [],
-    cause: causeKeys.length ? [EVERY, ...causeKeys] : [],
+    pane: panes.map(([name]) => name),
+    cause: [...(causeKeys.length ? [EVERY, ...causeKeys] : []), ...ownColours.map(([name]) => name)],
   };
   for (const [key, values] of Object.entries(known)) if (values.includes(said.get(key))) now[key] = said.get(key);
+  for (const { defaults = {}, allows } of extras) {
+    for (const key of Object.keys(defaults)) if (said.has(key) && allows(key, said.get(key))) now[key] = said.get(key);
+  }
   now.text = said.get("text") ?? "";
   const sort = said.get("sort");
   if (sort && columnKeys.includes(sort.replace(/^-/, ""))) Object.assign(now, { sort: sort.replace(/^-/, ""), down: sort.startsWith("-") });
@@ -62,7 +74,7 @@ function stateOf(address) {
     const [key, low, high] = range.split(" ");
     if (numberKeys.includes(key)) now.ranges[key] = [Number(low), Number(high)];
   }
-  now.least = Math.min(Math.max(Number(said.get("least")) || 0, 0), 1);
+  if (said.has("least")) now.least = Math.min(Math.max(Number(said.get("least")) || 0, 0), 1);
   for (const layer of said.getAll("off")) if (layer in LAYERS) now.off.add(layer);
   const view = (said.get("view") ?? "").split(" ").map(Number);
   if (view.length === 3 && view.every(Number.isFinite) && view[2] > 0) now.view = clamped({ x: view[0], y: view[1], width: view[2] });
@@ -93,21 +105,21 @@ function change(changes) {
 
 function refresh(before = null) {
   const differs = (...keys) => before === null || keys.some((key) => state[key] !== before[key]);
-  overTime?.toggle(state);
+  for (const extra of extras) extra.toggle?.(state);
   if (differs("method", "of")) columns = columnsOf(state.method, state.of);
-  if (differs("method", "of", "text", "scene", "why", "ranges", "sort", "down")) {
+  if (differs(...filterKeys, "sort", "down")) {
     rows = sorted(passing(state, columns), state, columns);
-    if (state.frame < 0) state.frame = rows.find((frame) => drawnAt[frame] >= 0) ?? rows[0] ?? 0;
+    if (state.frame < 0) state.frame = firstFrame();
     markSort(state);
     if (differs("sort")) scrollToColumn(state.sort);
     scroller.scrollTop = 0; // show the first rows after sorting or filtering
     $$("count").textContent = `${rows.length.toLocaleString("en")} of ${frameCount.toLocaleString("en")} frames`;
   }
-  if (differs("method", "of", "text", "scene", "why", "ranges", "value", "pane")) {
+  if (differs(...filterKeys, "value", "pane")) {
     drawHistogram(state.value, ...seriesOf(state), passing(state, columns, state.value), rows, state.ranges[state.value]);
     showChips();
   }
-  if (differs("frame", "method", "of", "text", "scene", "why", "ranges", "sort", "down", "pane")) {
+  if (differs("frame", ...filterKeys, "sort", "down", "pane")) {
     showRows(state, rows, columns);
     if (differs("frame", "pane") && rows.includes(state.frame)) {
       scrollToRow(rows.indexOf(state.frame)); // only a list with rows can be scrolled
@@ -122,7 +134,7 @@ function refresh(before = null) {
   if (differs("frame", "cause") && meta.causes.length) for (const panel of panels) applyCauses(panel, state.cause);
   if (differs("frame", "cause", "of")) showCauses(state, chooseCause);
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
-  overTime?.show(state);
+  for (const extra of extras) extra.show?.(state, differs);
   showControls();
   $$("absent").hidden = state.absent === "";
   $$("absent").textContent = state.absent === "" ? "" : `The link names the frame ${state.absent}, which is not in this report.`;
@@ -131,9 +143,21 @@ function refresh(before = null) {
   addressTimer = setTimeout(() => history.replaceState(null, "", addressOf(state)), 100);
 }
 
+// Draws the frame again, after its geometry came.
+const redraw = () => refresh({ ...state, frame: -1 });
+
+// The first frame of the list that can be drawn and has both sides. Frames without predictions or truth explain little.
+function firstFrame() {
+  const both = (frame) => ["predictions", "truth"].every((key) => !(key in columnOf) || numbersOf(0, key, "")[frame] > 0);
+  const drawable = rows.filter((frame) => drawnAt[frame] >= 0);
+  return drawable.find(both) ?? drawable[0] ?? rows[0] ?? 0;
+}
+
 function showControls() {
+  if (state.scene !== "") fillScenes();
   for (const key of ["method", "scene", "value", "why", "cause"]) $$(key).value = state[key];
   for (const box of document.querySelectorAll("[data-of]")) box.checked = state.of === box.dataset.of;
+  for (const box of document.querySelectorAll("[data-pane]")) box.checked = state.pane === box.dataset.pane;
   if ($$("text").value !== state.text) $$("text").value = state.text;
   const [low, high] = state.ranges[state.value] ?? ["", ""];
   for (const [id, value] of [["low", low], ["high", high]]) {
@@ -142,7 +166,8 @@ function showControls() {
     if (text === "" ? typed !== "" : typed === "" || Number(typed) !== value) $$(id).value = text; // keep "0.50" while it is typed
   }
   $$("least").value = state.least;
-  $$("least-value").textContent = state.least.toFixed(2);
+  $$("least-value").textContent = state.least.toFixed(2) + hiddenInWords(state.least);
+  $$("gains").hidden = !state.method.includes("-") || !meta.metrics.length;
   for (const box of document.querySelectorAll("[data-layer]")) box.checked = !state.off.has(box.dataset.layer);
   const order = orderOf();
   const place = order.indexOf(state.frame);
@@ -151,13 +176,25 @@ function showControls() {
   $$("next").disabled = order.length === 0 || place === order.length - 1;
 }
 
+// How many predictions of the frame the minimum confidence hides, in words.
+function hiddenInWords(least) {
+  const counts = panels.map(({ instances }) => instances.filter(({ side, confidence }) => side !== "truth" && confidence < least).length);
+  return counts.some((count) => count > 0) ? `, hides ${counts.join(" and ")} fainter` : "";
+}
+
+// Sorts a difference by the first metric: the largest gain of the first named method first, or its largest loss.
+function sortGains(gain) {
+  const { key, lower } = meta.metrics[0];
+  change({ sort: key, down: gain !== lower });
+}
+
 // Shows a cause in the drawings, and the frames with most of it first.
 function chooseCause(cause) {
   change(numberKeys.includes(cause) ? { cause, sort: cause, down: true } : { cause });
 }
 
-// The frames that the keys and buttons go through: those of the list, or those of the scene over time.
-const orderOf = () => overTime?.order(state) ?? rows;
+// The frames that the keys and buttons go through: those of the list, or those of an extra.
+const orderOf = () => extras.map((extra) => extra.order?.(state)).find(Boolean) ?? rows;
 
 function showChips() {
   const chips = Object.entries(state.ranges).map(([key, [low, high]]) => {
@@ -183,10 +220,16 @@ function go(by) {
   if (next === undefined) return;
   change({ frame: next });
   scrollToRow(rows.indexOf(next)); // needed if the frame did not change but was scrolled out of sight
+  showRows(state, rows, columns);
 }
 
 function options(id, pairs) {
   $$(id).replaceChildren(...pairs.map(([value, text]) => element("option", { value, textContent: text })));
+}
+
+// Offers all scenes, unless that was done.
+function fillScenes() {
+  if ($$("scene").options.length === 1) $$("scene").append(...[...new Set(meta.scenes ?? [])].map((name) => element("option", { value: name, textContent: name })));
 }
 
 function boxes(id, type, entries, attribute, onChange) {
@@ -209,15 +252,19 @@ const toggled = (set, value, on) => {
 
 function build() {
   options("method", methodChoices());
-  options("scene", [["", "all"], ...[...new Set(meta.scenes ?? [])].map((name) => [name, name])]);
+  const fewScenes = new Set(meta.scenes ?? []).size <= 500;
+  options("scene", [["", "all"]]);
+  if (fewScenes) fillScenes(); // thousands of options take the browser a third of a second
+  else $$("scene").addEventListener("focus", fillScenes);
   options("value", numberKeys.map((key) => [key, labelOf(key)]));
   $$("method-label").hidden = meta.methods.length === 1;
   $$("scene-label").hidden = !meta.scenes;
   options("why", [["", "all frames"], [DRAWN, "all that can be drawn"], ...meta.reasons.map((reason) => [reason, reason])]);
-  $$("why-label").hidden = meta.drawn.length === 0 || meta.drawn.length === frameCount;
-  $$("layers").hidden = meta.drawn.length === 0;
-  options("cause", [["", "of classes"], [EVERY, "of causes"], ...meta.causes.map(({ key, name }) => [key, name])]);
-  $$("cause-label").hidden = meta.causes.length === 0;
+  $$("why-label").hidden = drawnCount === 0 || drawnCount === frameCount;
+  $$("layers").hidden = drawnCount === 0;
+  const causes = meta.causes.length ? [[EVERY, "of causes"], ...meta.causes.map(({ key, name }) => [key, name])] : [];
+  options("cause", [["", "of classes"], ...ownColours, ...causes]);
+  $$("cause-label").hidden = $$("cause").options.length === 1;
   $$("workbench").classList.add(`methods-${Math.min(meta.methods.length, 3)}`);
   buildList((key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }), (frame) => change({ frame }));
   const onView = (make) => change({ view: make(state.view) });
@@ -239,14 +286,19 @@ function build() {
     });
   }
   onBrush((range) => setRange(state.value, range));
-  for (const id of ["clear", "clear-empty"]) $$(id).addEventListener("click", () => change({ text: "", scene: "", why: "", ranges: {} }));
+  const cleared = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
+  for (const id of ["clear", "clear-empty"]) $$(id).addEventListener("click", () => change({ ...cleared, ranges: {} }));
+  $$("largest-gain").addEventListener("click", () => sortGains(true));
+  $$("largest-loss").addEventListener("click", () => sortGains(false));
   $$("save-list").addEventListener("click", () => download("frames.csv", "text/csv", csvOf(rows, columns, choiceOf(state))));
   $$("copy").addEventListener("click", async () => {
     await copyText(meta.tokens[state.frame]);
     $$("copied").textContent = "copied";
     setTimeout(() => ($$("copied").textContent = ""), 2000);
   });
-  overTime?.build(change);
+  if (panes.length) boxes("panes", "radio", [["", "list of frames"], ...panes], "pane", (pane) => change({ pane }));
+  $$("panes").hidden = panes.length === 0;
+  for (const extra of extras) extra.build?.(change);
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   $$("previous").addEventListener("click", () => go(-1));
   $$("next").addEventListener("click", () => go(1));
@@ -299,7 +351,8 @@ function onKey(event, onView) {
 }
 
 try {
-  unpack();
+  const loading = source.load();
+  if (loading) await loading;
   build();
   restore();
   // A page that is reloaded keeps its place.

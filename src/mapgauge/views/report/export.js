@@ -24,9 +24,11 @@ function csvOf(rows, columns, choice) {
   return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\n`).join("");
 }
 
-function download(name, type, text) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
-  element("a", { href: address, download: name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-") }).click();
+const fileName = (text) => text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-");
+
+function download(name, type, content) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  element("a", { href: address, download: fileName(name) }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
@@ -46,7 +48,23 @@ const CAPTION = 60; // pixels below the drawing, for the scale and two lines
 const LENGTHS_OF_STYLE = ["stroke-width", "stroke-dasharray"];
 const STYLE = ["fill", "stroke", "stroke-opacity", "stroke-linecap", "stroke-linejoin", "opacity", ...LENGTHS_OF_STYLE];
 
-// The drawing of a panel as a file of its own: visible nodes with their style as attributes, a scale, and a caption.
+// A copy of a visible node with its style as attributes. `unit` is the size of a pixel in the drawing.
+function styledCopy(node, unit) {
+  if (node.style.display === "none" || node.classList.contains("reach") || node.localName === "title") return [];
+  const made = svgElement(node.localName, {});
+  for (const name of ["d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "transform"]) if (node.hasAttribute(name)) made.setAttribute(name, node.getAttribute(name));
+  if (node.hasAttribute("aria-label")) made.append(svgElement("title", {}, node.getAttribute("aria-label")));
+  const style = getComputedStyle(node);
+  for (const name of STYLE) {
+    const value = style.getPropertyValue(name);
+    const scaled = LENGTHS_OF_STYLE.includes(name) && value !== "none";
+    made.setAttribute(name, scaled ? value.split(/[ ,]+/).map((part) => (parseFloat(part) * unit).toFixed(5)).join(" ") : value);
+  }
+  made.append(...[...node.children].flatMap((child) => styledCopy(child, unit)));
+  return [made];
+}
+
+// The drawing of a panel as a file of its own, with a scale and a caption.
 function svgOf(panel, lines) {
   const { svg, size } = panel;
   const [left, top, width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
@@ -58,21 +76,7 @@ function svgOf(panel, lines) {
   const ink = getComputedStyle(svg).color;
   const sheet = { x: left, y: top, width };
   copy.append(svgElement("clipPath", { id: "frame" }, svgElement("rect", { ...sheet, height })), svgElement("rect", { ...sheet, height: height + room, fill: paper }));
-  const styled = (node) => {
-    if (node.style.display === "none" || node.classList.contains("reach") || node.localName === "title") return [];
-    const made = svgElement(node.localName, {});
-    for (const name of ["d", "x", "y", "x1", "x2", "y1", "y2", "width", "height"]) if (node.hasAttribute(name)) made.setAttribute(name, node.getAttribute(name));
-    if (node.hasAttribute("aria-label")) made.append(svgElement("title", {}, node.getAttribute("aria-label")));
-    const style = getComputedStyle(node);
-    for (const name of STYLE) {
-      const value = style.getPropertyValue(name);
-      const scaled = LENGTHS_OF_STYLE.includes(name) && value !== "none";
-      made.setAttribute(name, scaled ? value.split(/[ ,]+/).map((part) => (parseFloat(part) * unit).toFixed(5)).join(" ") : value);
-    }
-    made.append(...[...node.children].flatMap(styled));
-    return [made];
-  };
-  copy.append(svgElement("g", { "clip-path": "url(#frame)" }, ...[...svg.children].flatMap(styled)));
+  copy.append(svgElement("g", { "clip-path": "url(#frame)" }, ...[...svg.children].flatMap((node) => styledCopy(node, unit))));
   const words = (text, x, y, anchor) => {
     const letters = Math.min(12, (size.width - 16) / (0.6 * text.length)); // pixels; long names must fit
     return svgElement("text", { x, y: top + height + y * unit, "text-anchor": anchor, "font-size": letters * unit, "font-family": "sans-serif", fill: ink }, text);

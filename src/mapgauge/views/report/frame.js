@@ -5,7 +5,8 @@ const PRINTED = 40; // rows of the printed list
 
 // Shows the name and the values of the chosen frame: for each method, for all classes and for each class.
 function showFrame(frame) {
-  $$("chosen").textContent = [meta.tokens[frame], meta.scenes?.[frame]].filter(Boolean).join(" · ");
+  const [token, scene] = [meta.tokens[frame], meta.scenes?.[frame]];
+  $$("chosen").textContent = scene && !token.startsWith(scene) ? `${token} · ${scene}` : token;
   const reasons = reasonsOf(frame);
   $$("reasons").textContent = reasons.length ? `Why it is drawn: ${reasons.join("; ")}.` : "";
   const several = meta.methods.length > 1;

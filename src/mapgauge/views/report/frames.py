@@ -11,7 +11,7 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric, ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, setting_of, title_of
-from mapgauge.results.frame_tables import frame_arrays
+from mapgauge.results.frame_query import PART_OF_PLD, FrameTable
 from mapgauge.results.results import Results
 from mapgauge.results.values import COUNTS, lists_of_frames
 from mapgauge.typing import Flags, Floats
@@ -49,35 +49,25 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
     return [*values, *counts, *of_hits]
 
 
-def frame_numbers(results: Results) -> dict[str, NDArray[Any]]:
-    """Return each column as ``(1 + classes, frames)``: all classes pooled, then each class. No value is NaN.
-
-    There is no value if a frame has neither predictions nor truth of the classes that the metric covers.
-    """
-    scores, protocol, names = results.scores, results.protocol, results.class_names
-    choices = [list(range(len(names))), *([c] for c in range(len(names)))]
-    by_choice = [frame_arrays(scores, results.metrics, protocol, chosen) for chosen in choices]
-    not_empty = (scores.predicted + scores.true > 0).T
-    covered = {
-        value.key: np.array([metric.covers(name, protocol) for name in names], np.bool_)
-        for metric, _ in lists_of_frames(results.metrics)
-        for value in metric.values
+def all_numbers(results: Results) -> dict[str, NDArray[Any]]:
+    """Return the numbers of ``FrameTable`` as ``(1 + classes, frames)``: all classes pooled, then each class."""
+    table, classes = FrameTable(results), range(len(results.class_names))
+    by_choice = [table.arrays(chosen) for chosen in (classes, *([c] for c in classes))]
+    return {
+        name: np.array([arrays[name] for arrays in by_choice], np.int32 if column.dtype.kind == "i" else np.float32)
+        for name, column in by_choice[0].items()
     }
-    numbers: dict[str, NDArray[Any]] = {}
-    for column in column_keys(results):
-        key = column["key"]
-        if column["whole"]:
-            numbers[key] = np.array([columns[key] for columns in by_choice], np.int32)
-        else:
-            has_value = not_empty & covered[key][:, None]
-            values = np.array([columns[key] for columns in by_choice], np.float32)
-            numbers[key] = np.where(np.vstack([has_value.any(axis=0), has_value]), values, np.float32(np.nan))
-    return numbers
+
+
+def frame_numbers(results: Results, numbers: "Numbers | None" = None) -> dict[str, NDArray[Any]]:
+    """Return the columns of the list by key. ``numbers`` are from ``all_numbers``, if they are known."""
+    every = all_numbers(results) if numbers is None else numbers
+    return {column["key"]: every[PART_OF_PLD.get(column["key"], column["key"])] for column in column_keys(results)}
 
 
 RANDOM = "random sample"
 WHOLE = "in a scene with the worst T-PLD"
-Numbers = Mapping[str, NDArray[Any]]  # the columns of one method, from ``frame_numbers``
+Numbers = Mapping[str, NDArray[Any]]  # columns of one method
 
 
 def choose(

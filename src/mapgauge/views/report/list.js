@@ -54,8 +54,10 @@ function buildList(onSort, onChoose) {
 function passing(state, columns, except = null) {
   const text = state.text.toLowerCase();
   const ranges = Object.entries(state.ranges).filter(([key]) => key !== except);
+  const tests = extras.flatMap((extra) => extra.passes ?? []);
   const frames = [];
   for (let i = 0; i < frameCount; i++) {
+    if (!tests.every((passes) => passes(i))) continue;
     if (text && !meta.tokens[i].toLowerCase().includes(text)) continue;
     if (state.scene !== "" && meta.scenes[i] !== state.scene) continue;
     if (state.why === DRAWN ? drawnAt[i] < 0 : state.why !== "" && !reasonsOf(i).includes(state.why)) continue;
@@ -134,7 +136,7 @@ function makeRows(state, { rows, columns, first, last }) {
       const text = key === "token" ? meta.tokens[frame] : isText ? meta.scenes[frame] : shown(key, columns[key][frame], signed);
       const cell = element("td", { className: isText ? "text" : "", textContent: key === "token" ? cut(text) : text });
       if (isText) cell.title = text;
-      if (key === "token" && drawnAt[frame] >= 0 && meta.drawn.length < frameCount) {
+      if (key === "token" && drawnAt[frame] >= 0 && drawnCount < frameCount) {
         cell.prepend(element("span", { textContent: "● ", title: `can be drawn: ${reasonsOf(frame).join("; ")}` }));
       }
       row.append(cell);
@@ -153,4 +155,21 @@ function scrollToRow(place) {
   else if (top + ROW + head > scroller.scrollTop + scroller.clientHeight) {
     scroller.scrollTop = top + ROW + head - scroller.clientHeight;
   }
+}
+
+// The field for a condition, before the other filters. Errors are below it.
+function conditionField() {
+  const field = element("input", { id: "where", type: "search", size: 36, autocomplete: "off", spellcheck: false, placeholder: "pld > 0.8 and missed.boundary > 2" });
+  field.setAttribute("aria-describedby", "where-wrong");
+  const wrong = element("pre", { id: "where-wrong", hidden: true, tabIndex: 0 });
+  wrong.setAttribute("role", "alert");
+  document.getElementById("filters").prepend(element("label", { id: "where-label" }, "Where ", field), wrong);
+  return field;
+}
+
+function showWrong(message) {
+  const wrong = document.getElementById("where-wrong");
+  wrong.textContent = message;
+  wrong.hidden = message === "";
+  document.getElementById("where").setAttribute("aria-invalid", String(message !== ""));
 }

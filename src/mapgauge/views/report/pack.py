@@ -57,6 +57,14 @@ class Section:
         """Return what the page needs besides. ``drawn`` are the frames that can be drawn."""
         return Added()
 
+    def has_scenes(self, methods: Sequence[Results]) -> bool:
+        """Whether ``mapgauge view`` can ask for the arrays of single scenes."""
+        return False
+
+    def of_scene(self, methods: Sequence[Results], scene: str) -> Arrays:
+        """Return the arrays of one scene. The results must have their data."""
+        return {}
+
     def differences(self, first: Results, second: Results, **draws: Any) -> dict[str, dict[str, Difference]]:
         """Return what explains the difference between two methods, by class and label. ``draws`` sets the bootstrap."""
         return {}
@@ -67,7 +75,7 @@ class Section:
 
 
 def pack(arrays: Arrays) -> tuple[Directory, str]:
-    """Return the directory and the text. Equal arrays are stored once, because methods usually share their truth.
+    """Return the directory, and the block as compressed text.
 
     >>> directory, text = pack({"a": np.array([1, 2], np.int16), "b": np.array([1, 2], np.int16)})
     >>> directory
@@ -75,6 +83,12 @@ def pack(arrays: Arrays) -> tuple[Directory, str]:
     >>> list(gzip.decompress(base64.b64decode(text)))
     [1, 0, 2, 0]
     """
+    directory, block = block_of(arrays)
+    return directory, base64.b64encode(gzip.compress(block, LEVEL, mtime=0)).decode()
+
+
+def block_of(arrays: Arrays) -> tuple[Directory, bytearray]:
+    """Return the arrays one after the other. Equal ones are stored once: methods usually share their truth."""
     directory: Directory = {}
     places: dict[tuple[str, bytes], int] = {}
     block = bytearray()
@@ -86,7 +100,7 @@ def pack(arrays: Arrays) -> tuple[Directory, str]:
             places[key] = len(block)
             block += data
         directory[name] = (array.dtype.name, places[key], array.size)
-    return directory, base64.b64encode(gzip.compress(block, LEVEL, mtime=0)).decode()
+    return directory, block
 
 
 def steps(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:

@@ -4,40 +4,45 @@
 frames and the drawings, from arrays inside the page (``pack``).
 """
 
-import base64
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from html import escape
-from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from string import Template
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from mapgauge.errors import InvalidInput
-from mapgauge.frames.links import LINK_STATES
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
-from mapgauge.metrics.metric import Metric, SumRows
-from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of
 from mapgauge.results.comparison import check_comparable, compare, method_names
+from mapgauge.results.frame_query import FrameTable
+from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
+from mapgauge.results.slices import slices
+from mapgauge.results.tags import Tags
 from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Progress
-from mapgauge.views.report.drawings import drawings, has_shares, is_map
-from mapgauge.views.report.frames import choose, column_keys, frame_numbers, is_first
+from mapgauge.views.report.drawings import is_map, least_confidence
+from mapgauge.views.report.explorer import (
+    described,
+    explorer_elements,
+    filled,
+    geometry_arrays,
+    in_order_of,
+    joined_script,
+    meta_text,
+    resource,
+    script_hash,
+)
+from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
 from mapgauge.views.report.pack import Arrays, pack
 from mapgauge.views.report.sections import SECTIONS
-from mapgauge.views.report.summary import summary
+from mapgauge.views.report.summary import Summary, summary
 
 FRAMES = 200
-# Joined to one script in this order.
-SCRIPTS = ("inflate", "data", "list", "histogram", "drawing", "causes", "view", "frame", "export", "explorer")
+SOURCE = ("inflate", "block")  # scripts that read the arrays from the page
+FILTER = ("query", "condition")  # scripts that filter the list by a condition
 
 
 def write_report(
@@ -45,9 +50,12 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     names: Sequence[str] | None = None,
-    frames: int = FRAMES,
+    frames: int | str = FRAMES,
     title: str | None = None,
     causes: bool | None = None,
+    by: str | None = None,
+    tags: Tags | None = None,
+    with_paths: bool = False,
     progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
@@ -60,12 +68,17 @@ def write_report(
             frames with the largest differences between methods, and a random quarter. If T-PLD was computed, up to half
             of them are whole scenes with the worst T-PLD. The page states the reasons, and has the values of all
             frames. Drawing needs the geometry, which results from a file have only if they are loaded with predictions
-            and truth.
-        title: Title of the page.
+            and truth. A condition, such as ``"pld > 0.8 and missed.boundary > 2"``, draws the frames of the first
+            method that meet it; ``Results.where`` has the columns.
+        title: Title of the page. If None, the names of the methods.
         causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
             causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If
             None, ``causes`` is computed if all results have PLD of order 1 and the geometry, and if there are at most
             1,200,000 instances. That takes less time than the evaluation.
+        by: A column, ``"scene"`` or one of the tags. The page then has the values of its slices; see ``slices``.
+        tags: Tags of frames or scenes, from ``read_tags``.
+        with_paths: Whether the page names the inputs by their whole paths. By default it has the names of the files
+            only, as a paper under double-blind review needs.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
@@ -73,25 +86,28 @@ def write_report(
     >>> from mapgauge.demo import demo_world
     >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
     >>> write_report(mg.evaluate(*demo_world(2)), page)
-    >>> page.stat().st_size < 150_000
+    >>> page.stat().st_size < 200_000
     True
     """
     methods = [results] if isinstance(results, Results) else list(results)
-    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
-        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}")
+    if isinstance(frames, bool) or not isinstance(frames, int | str) or (isinstance(frames, int) and frames < 0):
+        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
+    drawn = parse(frames) if isinstance(frames, str) else frames
     notes = []
     for section in SECTIONS:
         methods, note = section.prepared(methods, causes)
         notes.append(note)
     called = method_names(methods, names)
     check_comparable(methods, called)
-    ordered = [methods[0], *(_in_order_of(methods[0], method) for method in methods[1:])]
+    ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(1) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
-        explorer = _explorer(ordered, called, frames, causes, progress)
+        explorer = _explorer(ordered, called, drawn, causes, tags, progress)
         comparison = comparing.result()
+    sliced = [] if by is None else [slices(method, by, tags=tags) for method in methods]
     about = " ".join(filter(None, [explorer.about, *notes]))
-    page = _page(title or "mapgauge report", summary(ordered, comparison), about, explorer)
+    named = ordered if with_paths else [_without_folders(method) for method in ordered]
+    page = _page(title or ", ".join(called), summary(named, comparison, sliced), about, explorer)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -106,13 +122,23 @@ class _Explorer(NamedTuple):
 
 
 def _explorer(
-    methods: Sequence[Results], names: Sequence[str], frames: int, causes: bool | None, progress: Progress | None
+    methods: Sequence[Results],
+    names: Sequence[str],
+    frames: int | Query,
+    causes: bool | None,
+    tags: Tags | None,
+    progress: Progress | None,
 ) -> _Explorer:
     """Return what the list and the drawings show. The arguments are as in ``write_report``."""
-    first, numbers = methods[0], [frame_numbers(method) for method in methods]
+    first, every = methods[0], [all_numbers(method) for method in methods]
+    numbers = [frame_numbers(method, table) for method, table in zip(methods, every, strict=True)]
+    columns = FrameTable(first, tags).columns
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
     scenes = [some for section in SECTIONS for some in section.scenes(methods)]
-    chosen = choose(metrics, names, numbers, frames, scenes=scenes)
+    if isinstance(frames, Query):
+        chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
+    else:
+        chosen = choose(metrics, names, numbers, frames, scenes=scenes)
     drawn = list(chosen) if all(method.geometry is not None for method in methods) else []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     steps = count(1)
@@ -124,67 +150,38 @@ def _explorer(
     arrays: Arrays = {}
     world = bool(drawn) and is_map(first)
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
-        columns = {f"value.{key}": column for key, column in table.items()}
+        arrays |= {f"{k}.value.{key}": column for key, column in table.items()}
+        arrays |= {f"{k}.where.{name}": column for name, column in every[k].items()}
         if drawn:
-            some = method.of_frames(drawn)
-            columns |= drawings(some, advance, centred=world)
-            for section in SECTIONS:
-                columns |= section.columns(some, causes)
-        arrays |= {f"{k}.{key}": column for key, column in columns.items()}
+            arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance, centred=world)
     additions = {section: section.added(methods, drawn, causes) for section in SECTIONS}
     for added in additions.values():
         arrays |= added.arrays
     directory, data = pack(arrays)
-    colour = colours_of(first.class_names)
-    linked = any(metric.frame_links is not None and metric.settings(first.protocol) for metric in METRICS.values())
-    meta = {
-        "methods": names,
-        "classes": first.class_names,
-        "colours": [colour[name] for name in first.class_names],
-        "columns": column_keys(first),
-        "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
-        "tokens": first.tokens,
-        "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
-        "shares": PLD.title if has_shares(first) else None,
+    meta = described(methods, names, world=world) | {
+        "where": list(columns),
+        "tags": {name: columns[name]._asdict() for name in (tags.kinds if tags else ())},
         "drawn": drawn,
         "reasons": reasons,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
-        "matched": bool(first.protocol.cutoffs),
-        "linkStates": LINK_STATES if linked else [],
-        "region": None if world else first.protocol.region,
-        "ego": not world,
+        "least": max(
+            (
+                least_confidence(arrays[f"{k}.predictions.confidence"], len(arrays[f"{k}.truth.label"]))
+                for k in range(len(methods) if drawn else 0)
+            ),
+            default=0.0,
+        ),
         "arrays": directory,
     }
     for added in additions.values():
         meta |= added.meta
-    moved = "The data are in world coordinates. Each frame is drawn around its centre, without an ego." if world else ""
-    said = [_about_drawings(methods, drawn), moved, *(added.about for added in additions.values())]
+    moved = "The data are a map. Each frame is drawn around its centre, without an ego." if world else ""
+    said = [_about_drawings(methods, drawn, frames), moved, *(added.about for added in additions.values())]
     resources = [section.resource for section, added in additions.items() if section.resource and added.meta]
     return _Explorer(meta, data, resources, " ".join(filter(None, said)))
 
 
-def _in_order_of(first: Results, method: Results) -> Results:
-    """Return the results of a method with the frames in the order of the first method."""
-    if method.tokens == first.tokens:
-        return method
-    place = {token: i for i, token in enumerate(method.tokens)}
-    return method.of_frames([place[token] for token in first.tokens])
-
-
-def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:
-    """Return what the page needs to know about a metric: its main value, the headline values, and its parts."""
-    computed = rows.values(np.zeros(len(rows.columns)), results.protocol)
-    return {
-        "key": metric.main.key,
-        "title": metric.title + setting_of(metric.main.key, results.protocol),
-        "lower": metric.lower_is_better,
-        "caption": is_first(metric, results.metrics),
-        "headlines": [value.key for value in metric.with_role("headline") if value.key in computed],
-        "parts": [{"key": key, "colour": colour} for key, colour in part_colours(metric).items() if key in computed],
-    }
-
-
-def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
+def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query) -> str:
     """Return a sentence about the frames that the page can draw."""
     total = len(methods[0].tokens)
     if any(method.geometry is None for method in methods):
@@ -196,6 +193,8 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
         )
     if len(drawn) == total:
         return f"All {total:,} frames can be drawn."
+    if isinstance(frames, Query):
+        return f"{len(drawn):,} of {total:,} frames can be drawn, for which {frames.text}. They have a dot in the list."
     ranked = any(True for _ in lists_of_frames(methods[0].metrics))
     how = (
         "the worst by each value and its parts, "
@@ -207,29 +206,50 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int]) -> str:
     return (
         f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why "
         "each was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or "
-        "--frames to mapgauge report or mapgauge evaluate."
+        "--frames to mapgauge report."
     )
 
 
-def _page(heading: str, top: str, about: str, explorer: _Explorer) -> str:
+def _without_folders(results: Results) -> Results:
+    """Return results whose inputs and findings have the names of files in place of their paths."""
+    names = {side.name: Path(side.name).name for side in results.inputs if side.name}
+
+    def short(text: str) -> str:
+        for path, name in names.items():
+            text = text.replace(path, name)
+        return text
+
+    findings = [
+        replace(
+            finding,
+            message=short(finding.message),
+            remedy=finding.remedy and Remedy(short(finding.remedy.python), short(finding.remedy.shell)),
+        )
+        for finding in results.findings
+    ]
+    predictions, truth = (side._replace(name=names.get(side.name, "")) for side in results.inputs)
+    return replace(results, records=(predictions, truth), findings=tuple(findings))
+
+
+def _page(heading: str, top: Summary, about: str, explorer: _Explorer) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    script = "\n" + "\n".join(_resource(f"{name}.js") for name in (*explorer.resources, *SCRIPTS))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_resource("page.html")).substitute(
+    names = explorer.resources
+    source, added = ([resource(f"{name}.js") for name in some] for some in (SOURCE, (*FILTER, *names)))
+    script = joined_script(source, added)
+    return filled(
+        resource("page.html"),
         title=escape(heading),
-        policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'",
-        style=_resource("page.css") + "".join(_resource(f"{name}.css") for name in explorer.resources),
-        strip="".join("\n" + _resource(f"{name}.html").rstrip() for name in explorer.resources),
-        summary=top,
-        drawing=escape(about),
-        meta=json.dumps(explorer.meta).replace("<", "\\u003c"),
+        policy=f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; base-uri 'none'",
+        style=resource("page.css") + "".join(resource(f"{name}.css") for name in names),
+        subtitle=top.subtitle,
+        links=top.links,
+        overview=top.overview,
+        sections=top.sections,
+        explorer=explorer_elements(about, [resource(f"{name}.html").rstrip() for name in names]),
+        meta=meta_text(explorer.meta),
         data=explorer.data,
         script=script,
     )
-
-
-def _resource(name: str) -> str:
-    return files("mapgauge.views.report").joinpath(name).read_text(encoding="utf-8")
 
 
 __all__ = ["write_report"]

@@ -2,21 +2,28 @@
 
 const [ABSENT, ALONE] = [-2, -1]; // cells of a row; others are predicted tracks
 const [LABEL, LEAST_CELL, LINE, BAR, THUMB] = [124, 6, 18, 12, 16]; // pixels: labels, cells, rows, bars, the slider's thumb
-const strips = []; // by method and scene: the strips of the classes
+const strips = new Map(); // by scene: by method, the strips of the classes
 let stripShown = { key: "", cell: 1, frames: [] }; // what is in the page now
 
-function readStrips(method) {
+// The frames of a scene in the order of time. In a report they come with the strips.
+const stripFrames = (scene) => (meta.strips.frames ? meta.strips.frames[meta.strips.scenes.indexOf(scene)] : framesOfScene(scene));
+
+// Reads the strips of all methods in some scenes.
+function readStrips(arrays, scenes) {
+  for (const scene of scenes) strips.set(scene, meta.methods.map(() => []));
+  meta.methods.forEach((_, method) => readMethod(arrays, method));
+}
+
+function readMethod(arrays, method) {
   const cells = arrays[`${method}.strip.cells`];
-  const found = Object.fromEntries(meta.strips.scenes.map((scene) => [scene, []]));
   let at = 0;
   for (const strip of JSON.parse(new TextDecoder().decode(arrays[`${method}.strip.text`]))) {
-    const count = meta.strips.frames[meta.strips.scenes.indexOf(strip.scene)].length;
+    const count = stripFrames(strip.scene).length;
     const row = (track, confidence) => ({ track, confidence, cells: cells.subarray(at, (at += count)) });
     strip.trueRows = strip.truth.map((track) => row(track, null));
     strip.falseRows = strip.false.map(([track, confidence]) => row(track, confidence));
-    found[strip.scene].push(strip);
+    strips.get(strip.scene)[method].push(strip);
   }
-  return found;
 }
 
 // A name on one line, without what comes before its last slash, and without the middle of a long one.
@@ -169,10 +176,11 @@ function moveCursor(frame, seconds) {
 }
 
 // What explorer.js needs: to build the elements, to show a state, and the order of the frames.
-const timeStrip = {
+extras.push({
+  pane: ["time", "tracks over time"],
+
   build(change) {
-    meta.methods.forEach((_, method) => strips.push(readStrips(method)));
-    boxes("panes", "radio", [["", "list of frames"], ["time", "tracks over time"]], "pane", (pane) => change({ pane }));
+    if (meta.strips.frames) readStrips(arrays, meta.strips.scenes);
     options("strip-scene", meta.strips.scenes.map((name) => [name, name]));
     const { scenes, all } = meta.strips;
     const some = scenes.length < all ? `The page has the tracks of ${scenes.length.toLocaleString("en")} of ${all.toLocaleString("en")} scenes, from the highest T-PLD. ` : "";
@@ -186,7 +194,7 @@ const timeStrip = {
     ];
     document.getElementById("strip-key").append(...entries.map(([shape, text]) => element("li", {}, sample(shape), text)));
     document.getElementById("strip-scene").addEventListener("change", (event) => {
-      const frames = meta.strips.frames[scenes.indexOf(event.target.value)];
+      const frames = stripFrames(event.target.value);
       change({ frame: frames.find((frame) => drawnAt[frame] >= 0) ?? frames[0] });
     });
     document.getElementById("strip-slider").addEventListener("input", (event) => change({ frame: stripShown.frames[Number(event.target.value)] }));
@@ -200,34 +208,33 @@ const timeStrip = {
   // Shows the list or the tracks. This comes before both are drawn, because what is hidden has no size.
   toggle(state) {
     document.querySelector(".left").classList.toggle("over-time", state.pane === "time");
-    for (const button of document.querySelectorAll("[data-pane]")) button.checked = button.dataset.pane === state.pane;
   },
 
   show(state) {
     if (state.pane !== "time") return;
     const scene = meta.scenes[state.frame];
     const method = Number(state.method.split("-")[0]);
-    const there = meta.strips.scenes.includes(scene);
+    const there = strips.has(scene);
     for (const id of ["strip-scroller", "strip-key"]) document.getElementById(id).hidden = !there;
     const absent = document.getElementById("strip-absent");
     absent.hidden = there;
-    absent.textContent = `The tracks of the scene ${scene} are not in the page.`;
+    if (!there) absent.textContent = source.strip ? source.strip(scene) : `The tracks of the scene ${scene} are not in the page.`;
     document.getElementById("strip-scene").value = there ? scene : "";
     if (!there) {
       document.getElementById("strip-now").textContent = "";
       stripShown = { key: "", cell: 1, frames: [] };
       return;
     }
-    const chosen = strips[method][scene].filter((strip) => state.of === "" || strip.of === state.of);
+    const chosen = strips.get(scene)[method].filter((strip) => state.of === "" || strip.of === state.of);
     const key = JSON.stringify([scene, method, state.of, document.getElementById("strip-scroller").clientWidth]);
     if (key !== stripShown.key) {
-      const frames = meta.strips.frames[meta.strips.scenes.indexOf(scene)];
+      const frames = stripFrames(scene);
       stripShown = { key, frames, cell: drawStrips(chosen, frames.length) };
       drawAxis(frames, stripShown.cell);
     }
-    moveCursor(state.frame, strips[method][scene][0]?.seconds);
+    moveCursor(state.frame, strips.get(scene)[method][0]?.seconds);
   },
 
   // The frames of the scene in the order of time, or null if the list is shown.
   order: (state) => (state.pane === "time" && stripShown.frames.includes(state.frame) ? stripShown.frames : null),
-};
+});

@@ -1,8 +1,9 @@
-"""Writes the top of the page as HTML: inputs, findings, values with intervals, and bars. It needs no script."""
+"""Writes the parts of the page that need no script: the scoreboard above the frames, and the sections below them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from math import isnan
+from math import ceil, floor, isfinite, isnan
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from mapgauge.errors import with_remedy
@@ -15,7 +16,8 @@ from mapgauge.protocols import full_name
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.results import Results
-from mapgauge.views.report.frames import is_repeated
+from mapgauge.results.slices import Slices
+from mapgauge.views.report.frames import is_first, is_repeated
 from mapgauge.views.report.sections import SECTIONS
 
 FEW_NOTES = 3  # more notes are folded, because the values should be on the first screen
@@ -23,34 +25,144 @@ LEVELS = ("error", "warning", "note")
 ABOUT = {key: text for section in SECTIONS for key, text in section.about.items()}
 
 
-def summary(methods: Sequence[Results], comparison: Comparison) -> str:
-    """Return all sections above the list of frames. Findings come first if there are errors or warnings."""
+class Summary(NamedTuple):
+    """The parts of the page that need no script, as HTML."""
+
+    subtitle: str
+    overview: str  # above the list of frames
+    links: str  # to the sections
+    sections: str  # below the list of frames
+
+
+def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> Summary:
+    """Return the parts above and below the list of frames. ``sliced`` are the slices of each method, if any."""
     names = comparison.names
-    findings = _section("Findings", "findings", _findings(methods, names))
-    sections = [
-        _section("Values", "values", _values(methods, comparison)),
-        _section("Parts of the error", "parts", bars(methods, names)),
-        _section("Inputs and settings", "inputs", _inputs(methods, names)),
+    bodies = {
+        "values": ("Values", _values(methods, comparison)),
+        "slices": (f"Values by {escape(sliced[0].by)}", _slices(names, sliced)) if sliced else ("", ""),
+        "parts": ("Parts of the error", bars(methods, names)),
+        "findings": ("Findings", _findings(methods, names, LEVELS)),
+        "inputs": ("Inputs and settings", _inputs(methods, names)),
+    }
+    shown = {name: section for name, section in bodies.items() if section[0]}
+    titles = {"overview": "Overview", "explorer": "Frames"} | {name: title for name, (title, _) in shown.items()}
+    return Summary(
+        subtitle=_subtitle(methods),
+        overview=_scoreboard(methods, comparison) + _worries(methods, names),
+        links="".join(f'<a href="#{name}">{title}</a>' for name, title in titles.items()),
+        sections="\n".join(_section(title, name, body) for name, (title, body) in shown.items()),
+    )
+
+
+def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
+    """Return a table with a row for each method: the main values, the first with its interval and its parts drawn."""
+    first, several = methods[0], len(methods) > 1
+    shown = [
+        metric
+        for metric in map(METRICS.__getitem__, first.metrics)
+        if is_first(metric, first.metrics) and metric.main.key in comparison.estimates[0]["mean"]
     ]
-    worrying = any(finding.level != "note" for method in methods for finding in method.findings)
-    sections.insert(0 if worrying else 2, findings)
-    return "\n".join([_opening(methods, names), *sections])
+    if not shown:
+        return ""
+    metric, keys = shown[0], [metric.main.key for metric in shown]
+    main = keys[0]
+    estimates = [by_class["mean"] for by_class in comparison.estimates]
+    bounds = _axis([bound for values in estimates for bound in values[main] if isfinite(bound)])
+    colours = part_colours(metric)
+    words = {value.key: escape(value.words) for value in metric.values}
+    rows = []
+    for k, (name, method, values) in enumerate(zip(comparison.names, methods, estimates, strict=True)):
+        cells = [f"<strong>{escape(name)}</strong>"]
+        for key, column in zip(keys, shown, strict=True):
+            best = several and k in _best([of_method[key].value for of_method in estimates], column.lower_is_better)
+            text = _estimate(values[key], method, "mean", key)
+            cells.append(f'<span class="best">{text} <b title="the best value">best</b></span>' if best else text)
+        cells.insert(2, _whisker(values[main], bounds))
+        if colours:
+            cells.insert(3, _bar(method.mean, colours, words, {"method": str(k)} if k else {}))
+        if several:
+            difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
+            cells.append(_verdict(difference, metric) if k else "")
+        rows.append(cells)
+    titles = [escape(column.title + setting_of(column.main.key, first.protocol)) for column in shown]
+    arrows = [title + column.arrow_of(column.main) for title, column in zip(titles, shown, strict=True)]
+    header = ["method", *arrows, *([f"{titles[0]} against {escape(comparison.names[0])}"] if several else [])]
+    header.insert(2, f'<span class="axis"><span>{bounds[0]:g}</span><span>{bounds[1]:g}</span></span>')
+    if colours:
+        header.insert(3, f"parts of {titles[0]} from 0 to 1")
+    drawn = f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
+    caption = f"Means over classes, with {comparison.level:.0%} intervals over {drawn}"
+    return _table(caption, header, rows) + (_legend(colours, words) if colours else "")
 
 
-def _opening(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """Return the first paragraph: methods, truth, frames, protocol."""
+def _axis(values: Sequence[float]) -> tuple[float, float]:
+    """Return the bounds of an axis that contains values, at steps of 0.05."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    return round(floor(low * 20) / 20, 2), round(max(ceil(high * 20), floor(low * 20) + 1) / 20, 2)
+
+
+def _best(values: Sequence[float], lower_is_better: bool) -> list[int]:
+    """Return the methods with the best value, to the digits that are shown."""
+    signed = [round(value if lower_is_better else -value, 3) for value in values]
+    lowest = min((value for value in signed if not isnan(value)), default=0.0)
+    return [k for k, value in enumerate(signed) if value == lowest]
+
+
+def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> str:
+    """Return an interval as a line with a dot at the value. Screen readers have the numbers instead."""
+    if isnan(estimate.value):
+        return ""
+    value, low, high = (100 * (bound - bounds[0]) / (bounds[1] - bounds[0]) for bound in estimate)
+    interval = f'<line x1="{low:.2f}" x2="{high:.2f}" y1="8" y2="8"/>' if isfinite(low) and isfinite(high) else ""
+    return (
+        '<svg class="whisker" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="track" width="100" height="16"/>{interval}<path d="M{value:.2f} 8h0"/></svg>'
+    )
+
+
+def _verdict(difference: Difference | None, metric: Metric) -> str:
+    """Return whether a method is better or worse than the first one, in words."""
+    if difference is None or not difference.told_apart:
+        return "-" if difference is None else f"{difference.numbers}<br><em>{difference.verdict}</em>"
+    word = "better" if (difference.value < 0) == metric.lower_is_better else "worse"
+    return f'{difference.numbers}<br><strong class="{word}">{word}</strong>'
+
+
+def _worries(methods: Sequence[Results], names: Sequence[str]) -> str:
+    """Return the findings that are errors, and how many others there are."""
+    counts = {
+        level: len({finding.text for method in methods for finding in method.findings if finding.level == level})
+        for level in LEVELS
+    }
+    others = " and ".join(
+        f"{counts[level]} {level}{'s' if counts[level] > 1 else ''}" for level in LEVELS[1:] if counts[level]
+    )
+    line = f'<p><a href="#findings">{others}</a> about the inputs.</p>' if others else ""
+    return (_findings(methods, names, LEVELS[:1]) if counts["error"] else "") + line
+
+
+def _slices(names: Sequence[str], sliced: Sequence[Slices]) -> str:
+    """Return a table of the slices of each method, and their differences."""
+    parts = []
+    for name, of_method in zip(names, sliced, strict=True):
+        for titles, cells in of_method.tables():
+            header, *rows = (list(map(escape, row)) for row in (titles, *cells))
+            parts.append(_table(f"{escape(name)}, means over classes", header, rows))
+        parts += [f"<p>{escape(note)}</p>" for note in of_method.notes]
+    return "".join(parts)
+
+
+def _subtitle(methods: Sequence[Results]) -> str:
+    """Return truth, frames and protocol in a sentence."""
     first = methods[0]
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
     of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
     settings = first.protocol
     added = [row for row in map(METRICS.__getitem__, first.metrics) if isinstance(row.rows, SumRows)]
-    stated = dict.fromkeys(row.stated(settings) for row in added)
-    files = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
-    return (
-        f"<p>{escape(', '.join(names))} against {escape(files)}, on {len(first.tokens):,} frames{of}. "
-        f"Protocol {escape(full_name(settings))}: {', '.join([settings.sampling_in_words, *filter(None, stated)])}. "
-        '<a href="#explorer">Go to the frames</a></p>'
-    )
+    stated = dict.fromkeys(part for row in added for part in row.stated(settings).split(", "))
+    truths = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
+    about = ", ".join([settings.sampling_in_words, *filter(None, stated)])
+    return escape(f"{len(first.tokens):,} frames{of} of {truths}. Protocol {full_name(settings)}: {about}.")
 
 
 def _section(title: str, name: str, body: str) -> str:
@@ -138,11 +250,11 @@ def _difference(difference: Difference | None, unsure: str = '<br><em class="uns
     return f"{difference.value:+.3f} <small>{bracket(difference.low, difference.high, '+.3f')}</small>{unsure}"
 
 
-def _findings(methods: Sequence[Results], names: Sequence[str]) -> str:
-    """Return the findings, errors first. A finding that several methods share is listed once."""
+def _findings(methods: Sequence[Results], names: Sequence[str], levels: Sequence[str]) -> str:
+    """Return the findings of some levels, errors first. A finding that several methods share is listed once."""
     owners: dict[tuple[str, str], list[str]] = {}  # by level and text
     for called, result in zip(names, methods, strict=True):
-        for finding in result.findings:
+        for finding in (finding for finding in result.findings if finding.level in levels):
             of_text = owners.setdefault((finding.level, with_remedy(finding.text, _advice(finding))), [])
             of_text += [called] * (called not in of_text)
     items: dict[str, list[str]] = {level: [] for level in LEVELS}
@@ -172,7 +284,7 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
         for side, given in zip(("predictions", "truth"), result.inputs, strict=True):
             counts = ", ".join(f"{count:,} {name}" for name, count in given.counts.items())
             cells = [called, side, given.name or "in memory", given.format or "-", f"{given.frames:,}", counts or "-"]
-            rows.append([*map(escape, cells), f"<code>{escape(given.hash[:12])}</code>"])
+            rows.append([*map(_breakable, map(escape, cells)), f"<code>{escape(given.hash[:12])}</code>"])
     header = ["method", "side", "file", "format", "frames", "instances", "hash"]
     text = [_table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
@@ -199,8 +311,14 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
 
 def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
     """Return a table that scrolls if it is wide. The caption and all cells must be HTML already."""
-    body = table([*map(Html, header)], [[*map(Html, row)] for row in rows], heads=heads, caption=Html(caption))
+    cells = [[*map(_breakable, row[:heads]), *row[heads:]] for row in rows]
+    body = table([*map(Html, header)], [[*map(Html, row)] for row in cells], heads=heads, caption=Html(caption))
     return f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">{body}</div>'
+
+
+def _breakable(text: str) -> str:
+    """Return a name that a narrow screen may break after an underscore."""
+    return text if "<wbr>" in text else text.replace("_", "_<wbr>")
 
 
 def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
@@ -218,12 +336,6 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
         return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"
     words = {value.key: escape(value.title if value.key in ABOUT else value.words) for value in metric.values}
-    legend = "".join(
-        f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
-        f'fill="{colour}"/></svg> <a href="{_frames_with(part)}" title="{_hint(part)}">{words[part]}</a>'
-        "</li>"
-        for part, colour in colours.items()
-    )
     cells = []
     for name, _ in first.rows_of(metric.name):
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
@@ -235,7 +347,17 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     header = ["class", *["method"] * several, f"{title} from 0 to 1", *(words[part] for part in colours)]
     caption = f"Parts of {title}; they add up to it"
     said = _sentences(methods, names, metric)
-    return f'{said}<ul class="legend">{legend}</ul>' + _table(caption, header, cells, heads=1 + several)
+    return said + _legend(colours, words) + _table(caption, header, cells, heads=1 + several)
+
+
+def _legend(colours: Mapping[str, str], words: Mapping[str, str]) -> str:
+    """Return the colours of parts. Each is a link to the frames with most of it."""
+    items = "".join(
+        f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
+        f'fill="{colour}"/></svg> <a href="{_frames_with(part)}" title="{_hint(part)}">{words[part]}</a></li>'
+        for part, colour in colours.items()
+    )
+    return f'<ul class="legend">{items}</ul>'
 
 
 def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> str:

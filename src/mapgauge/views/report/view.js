@@ -7,20 +7,15 @@ let whole = null; // the view of the whole frame in metres: { x, y, width, heigh
 
 // The view that contains the region of the protocol and all drawn truth, which may lie outside the region.
 function wholeView() {
+  const other = extras.map((extra) => extra.whole?.()).find(Boolean);
+  if (other) return other;
   const region = meta.region && uprightSize(meta.region);
   let [left, right, bottom, top] = region
     ? [-region[0] / 2, region[0] / 2, -region[1] / 2, region[1] / 2]
     : [Infinity, -Infinity, Infinity, -Infinity];
-  for (let place = 0; place < meta.drawn.length; place++) {
-    for (const { line } of instancesOf(0, place, "truth")) {
-      for (let i = 0; i < line.x.length; i++) {
-        left = Math.min(left, line.x[i] / METRE);
-        right = Math.max(right, line.x[i] / METRE);
-        bottom = Math.min(bottom, line.y[i] / METRE);
-        top = Math.max(top, line.y[i] / METRE);
-      }
-    }
-  }
+  const truth = source.bounds();
+  [left, bottom] = [Math.min(left, truth[0] / METRE), Math.min(bottom, truth[2] / METRE)];
+  [right, top] = [Math.max(right, truth[1] / METRE), Math.max(top, truth[3] / METRE)];
   if (left > right) [left, right, bottom, top] = [-15, 15, -30, 30];
   const width = Math.max(right - left, (top - bottom) / 4, 4) * MARGIN;
   const height = Math.max((top - bottom) * MARGIN, width / 4);
@@ -52,7 +47,7 @@ function moved(view, dx, dy) {
 function applyView(panel, view) {
   const { x, y, width } = view ?? whole;
   const height = (width * whole.height) / whole.width;
-  panel.size ??= { width: panel.svg.clientWidth, height: panel.svg.clientHeight }; // reading it forces a layout
+  if (!panel.size?.width) panel.size = { width: panel.svg.clientWidth, height: panel.svg.clientHeight }; // reading it forces a layout
   const pixels = panel.size.height ? Math.min(panel.size.width / width, panel.size.height / height) : 0;
   const shown = pixels ? [panel.size.width / pixels, panel.size.height / pixels] : [width, height];
   panel.svg.setAttribute("viewBox", [x - shown[0] / 2, -y - shown[1] / 2, ...shown].map((value) => value.toFixed(4)).join(" "));
@@ -77,6 +72,7 @@ function listen(panel, onView) {
     },
     { passive: false },
   );
+  panel.svg.addEventListener("click", unpin);
   let grabbed = null;
   panel.svg.addEventListener("pointerdown", (event) => {
     if (event.button === 0) grabbed = { at: metres(event), x: event.clientX, y: event.clientY, moving: false };
@@ -101,8 +97,10 @@ function listen(panel, onView) {
     const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
     if (dx || dy) onView((view) => moved(view, (dx * (view ?? whole).width) / 10, (dy * (view ?? whole).width) / 10));
     else if (event.key === "n" || event.key === "p") step(panel, event.key === "n" ? 1 : -1);
-    else if (event.key === "Escape") panel.svg.focus();
-    else return;
+    else if (event.key === "Escape") {
+      unpin();
+      panel.svg.focus();
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   });

@@ -1,0 +1,76 @@
+"""Measures ``mapgauge view``: from the start of the command to the first screen and the first drawing, and its memory.
+
+Run it with ``make bench-view``. It needs Chromium and prints a table in GitHub markdown. The browser runs already, as
+on the machine of a user. The first screen has the list of all frames, the histogram and the timeline.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.tables import heading, machine, row
+from playwright.sync_api import Browser, sync_playwright
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+
+SIZES = ((6_019, 75), (54_171, 40))  # frames, and predictions in each
+RUNS = 3
+
+
+def prepare(folder: Path, frames: int, predictions: int) -> None:
+    """Write predictions, truth and results."""
+    for name, side in zip(("predictions", "truth"), demo_world(frames, predictions=predictions), strict=True):
+        mg.write(side, folder / f"{name}.parquet")
+    x, y = (mg.read(folder / f"{name}.parquet") for name in ("predictions", "truth"))
+    mg.evaluate(x, y).save(folder / "results.mg")
+
+
+def memory(process: int, key: str) -> int:
+    """A line of the status of a process, in MB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1]) // 1024
+
+
+def measure(browser: Browser, folder: Path, results: str = "results.mg") -> tuple[float, float, int, int]:
+    """Seconds to the first screen and to the first drawing, memory after that, and the highest memory."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    begun = time.perf_counter()
+    command = [sys.executable, "-m", "mapgauge", "view", results, "--no-browser", "--quiet"]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        page.goto(server.stdout.readline().strip())
+        page.wait_for_selector("body[data-ready]")
+        screen = time.perf_counter() - begun
+        page.wait_for_selector(".panel .instance", state="attached", timeout=120_000)
+        drawing = time.perf_counter() - begun
+        return screen, drawing, memory(server.pid, "VmRSS"), memory(server.pid, "VmHWM")
+    finally:
+        page.close()
+        server.terminate()
+        server.communicate()
+
+
+def main() -> None:
+    """Print the table."""
+    machine()
+    heading("View", "frames", "first screen", "first drawing", "memory", "highest memory")
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for frames, predictions in SIZES:
+            with tempfile.TemporaryDirectory() as folder:
+                prepare(Path(folder), frames, predictions)
+                runs = [measure(browser, Path(folder)) for _ in range(RUNS)]
+            screen, drawing = (min(run[k] for run in runs) for k in (0, 1))
+            held, most = (max(run[k] for run in runs) for k in (2, 3))
+            times = [f"{screen:.2f} s", f"{drawing:.1f} s"]
+            row(f"{frames:,} with {predictions} predictions", *times, f"{held:,} MB", f"{most:,} MB")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

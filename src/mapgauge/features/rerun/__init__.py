@@ -1,0 +1,1 @@
+"""Results as a recording for the viewer of Rerun."""

@@ -1,0 +1,52 @@
+"""``mapgauge export``: writes results as a recording for the viewer of Rerun."""
+
+from pathlib import Path
+from typing import Annotated
+
+from mapgauge.cli import options as o
+from mapgauge.cli.frames import pointing
+from mapgauge.cli.methods import each_results, load_all, with_data
+from mapgauge.cli.output import inform, progress, warn
+from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.targets import check_targets
+
+SUFFIX = ".rrd"
+
+
+def export(
+    result: Annotated[Path, o.files_argument("RESULT", "A file written by `mapgauge evaluate -o`.")],
+    output: Annotated[Path, o.output_option("FILE", f"A recording ({SUFFIX}).")],
+    scene: o.SceneOption = None,
+    where: o.WhereOption = None,
+    images: o.ImagesOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Write results as a recording for the viewer of Rerun.
+
+    It has the poses, truth, predictions, matches, causes and values of all frames, or of those of a scene or a
+    condition, over time. Open it with `rerun FILE`. Files that were moved are given with the results:
+    RESULT,predictions=FILE,truth=FILE.
+    """
+    if output.suffix.lower() != SUFFIX:
+        refuse("--output", f"a recording: expected a name that ends in {SUFFIX}, got {output}")
+    files = each_results([result])
+    if len(files) > 1:
+        refuse("RESULT", f"this command takes one file of results, and {result} has {len(files)}")
+    check_targets([output], [*files, images])
+
+    from mapgauge.dependencies import require
+    from mapgauge.features.rerun.recording import write_rerun
+    from mapgauge.results.scene_order import scene_frames
+
+    require("rerun", "a recording", "rerun")
+    results = with_data(load_all(files, file_names(files))[0], files[0])
+    results = results if scene is None else results.of_frames(scene_frames(results, scene))
+    with pointing("--where"):
+        results = results if where is None else results.where(where)
+    with progress("writing the recording") as advance:
+        recorded = write_rerun(results, output, images=images, progress=advance)
+    if recorded.missing:
+        total = recorded.images + recorded.missing
+        warn(f"{images}: {recorded.missing} of {total} images are not there and were left out. Download them")
+    also = f" and {recorded.images} images" if images is not None else ""
+    inform(f"recording of {recorded.frames} frames{also} in {output}. Open it with: rerun {output}")

@@ -1,0 +1,1 @@
+"""``mapgauge view``: results in a browser, with all frames."""

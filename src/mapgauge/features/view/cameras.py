@@ -1,0 +1,106 @@
+"""Camera images of frames, with the lines of all methods projected into them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mapgauge.cameras.opening import open_rig
+from mapgauge.cameras.projection import ground_lines, project, vehicle_from_frame
+from mapgauge.cameras.rig import CameraImage, Rig, RigFrame
+from mapgauge.errors import InvalidInput
+from mapgauge.features.view.server import Answer, in_thread, packed
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.io.files.source import Content
+from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from mapgauge.views.report.pack import Arrays
+
+_KINDS = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
+_BACK = 150.0  # degrees; cameras that look farther to the left than this come last
+_MOST = 64 * 2**20  # bytes of an image
+
+
+class Cameras:
+    """The rig of a data set, which is read in a thread."""
+
+    def __init__(self, root: Path, results: Results) -> None:
+        """Begin to read the tables of the data set."""
+        self._rig: Future[Rig] = in_thread(lambda: open_rig(root, results.tokens, results.scenes))
+
+    def _frame(self, token: str) -> RigFrame | None:
+        return self._rig.result().frame(token)
+
+    def with_poses(self, frames: MapFrames) -> MapFrames:
+        """Return frames with the poses of the data set, which must have all of them."""
+        poses = []
+        for token in frames.tokens:
+            rig_frame = self._frame(token)
+            if rig_frame is None:
+                raise InvalidInput(f"the folder of the images has no frame {token}")
+            poses.append(rig_frame.pose @ vehicle_from_frame(rig_frame, None, frames.forward))
+        return replace(frames, poses=np.array(poses).reshape(-1, 4, 4))
+
+    def lines(self, methods: Sequence[Results], frame: int) -> Answer:
+        """Return the cameras of a frame, and the lines that they see: numbers of instances, and points in pixels."""
+        token = methods[0].tokens[frame]
+        rig_frame = self._frame(token)
+        if rig_frame is None:
+            return packed({}, cameras=[])
+        arrays: Arrays = {}
+        for k, method in enumerate(methods):
+            assignment, pose = _drawn(method, frame)
+            motion = vehicle_from_frame(rig_frame, pose, assignment.forward)
+            for side in ("predictions", "truth"):
+                ground = ground_lines(_polylines(assignment, side), motion)
+                for c, image in enumerate(rig_frame.images):
+                    seen = project(ground, rig_frame, image)
+                    arrays[f"{k}.{side}.{c}.points"] = seen.points.astype(np.float32)
+                    arrays[f"{k}.{side}.{c}.offsets"] = seen.offsets.astype(np.int32)
+                    arrays[f"{k}.{side}.{c}.instance"] = seen.polyline.astype(np.int32)
+        around = sorted(enumerate(rig_frame.images), key=lambda pair: -_heading(pair[1]))
+        return packed(arrays, cameras=[{"number": c, "name": image.camera, "size": image.size} for c, image in around])
+
+    def image(self, token: str, number: int) -> Answer:
+        """Return an image of a frame. Only images that the tables name are served, and only from inside the root."""
+        rig_frame = self._frame(token)
+        images = () if rig_frame is None else rig_frame.images
+        if not 0 <= number < len(images):
+            raise InvalidInput(f"{token}: no image {number}")
+        path = self._rig.result().path(images[number])
+        kind = _KINDS.get(path.suffix.lower())
+        if kind is None:
+            raise InvalidInput(f"{path.name}: expected an image, {' or '.join(_KINDS)}")
+        return Answer(Content(path, _MOST).data, kind)
+
+
+def _heading(image: CameraImage) -> float:
+    """Return where a camera looks, in degrees to the left of forward. One that looks back has -180."""
+    ahead = image.mount[:2, 2]  # its z axis in the coordinates of the vehicle
+    degrees = float(np.degrees(np.arctan2(ahead[1], ahead[0])))
+    return degrees - 360 if degrees > _BACK else degrees
+
+
+def _drawn(results: Results, frame: int) -> tuple[Assignment, Floats | None]:
+    """Return the instances of a frame as they are drawn, and the pose of the frame, if it has one."""
+    one = results.of_frames([frame]).need_data()
+    (assignment,) = match_frames(one.block(slice(0, 1)), results.protocol, None)
+    poses = [side.poses for side in reversed(one.sides) if side.poses is not None]
+    return assignment, poses[0][0] if poses else None
+
+
+def _polylines(assignment: Assignment, side: str) -> Polylines:
+    """Return the instances of one side. Those that were compared as closed lines are closed."""
+    lines = [instance.points for instance in getattr(assignment, side)]
+    closed = getattr(assignment, f"{side}_closed")
+    return Polylines.of(
+        [np.vstack([line, line[:1]]) if ring else line for line, ring in zip(lines, closed, strict=True)]
+    )

@@ -1,0 +1,75 @@
+"""``mapgauge view``: opens results in the browser."""
+
+import socket
+import sys
+import webbrowser
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from mapgauge.cli import options as o
+from mapgauge.cli.methods import check_one_protocol, each_results, load_all, with_data
+from mapgauge.cli.output import inform, say
+from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.slices import tags_of
+
+_PORT = "Port of this machine. Default: a free one."
+_NO_BROWSER = "Do not open a browser; print the address only."
+_UNTIL_CLOSED = "End when the last tab is closed."
+_HIGHEST = 65535
+
+
+def view(
+    results: o.ResultsArgument,
+    images: o.ImagesOption = None,
+    poses: o.PosesOption = None,
+    title: o.TitleOption = None,
+    port: Annotated[int, o.option("--port N", o.WORK, _PORT, 0, show_default=False)] = 0,
+    no_browser: Annotated[bool, o.option("--no-browser", o.WORK, _NO_BROWSER)] = False,
+    until_closed: Annotated[bool, o.option("--until-closed", o.WORK, _UNTIL_CLOSED)] = False,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Look at all frames of results in the browser.
+
+    The page lists, filters and draws every frame. It comes from a server on this machine that reads files and writes
+    none. End it with Ctrl-C.
+    """
+    if port > _HIGHEST:
+        refuse("--port", f"must be at most {_HIGHEST}, got {port}")
+    paths = each_results(results)
+    names = file_names(paths)
+
+    from mapgauge.features.view.explorer import Explorer, Method
+    from mapgauge.features.view.server import Server
+
+    tags = tags_of(paths)
+    methods = load_all(paths, names)
+    check_one_protocol(names, methods)
+    if len(methods) > 1:
+        from mapgauge.results.comparison import check_comparable
+
+        check_comparable(methods, names)
+    given = [
+        Method(name, _given(path), loaded, partial(with_data, loaded, path))
+        for name, path, loaded in zip(names, paths, methods, strict=True)
+    ]
+    shown = {"tags": tags, "title": title, "images": images, "poses": poses}
+    server = Server(Explorer(given, **shown, tabs=until_closed, neighbours=_neighbours).routes, port)  # type: ignore[arg-type]
+    say(server.address)
+    inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
+    inform("End with Ctrl-C" + (", or by closing the last tab" if until_closed else ""))
+    sys.stdout.flush()
+    if not no_browser:
+        webbrowser.open_new_tab(server.address)
+    server.run(until_closed=until_closed)
+
+
+def _neighbours(*frames: Any, **settings: Any) -> Any:
+    from mapgauge import neighbours  # imported when it is needed, because most views need none
+
+    return neighbours(*frames, **settings)
+
+
+def _given(path: Path) -> str:
+    """Return a file as it was written on the command line."""
+    return str(getattr(path, "given", path))

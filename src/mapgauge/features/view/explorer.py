@@ -1,0 +1,274 @@
+"""What the server answers: the page, the values of all frames at once, and the geometry of single frames."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mapgauge.errors import InvalidInput
+from mapgauge.evaluation.data import Data
+from mapgauge.features.view.geometry import Placing, Reading
+from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_thread, packed
+from mapgauge.features.view.video import has_ffmpeg, video_of
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.pld import with_pld
+from mapgauge.results.frame_query import FrameTable
+from mapgauge.results.query import InvalidQuery
+from mapgauge.results.results import Results
+from mapgauge.results.tags import Tags
+from mapgauge.views.report.drawings import least_confidence
+from mapgauge.views.report.explorer import (
+    described,
+    explorer_elements,
+    filled,
+    in_order_of,
+    joined_script,
+    meta_text,
+    resource,
+    script_hash,
+    value_arrays,
+)
+from mapgauge.views.report.pack import Section
+from mapgauge.views.report.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from mapgauge.features.view.cameras import Cameras
+    from mapgauge.views.report.pack import Arrays
+
+_PACKAGE = "mapgauge.features.view"
+_SCRIPTS = ("filter", "time", "place", "similar", "cameras", "pictures")
+_NEAREST = 50  # frames that are like another one
+_WAIT = 20.0  # seconds until a question about the geometry is answered anyway
+
+
+class Method(NamedTuple):
+    """Results, and how to get them with their predictions and truth."""
+
+    name: str
+    given: str  # as on the command line
+    results: Results
+    with_data: Callable[[], Results]
+
+
+class Explorer:
+    """The frames of some methods. All have the same frames, in the order of the first."""
+
+    def __init__(
+        self,
+        methods: Sequence[Method],
+        *,
+        tags: Tags | None = None,
+        title: str | None = None,
+        tabs: bool = False,
+        images: Path | None = None,
+        poses: Path | None = None,
+        neighbours: Callable[..., Any] | None = None,
+    ) -> None:
+        """Begin to collect the values.
+
+        Args:
+            methods: At least one.
+            tags: Further columns of conditions.
+            title: Title of the page; None for the names of the methods.
+            tabs: Whether pages tell when they are closed.
+            images: Folder of a data set with camera images. Its poses are used if the data have none.
+            poses: What has the poses of the frames, if the data have none: a file, or the folder of a data set.
+            neighbours: Finds frames that are alike, as ``mapgauge.neighbours`` does.
+        """
+        first = methods[0].results
+        self.methods = methods
+        self.results = [first, *(in_order_of(first, method.results) for method in methods[1:])]
+        self.title = title or ", ".join(method.name for method in methods)
+        self.tags, self.tabs, self._neighbours = tags, tabs, neighbours
+        self._cameras = None if images is None else _cameras(images, first)
+        self._values = in_thread(self._packed_values)  # while the browser opens the page
+        with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
+        with_poses += [] if self._cameras is None else [self._cameras.with_poses]
+        self.reading = Reading(lambda: [in_order_of(first, method.with_data()) for method in methods], with_poses)
+
+    @property
+    def routes(self) -> Routes:
+        """What there is, by the first part of the path."""
+        return {
+            "": self.page,
+            "values": self.values,
+            "geometry": self.geometry,
+            "frame": self.frame,
+            "scene": self.scene,
+            "like": self.like,
+            "cameras": self.cameras,
+            "image": self.image,
+            "where": self.where,
+            "video": Posted(video_of),
+        }
+
+    def page(self) -> Answer:
+        """Return the page. Its security policy allows its own script, and requests to this server."""
+        of_sections = [section.resource for section in self._scene_sections]
+        own = [resource(f"{name}.js", _PACKAGE) for name in _SCRIPTS]
+        script = joined_script(
+            [resource("live.js", _PACKAGE)], [*own, *(resource(f"{name}.js") for name in of_sections)]
+        )
+        policy = (
+            f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; "
+            "connect-src 'self'; img-src 'self' blob: data:; base-uri 'none'; form-action 'none'"
+        )
+        page = filled(
+            resource("view.html", _PACKAGE),
+            title=escape(self.title),
+            style="".join(resource(f"{name}.css") for name in ("page", *of_sections)) + resource("view.css", _PACKAGE),
+            explorer=explorer_elements(
+                "",
+                [
+                    *(resource(f"{name}.html").rstrip() for name in of_sections),
+                    *(resource(f"{name}.html", _PACKAGE).rstrip() for name in ("place", "similar")),
+                ],
+            ),
+            time=resource("time.html", _PACKAGE),
+            meta=meta_text(self.meta),
+            script=script,
+        )
+        return Answer(page.encode("utf-8", "xmlcharrefreplace"), "text/html; charset=utf-8", policy)
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """What the scripts need to know."""
+        # Causes are described if there is geometry, which is read later.
+        promised = [replace(results, geometry=Data(_unread, results.protocol)) for results in self.results]
+        meta = described(self.results, [method.name for method in self.methods], world=False)
+        for section in SECTIONS:
+            if not section.resource:
+                meta |= section.added(promised, [0], None).meta
+        if self._scene_sections:
+            scenes = list(dict.fromkeys(meta["scenes"]))
+            meta["strips"] = {"scenes": scenes, "all": len(scenes)}
+        return meta | {
+            "drawn": None,
+            "reasons": [],
+            "why": [],
+            "least": max(
+                least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
+            ),
+            "files": [method.given for method in self.methods],
+            "tabs": self.tabs,
+            "video": has_ffmpeg(),
+            "cameras": self._cameras is not None,
+        }
+
+    def values(self) -> Answer:
+        """Return the values of all frames. After that, predictions and truth are read."""
+        answer = self._values.result()
+        self.reading.begin()
+        return answer
+
+    def _packed_values(self) -> Answer:
+        arrays: Arrays = {}
+        for k, results in enumerate(self.results):
+            arrays |= {name: _narrow(column) for name, column in value_arrays(k, results).items()}
+        return packed(arrays)
+
+    def geometry(self) -> Answer:
+        """Return whether predictions and truth are read, and what is known from them."""
+        try:
+            geometry = self.reading.wait(_WAIT)
+        except InvalidInput as error:
+            return packed({}, state="failed", failure=str(error))
+        if geometry is None:
+            return packed({}, state="reading")
+        known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
+        arrays = {name: array for name, array in known.items() if array is not None}
+        return packed(arrays, state="ready", world=geometry.world, bounds=geometry.bounds, note=geometry.note)
+
+    def frame(self, number: str) -> Answer:
+        """Return what the drawings of a frame show."""
+        return packed(self.reading.now.arrays([self._number(number)]))
+
+    def scene(self, name: str) -> Answer:
+        """Return what sections show of a scene."""
+        arrays: Arrays = {}
+        for section in self._scene_sections:
+            arrays |= section.of_scene(self.reading.now.methods, name)
+        return packed(arrays)
+
+    def like(self, number: str) -> Answer:
+        """Return the frames whose truth is nearest to that of a frame, the nearest first, and how far they are."""
+        frame, first = self._number(number), self.reading.now.methods[0]
+        if self._neighbours is None:
+            raise InvalidInput("frames that are alike cannot be found")
+        truth, token = first.need_data().all_sides[1], first.tokens[frame]
+        near = self._neighbours(truth, tokens=[token], count=_NEAREST, protocol=with_pld(first.protocol, order=1))
+        chosen = near.nearest[0][near.nearest[0] >= 0]
+        frames = np.array([self._places[near.among[k]] for k in chosen], np.int32)
+        return packed({"frames": frames, "distances": near.distance[0][: len(chosen)].astype(np.float32)})
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {token: k for k, token in enumerate(self.results[0].tokens)}
+
+    def cameras(self, number: str) -> Answer:
+        """Return the cameras of a frame, and the lines that they see."""
+        frame = self._number(number)
+        return packed({}, cameras=[]) if self._cameras is None else self._cameras.lines(self.reading.now.methods, frame)
+
+    def image(self, number: str, camera: str) -> Answer:
+        """Return an image of a frame by the number of its camera."""
+        frame = self._number(number)
+        if self._cameras is None or not (camera.isascii() and camera.isdecimal()):
+            raise InvalidInput("there are no images")
+        return self._cameras.image(self.results[0].tokens[frame], int(camera))
+
+    @cached_property
+    def _scene_sections(self) -> list[Section]:
+        return [section for section in SECTIONS if section.has_scenes(self.results)]
+
+    def _number(self, text: str) -> int:
+        """Return the number of a frame from an address."""
+        frame = int(text) if text.isascii() and text.isdecimal() else -1
+        if not 0 <= frame < len(self.results[0].tokens):
+            raise InvalidInput(f"no frame {text!r}")
+        return frame
+
+    def where(self, query: str, method: str = "0") -> Answer:
+        """Return the frames of a method that a condition holds for, or what is wrong with the condition."""
+        try:
+            frames = self._tables[int(method)].where(query)
+        except InvalidQuery as error:
+            remedy = error.remedy.shell if error.remedy else ""
+            return as_json({"wrong": error.what, "place": error.place, "remedy": remedy})
+        return packed({"frames": np.array(frames, np.int32)})
+
+    @cached_property
+    def _tables(self) -> list[FrameTable]:
+        return [FrameTable(results, self.tags) for results in self.results]
+
+
+def _with_poses(path: Path, frames: MapFrames) -> MapFrames:
+    from mapgauge.truth.poses import with_poses  # its imports take long, and most views need none
+
+    return with_poses(frames, path)
+
+
+def _cameras(root: Path, results: Results) -> "Cameras":
+    from mapgauge.features.view.cameras import Cameras  # its imports take long, and most views need none
+
+    return Cameras(root, results)
+
+
+def _unread() -> NoReturn:
+    raise InvalidInput("the predictions and the truth are not read yet")
+
+
+def _narrow(column: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in as few bytes as they need."""
+    if column.dtype.kind != "i" or not column.size:
+        return column
+    low, high = int(column.min()), int(column.max())
+    for kind in (np.uint8, np.int16):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return column.astype(kind)
+    return column

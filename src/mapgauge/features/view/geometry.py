@@ -1,0 +1,132 @@
+"""The predictions and the truth of the methods, which are read in a thread while the page is used already."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.results.results import Results
+from mapgauge.results.scene_order import frames_by_scene, seconds_of, timestamps_of
+from mapgauge.typing import Floats, Indices
+from mapgauge.views.report.drawings import is_map, truth_bounds
+from mapgauge.views.report.explorer import geometry_arrays
+from mapgauge.views.report.pack import Arrays
+
+Placing: TypeAlias = Callable[[MapFrames], MapFrames]  # returns frames with poses
+
+_SAMPLE = 60  # frames that say how large a drawing must be
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Methods with their predictions and truth, and what is known from them."""
+
+    methods: list[Results]
+    world: bool  # whether the data are a map without an ego
+    bounds: list[float]  # of the truth of some frames as it is drawn, in centimetres: left, right, bottom, top
+    order: Indices  # (frames,): scene by scene in the order of time, if scenes are known
+    seconds: Floats | None  # (frames,): times since the first
+    tracks: Floats | None  # (frames, 3): x, y and heading of the ego in the world
+
+    note: str = ""  # what is wrong with the poses
+
+    @classmethod
+    def of(cls, methods: list[Results], poses: Sequence[Placing]) -> "Geometry":
+        """Collect what is known from the data of methods, which are read now. ``poses`` are tried if they have none."""
+        first = methods[0]
+        world = is_map(first)
+        sample = np.unique(np.linspace(0, len(first.tokens) - 1, _SAMPLE).astype(int)).tolist()
+        bounds = truth_bounds(first.of_frames(sample), centred=world)
+        frames, note = frames_in_time(first, () if world else poses)
+        order = [frame for some in frames_by_scene(frames).values() for frame in some] or range(len(frames))
+        seconds = seconds_of(frames.timestamps)
+        return cls(
+            methods,
+            world,
+            bounds,
+            np.array(order, np.int32),
+            None if seconds is None else np.array(seconds),
+            None if world else ego_tracks(frames),
+            note,
+        )
+
+    def arrays(self, frames: Sequence[int]) -> Arrays:
+        """Return what the drawings of some frames show, by the names of the scripts."""
+        arrays: Arrays = {}
+        for k, method in enumerate(self.methods):
+            arrays |= geometry_arrays(k, method.of_frames(frames), None, lambda: None, centred=self.world)
+        return arrays
+
+
+def frames_in_time(results: Results, poses: Sequence[Placing]) -> tuple[MapFrames, str]:
+    """Return the frames of results without instances, with what is known of their scenes, times and poses.
+
+    If the data have no poses, the first of ``poses`` that has them is used. Also returns what was wrong with the last.
+    """
+    sides = results.need_data().all_sides
+    side = next((side for side in reversed(sides) if side.poses is not None), sides[1])
+    bare = side.keep(np.zeros(0, np.int64)).at([side.index[token] for token in results.tokens])
+    bare = replace(bare, scenes=results.scenes, timestamps=timestamps_of(results, range(len(bare))))
+    note = ""
+    for with_poses in poses if bare.poses is None else ():
+        try:
+            return with_poses(bare), ""
+        except MapgaugeError as error:
+            note = error.for_shell()
+    return bare, note
+
+
+def ego_tracks(frames: MapFrames) -> Floats | None:
+    """Return where the ego is in the world in each frame, and its heading; None without poses."""
+    if frames.poses is None:
+        return None
+    ahead = frames.poses[:, :2, 1 if frames.forward == "y" else 0]
+    return np.column_stack([frames.poses[:, :2, 3], np.arctan2(ahead[:, 1], ahead[:, 0])])
+
+
+class Reading:
+    """Reads the geometry once, in a thread."""
+
+    def __init__(self, read: Callable[[], list[Results]], poses: Sequence[Placing] = ()) -> None:
+        """Keep how to read; nothing is read yet. ``poses`` may have the poses of the frames."""
+        self.failure = ""  # why there is no geometry
+        self._read, self._poses = read, poses
+        self._geometry: Geometry | None = None
+        self._done, self._begun = threading.Event(), threading.Lock()
+
+    def begin(self) -> None:
+        """Begin to read. Nothing happens the second time."""
+        if self._begun.acquire(blocking=False):
+            threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            geometry = Geometry.of(self._read(), self._poses)
+            geometry.arrays([0])  # loads what is compiled
+            self._geometry = geometry
+        except MapgaugeError as error:
+            self.failure = error.for_shell()
+        except Exception as error:  # the page shows it
+            self.failure = f"{type(error).__name__}: {error}"
+        finally:
+            self._done.set()
+
+    def wait(self, seconds: float | None = None) -> Geometry | None:
+        """Return the geometry as soon as it is read; None after some seconds. A failure is raised."""
+        self.begin()
+        if not self._done.wait(seconds):
+            return None
+        if self._geometry is None:
+            raise InvalidInput(self.failure)
+        return self._geometry
+
+    @property
+    def now(self) -> Geometry:
+        """The geometry, once it is read."""
+        geometry = self.wait()
+        assert geometry is not None
+        return geometry

@@ -1,0 +1,121 @@
+// The source of the data in `mapgauge view`: its server. Values come at once, the geometry of a frame when it is shown.
+
+const KEPT = 400; // frames whose geometry is in memory
+const heldFrames = new Map(); // by frame: its geometry, the last used ones at the end
+const asked = new Map(); // by frame: the promise of its geometry
+const failures = new Map(); // by frame: why its geometry did not come
+const stripTexts = new Map(); // by scene: why its tracks are not shown yet
+let known = { state: "reading", failure: "", bounds: null }; // about predictions and truth, from the server
+
+// The answer to a request. The address of the page ends with a slash, so that `path` is below it.
+async function answerTo(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw new Error("The server has ended. Start mapgauge view again.");
+  }
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer;
+}
+
+// Arrays and further values, as server.py packs them.
+async function packedFrom(path) {
+  const bytes = await (await answerTo(path)).arrayBuffer();
+  const length = new DataView(bytes).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 8, length)));
+  return { ...header, arrays: Object.fromEntries(unpacked(bytes, header.arrays, 8 + length)) };
+}
+
+// Asks for the geometry of a frame, unless it is there or on its way.
+function request(frame) {
+  if (heldFrames.has(frame) || failures.has(frame)) return Promise.resolve();
+  if (!asked.has(frame)) {
+    const answer = packedFrom(`frame/${frame}`)
+      .then(({ arrays }) => heldFrames.set(frame, { arrays, place: 0 }))
+      .catch((error) => failures.set(frame, error.message))
+      .then(() => {
+        asked.delete(frame);
+        for (const old of heldFrames.keys()) if (heldFrames.size > KEPT && old !== state.frame) heldFrames.delete(old);
+        if (frame === state.frame) redraw();
+      });
+    asked.set(frame, answer);
+  }
+  return asked.get(frame);
+}
+
+// Waits until predictions and truth are read, and draws the frame.
+async function awaitGeometry() {
+  do {
+    try {
+      known = await packedFrom("geometry");
+    } catch (error) {
+      known = { state: "failed", failure: error.message };
+    }
+  } while (known.state === "reading");
+  if (known.state === "ready") {
+    meta.ego = !known.world;
+    if (known.world) meta.region = null;
+    fitPanels();
+  }
+  for (const extra of extras) extra.ready?.(known);
+  showStatus();
+  redraw();
+}
+
+function showStatus() {
+  const status = document.getElementById("status");
+  const texts = { reading: "Reading predictions and truth …", failed: `Frames cannot be drawn: ${known.failure}`, ready: known.note ? `There are no poses: ${known.note}` : "" };
+  status.textContent = texts[known.state];
+  status.classList.toggle("failed", known.state === "failed" || Boolean(known.note));
+}
+
+const source = {
+  async load() {
+    Object.assign(arrays, (await packedFrom("values")).arrays);
+    showStatus();
+    awaitGeometry();
+    if (meta.tabs) tellTabs();
+  },
+
+  geometry(frame) {
+    const found = heldFrames.get(frame) ?? null;
+    if (found) heldFrames.delete(frame); // put at the end
+    if (found) heldFrames.set(frame, found);
+    else if (known.state === "ready") request(frame);
+    return found;
+  },
+
+  // Whether the geometry of a frame is on its way, so that the drawing before it may stay.
+  waiting: (frame) => asked.has(frame),
+
+  absence() {
+    if (known.state === "failed") return `This frame cannot be drawn: ${known.failure}`;
+    return failures.get(state.frame) ?? "Reading predictions and truth …";
+  },
+
+  // Asks for the tracks of a scene, and returns why they are not shown yet.
+  strip(scene) {
+    if (known.state !== "ready") return this.absence();
+    if (!stripTexts.has(scene)) {
+      stripTexts.set(scene, "Reading the tracks …");
+      packedFrom(`scene?${new URLSearchParams({ name: scene })}`)
+        .then(({ arrays }) => readStrips(arrays, [scene]))
+        .catch((error) => stripTexts.set(scene, error.message))
+        .then(() => refresh(state));
+    }
+    return stripTexts.get(scene);
+  },
+
+  bounds: () => known.bounds ?? [Infinity, -Infinity, Infinity, -Infinity],
+};
+
+// Tells the server that this tab is open, and when it is closed, so that the server can end with the last one.
+function tellTabs() {
+  const tab = crypto.randomUUID();
+  const alive = () => fetch(`alive/${tab}`).catch(() => {});
+  alive();
+  setInterval(alive, 20_000);
+  addEventListener("pageshow", alive);
+  addEventListener("pagehide", () => fetch(`closed/${tab}`, { keepalive: true }).catch(() => {}));
+}

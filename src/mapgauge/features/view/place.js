@@ -1,0 +1,197 @@
+// Shows all frames of the list on one map: the mean of a value in each square of 20 m. A click opens the worst frame there.
+
+const CELL = 20; // metres
+const WORST = 6; // places that are also buttons, for the keyboard
+const RAMP = ["#ffffcc", "#ffeda0", "#fed976", "#feb24c", "#fd8d3c", "#fc4e2a", "#e31a1c", "#bd0026", "#800026"]; // from good to bad
+const place = { cells: new Map(), view: null, whole: null, low: 0, high: 1, made: "" };
+
+// The squares with frames of the list: number of frames, mean of the value, and the worst frame.
+function cellsOf(frames, column, lower) {
+  const { tracks } = known.arrays;
+  const cells = new Map();
+  for (const frame of frames) {
+    const value = column[frame];
+    const [i, j] = [Math.floor(tracks[3 * frame] / CELL), Math.floor(tracks[3 * frame + 1] / CELL)];
+    if (Number.isNaN(value) || !Number.isFinite(i) || !Number.isFinite(j)) continue;
+    const key = `${i} ${j}`;
+    const cell = cells.get(key) ?? { i, j, count: 0, sum: 0, worst: frame };
+    cell.count += 1;
+    cell.sum += value;
+    if (lower ? value > column[cell.worst] : value < column[cell.worst]) cell.worst = frame;
+    cells.set(key, cell);
+  }
+  for (const cell of cells.values()) cell.mean = cell.sum / cell.count;
+  return cells;
+}
+
+// Whether low values of a column are good. Those of a metric and its parts follow the metric; hits are good.
+function lowIsGood(key) {
+  const metric = meta.metrics.find(({ key: main, headlines, parts }) => main === key || headlines.includes(key) || parts.some((part) => part.key === key));
+  return metric ? metric.lower : !key.startsWith("hits");
+}
+
+function collect() {
+  const lower = lowIsGood(state.value);
+  place.cells = cellsOf(rows, columns[state.value], lower);
+  const cells = [...place.cells.values()];
+  const means = cells.map(({ mean }) => mean).sort((a, b) => a - b);
+  const at = (share) => means[Math.min(Math.floor(share * means.length), means.length - 1)] ?? 0;
+  [place.low, place.high] = [at(0.02), at(0.98)]; // a few outliers must not make all the others alike
+  const span = (values) => [values.reduce((a, b) => Math.min(a, b), Infinity) * CELL, (values.reduce((a, b) => Math.max(a, b), -Infinity) + 1) * CELL];
+  const [[west, east], [south, north]] = [span(cells.map(({ i }) => i)), span(cells.map(({ j }) => j))];
+  place.whole = cells.length ? { x: (west + east) / 2, y: (south + north) / 2, width: 1.08 * (east - west), height: 1.08 * (north - south) } : null;
+  const worst = cells.sort((a, b) => (lower ? b.mean - a.mean : a.mean - b.mean)).slice(0, WORST);
+  $$("place-worst").replaceChildren(...worst.map((cell) => {
+    const text = `${shown(state.value, cell.mean)} at ${Math.round((cell.i + 0.5) * CELL)}, ${Math.round((cell.j + 0.5) * CELL)} m`;
+    const button = element("button", { type: "button", textContent: text, title: aboutCell(cell) });
+    button.addEventListener("click", () => change({ frame: cell.worst }));
+    return element("li", {}, button);
+  }));
+  $$("place-about").textContent = `mean in ${cells.length.toLocaleString("en")} squares of ${CELL} m, over the frames of the list`;
+  const ends = [place.low, place.high];
+  if (!lower) ends.reverse();
+  ["place-low", "place-high"].forEach((id, k) => ($$(id).textContent = shown(state.value, ends[k])));
+}
+
+const aboutCell = ({ count, mean, worst }) => `${count} ${count === 1 ? "frame" : "frames"}, mean ${labelOf(state.value)} ${shown(state.value, mean)}\nworst: ${meta.tokens[worst]}, ${shown(state.value, columns[state.value][worst])}`;
+
+// Metres per pixel, and the middle of the map.
+function placeFrame() {
+  const { width, height } = $$("place-map").getBoundingClientRect();
+  const { x, y, width: across, height: up } = place.view ?? place.whole;
+  return { x, y, unit: Math.max(across / width, (up ?? (across * height) / width) / height), width, height };
+}
+
+function colourOf(mean) {
+  const share = (mean - place.low) / (place.high - place.low || 1);
+  const bad = lowIsGood(state.value) ? share : 1 - share;
+  return RAMP[Math.min(Math.max(Math.floor(bad * RAMP.length), 0), RAMP.length - 1)];
+}
+
+function drawPlace() {
+  const canvas = $$("place-map");
+  if (!place.whole) return;
+  const { x, y, unit, width, height } = placeFrame();
+  const ratio = window.devicePixelRatio;
+  [canvas.width, canvas.height] = [width * ratio, height * ratio];
+  const paper = canvas.getContext("2d");
+  paper.scale(ratio, ratio);
+  const [left, top] = [(east) => (east - x) / unit + width / 2, (north) => (y - north) / unit + height / 2];
+  const size = Math.max(CELL / unit, 2.5); // a square of a large city is still seen
+  for (const { i, j, mean } of place.cells.values()) {
+    paper.fillStyle = colourOf(mean);
+    paper.fillRect(left(i * CELL), top((j + 1) * CELL), size, size);
+  }
+  const { tracks } = known.arrays;
+  const path = meta.scenes ? framesOfScene(meta.scenes[state.frame]) : [state.frame];
+  const ink = getComputedStyle(canvas).color;
+  Object.assign(paper, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5 });
+  paper.beginPath();
+  path.forEach((frame, k) => paper[k ? "lineTo" : "moveTo"](left(tracks[3 * frame]), top(tracks[3 * frame + 1])));
+  paper.stroke();
+  paper.beginPath();
+  paper.arc(left(tracks[3 * state.frame]), top(tracks[3 * state.frame + 1]), 5, 0, 2 * Math.PI);
+  paper.fill();
+  canvas.setAttribute("aria-label", `Map of ${labelOf(state.value)} over ${place.cells.size} squares of ${CELL} m. The worst places are the buttons below it.`);
+}
+
+function cellAt(event) {
+  const box = $$("place-map").getBoundingClientRect();
+  const { x, y, unit, width, height } = placeFrame();
+  const [east, north] = [x + (event.clientX - box.left - width / 2) * unit, y - (event.clientY - box.top - height / 2) * unit];
+  const reach = Math.max(1, Math.ceil((4 * unit) / CELL)); // small squares are hit by a pointer near them
+  let best = null;
+  const distance = ({ i, j }) => Math.hypot((i + 0.5) * CELL - east, (j + 0.5) * CELL - north);
+  for (let i = Math.floor(east / CELL) - reach; i <= Math.floor(east / CELL) + reach; i++) {
+    for (let j = Math.floor(north / CELL) - reach; j <= Math.floor(north / CELL) + reach; j++) {
+      const cell = place.cells.get(`${i} ${j}`);
+      if (cell && (!best || distance(cell) < distance(best))) best = cell;
+    }
+  }
+  return best && distance(best) < Math.max(CELL, 6 * unit) ? best : null;
+}
+
+function zoomPlace(factor, at = null) {
+  const now = place.view ?? place.whole;
+  const { unit, width } = placeFrame();
+  const across = Math.min(Math.max(unit * width * factor, 3 * CELL), 4 * Math.max(place.whole.width, place.whole.height));
+  const grown = across / (unit * width);
+  const fixed = at ?? now;
+  place.view = { x: fixed.x + (now.x - fixed.x) * grown, y: fixed.y + (now.y - fixed.y) * grown, width: across };
+  drawPlace();
+}
+
+function listenToPlace(change) {
+  const canvas = $$("place-map");
+  let grabbed = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    grabbed = { x: event.clientX, y: event.clientY, moved: false };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (grabbed && (grabbed.moved || Math.hypot(event.clientX - grabbed.x, event.clientY - grabbed.y) > 3)) {
+      const { x, y, unit, width } = placeFrame();
+      place.view = { x: x - (event.clientX - grabbed.x) * unit, y: y + (event.clientY - grabbed.y) * unit, width: unit * width };
+      grabbed = { x: event.clientX, y: event.clientY, moved: true };
+      drawPlace();
+    }
+    const cell = grabbed ? null : cellAt(event);
+    const tip = $$("place-tip");
+    tip.hidden = !cell;
+    if (!cell) return;
+    tip.textContent = aboutCell(cell);
+    const box = $$("place-stage").getBoundingClientRect();
+    tip.style.left = `${Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 4)}px`;
+    tip.style.top = `${Math.min(event.clientY - box.top + 14, box.height - tip.offsetHeight - 4)}px`;
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const cell = grabbed?.moved ? null : cellAt(event);
+    grabbed = null;
+    if (cell) change({ frame: cell.worst });
+  });
+  canvas.addEventListener("pointerleave", () => ($$("place-tip").hidden = true));
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const box = canvas.getBoundingClientRect();
+    const { x, y, unit, width, height } = placeFrame();
+    zoomPlace(Math.exp(Math.max(-1, Math.min(event.deltaY * 0.002, 1))), { x: x + (event.clientX - box.left - width / 2) * unit, y: y - (event.clientY - box.top - height / 2) * unit });
+  }, { passive: false });
+  $$("place-closer").addEventListener("click", () => zoomPlace(0.6));
+  $$("place-farther").addEventListener("click", () => zoomPlace(1 / 0.6));
+  $$("place-whole").addEventListener("click", () => {
+    place.view = null;
+    drawPlace();
+  });
+}
+
+extras.push({
+  pane: ["place", "map of all frames"],
+
+  build(change) {
+    options("place-value", numberKeys.map((key) => [key, labelOf(key)]));
+    $$("place-value").addEventListener("change", () => change({ value: $$("place-value").value }));
+    $$("place-ramp").style.background = `linear-gradient(to right, ${RAMP.join(", ")})`;
+    listenToPlace(change);
+  },
+
+  toggle: (now) => document.querySelector(".left").classList.toggle("on-map", now.pane === "place"),
+
+  ready: () => (place.made = ""),
+
+  show(now) {
+    if (now.pane !== "place") return;
+    const moves = Boolean(known.arrays?.tracks);
+    $$("place-absent").hidden = moves;
+    $$("place-stage").hidden = !moves;
+    $$("place-absent").textContent = known.state === "ready" ? "The files have no poses, so the places of the frames are not known." : source.absence();
+    if (!moves) return;
+    $$("place-value").value = now.value;
+    const made = [rows, now.value, columns];
+    if (!place.made || made.some((part, k) => part !== place.made[k])) {
+      place.made = made;
+      collect();
+    }
+    drawPlace();
+  },
+});

@@ -1,0 +1,243 @@
+"""The server of ``mapgauge view``: answers the requests of one browser on this machine, and nothing else.
+
+It listens on 127.0.0.1 only. Every address begins with a random token, so that other users of the machine and other
+pages of the browser cannot guess it. Requests whose host or origin is not this machine are refused, which stops pages
+that point a name of their own at 127.0.0.1. Answers carry a security policy; nothing from a file is ever markup.
+"""
+
+import hmac
+import json
+import re
+import secrets
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.views.report.pack import ALIGNMENT, Arrays, block_of
+
+Outcome = TypeVar("Outcome")
+
+ADDRESS = "127.0.0.1"
+_OWN = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?")  # hosts of this machine, and of tunnels to it
+_SILENT = 150.0  # seconds; browsers let hidden pages run once a minute
+_LARGEST = 2**30  # bytes that a page may send
+_GRACE = 3.0  # seconds in which a page may be loaded again after it was closed
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The body of an answer, and what it is."""
+
+    body: bytes
+    kind: str = "application/octet-stream"
+    policy: str = "default-src 'none'"
+    status: HTTPStatus = HTTPStatus.OK
+
+
+class Refused(Exception):
+    """A request that is not answered. It has the status and a sentence."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        """Keep both."""
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A route that takes what the page sends, as its first argument. Only the page itself may send."""
+
+    answer: Callable[..., Answer]
+
+
+# By the first part of the path; further parts and the query are arguments.
+Routes = Mapping[str, Callable[..., Answer] | Posted]
+
+
+def packed(arrays: Arrays, **more: Any) -> Answer:
+    """Return arrays, and further values as JSON: the length of the JSON in 8 bytes, the JSON, and the arrays."""
+    directory, block = block_of(arrays)
+    text = json.dumps({"arrays": directory, **more}).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    return Answer(struct.pack("<Q", len(text)) + text + bytes(block))
+
+
+def as_json(value: Any) -> Answer:
+    """Return a value as JSON."""
+    return Answer(json.dumps(value).encode(), "application/json")
+
+
+def in_thread(work: Callable[[], Outcome]) -> "Future[Outcome]":
+    """Begin some work in a thread that does not keep the process alive."""
+    future: Future[Outcome] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+@dataclass
+class Tabs:
+    """The open tabs of the browser, so that the server can end with the last one."""
+
+    seen: dict[str, float] = field(default_factory=dict)  # by tab: when it was heard of
+    closed: float | None = None  # when the last one was closed
+
+    def alive(self, tab: str) -> None:
+        """Note that a tab is open."""
+        self.seen[tab] = time.monotonic()
+        self.closed = None
+
+    def close(self, tab: str) -> None:
+        """Note that a tab was closed."""
+        if self.seen.pop(tab, None) is not None and not self.seen:
+            self.closed = time.monotonic()
+
+    def ended(self) -> bool:
+        """Whether there were tabs and all are closed."""
+        now = time.monotonic()
+        for tab in [tab for tab, heard in self.seen.items() if now - heard > _SILENT]:
+            self.close(tab)
+        return self.closed is not None and now - self.closed > _GRACE
+
+
+class Server(ThreadingHTTPServer):
+    """Serves routes under a random token."""
+
+    daemon_threads = True
+
+    def __init__(self, routes: Routes, port: int = 0) -> None:
+        """Bind to a port of this machine; 0 takes a free one."""
+        self.routes = routes
+        self.token = secrets.token_urlsafe(18)
+        self.tabs = Tabs()
+        try:
+            super().__init__((ADDRESS, port), _Handler)
+        except OSError as error:
+            raise InvalidInput(
+                f"port {port} cannot be used: {error.strerror or error}", remedy="Leave out --port to take a free one"
+            ) from error
+
+    @property
+    def address(self) -> str:
+        """The address to open."""
+        return f"http://{ADDRESS}:{self.port}/{self.token}/"
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return int(self.server_address[1])
+
+    def run(self, *, until_closed: bool = False) -> None:
+        """Answer requests until an interrupt, or until the last tab is closed."""
+        if until_closed:
+            threading.Thread(target=self._wait_for_tabs, daemon=True).start()
+        try:
+            self.serve_forever(poll_interval=0.2)
+        finally:
+            self.server_close()
+
+    def _wait_for_tabs(self) -> None:
+        while not self.tabs.ended():
+            time.sleep(0.2)
+        self.shutdown()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore connections that the browser gave up."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "mapgauge", ""
+    timeout = 120  # seconds without a request
+
+    def do_GET(self) -> None:
+        """Answer a request."""
+        if self.command == "POST":
+            self.close_connection = True  # what is not read would be taken for the next request
+        try:
+            answer = self._answer()
+        except Refused as error:
+            answer = _sentence(error.status, str(error))
+        except MapgaugeError as error:
+            answer = _sentence(HTTPStatus.UNPROCESSABLE_ENTITY, error.for_shell())
+        except Exception as error:  # the browser shows it; the server goes on
+            answer = _sentence(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
+        self.send_response(answer.status)
+        headers = {
+            "Content-Type": answer.kind,
+            "Content-Length": str(len(answer.body)),
+            "Content-Security-Policy": answer.policy + "; frame-ancestors 'none'",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cache-Control": "no-store",
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
+
+    do_HEAD = do_POST = do_GET
+
+    def _answer(self) -> Answer:
+        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        if len(hosts) != 1 or not _OWN.fullmatch(hosts[0]):
+            raise Refused(HTTPStatus.FORBIDDEN, "This server answers to 127.0.0.1 and localhost only.")
+        if any(origin != f"http://{hosts[0]}" for origin in origins) or (self.command == "POST" and not origins):
+            raise Refused(HTTPStatus.FORBIDDEN, "This server answers to its own page only.")
+        address = urlsplit(self.path)
+        _, token, *parts = address.path.split("/")
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            raise Refused(HTTPStatus.FORBIDDEN, "The address lacks the token that mapgauge view printed.")
+        if parts[:1] in (["alive"], ["closed"]) and len(parts) == 2:
+            (self.server.tabs.alive if parts[0] == "alive" else self.server.tabs.close)(parts[1])
+            return Answer(b"")
+        route = self.server.routes.get(parts[0] if parts else "")
+        if not parts or route is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
+        sent = []
+        if isinstance(route, Posted) != (self.command == "POST"):
+            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "This address is not used in this way.")
+        if isinstance(route, Posted):
+            route, sent = route.answer, [self._sent()]
+        query = {name: value for name, value in parse_qsl(address.query, keep_blank_values=True) if name.isidentifier()}
+        try:
+            return route(*sent, *map(unquote, parts[1:]), **query)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # wrong number of arguments
+                raise Refused(HTTPStatus.NOT_FOUND, "There is nothing at this address.") from error
+            raise
+
+    def _sent(self) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal()):
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
+        if int(length) > _LARGEST:
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST >> 20} MiB can be sent.")
+        return self.rfile.read(int(length))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing for each request."""
+
+
+def _sentence(status: HTTPStatus, message: str) -> Answer:
+    return Answer(message.encode("utf-8", "replace"), "text/plain; charset=utf-8", status=status)

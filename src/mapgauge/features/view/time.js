@@ -1,0 +1,286 @@
+// Shows a scene over time: plays its frames, draws them in the world, leaves a trail, and shows values as curves.
+
+const SPEEDS = ["0.25", "0.5", "1", "2", "4", "8"];
+const SPACES = { "": "ego frame", follow: "north up, around the ego", world: "world frame" };
+const TRAILS = ["0", "3", "5", "10", "20", "40"];
+const [NAMES, CURVE, CURVE_GAP] = [190, 34, 6]; // pixels: the width of names, the height of a curve, the gap between two
+const [USUAL, SHORTEST, LONGEST] = [0.5, 0.04, 2]; // seconds between two frames: if times are unknown, at least, at most
+const AHEAD = 8; // frames that are asked for while the scene plays
+
+let inTime = null; // the frames of each scene in the order of time, by name
+let playing = null; // the timer, while the scene plays
+let clock = { scene: null, frames: [], key: "" }; // the scene that is shown
+let seen = { space: "", scene: null }; // what the panels are arranged for
+
+// The frames of a scene in the order of time. Before the times are read, it is the order of the results.
+function framesOfScene(scene) {
+  if (!inTime) {
+    inTime = new Map();
+    const order = known.arrays?.order ?? meta.tokens.keys();
+    for (const frame of order) {
+      if (!inTime.has(meta.scenes[frame])) inTime.set(meta.scenes[frame], []);
+      inTime.get(meta.scenes[frame]).push(frame);
+    }
+  }
+  return inTime.get(scene);
+}
+
+// Where the ego is: position in metres from the first frame of the scene, and heading; null without poses.
+function poseOf(frame) {
+  const tracks = known.arrays?.tracks;
+  if (!tracks) return null;
+  const first = framesOfScene(meta.scenes[frame])[0];
+  const [x, y, heading] = tracks.subarray(3 * frame, 3 * frame + 3);
+  return { x: x - tracks[3 * first], y: y - tracks[3 * first + 1], heading };
+}
+
+// The motion from a drawing, x to the right and y down, to the world with north up.
+function motionOf(frame) {
+  const { x, y, heading } = poseOf(frame);
+  const [c, s] = [Math.cos(heading), Math.sin(heading)];
+  return new DOMMatrix([s, c, -c, s, x, -y]);
+}
+
+// How a frame is placed on the paper.
+function placement(frame) {
+  if (!poseOf(frame) || state.space === "") return new DOMMatrix();
+  const motion = motionOf(frame);
+  if (state.space === "follow") [motion.e, motion.f] = [0, 0];
+  return motion;
+}
+
+// The view of everything in the world: the whole scene, or a square around the ego. Null in the ego frame.
+function wholeWorld() {
+  if (state.space === "" || !poseOf(state.frame)) return null;
+  const [left, right, bottom, top] = source.bounds().map((value) => Math.abs(value) / METRE);
+  const reach = 1.06 * Math.hypot(Math.max(left, right), Math.max(bottom, top));
+  if (state.space === "follow") return { x: 0, y: 0, width: 2 * reach, height: 2 * reach };
+  const places = framesOfScene(meta.scenes[state.frame]).map(poseOf);
+  const span = (values) => [Math.min(...values) - reach, Math.max(...values) + reach];
+  const [[west, east], [south, north]] = [span(places.map(({ x }) => x)), span(places.map(({ y }) => y))];
+  const width = Math.max(east - west, (north - south) / 2);
+  return { x: (west + east) / 2, y: (south + north) / 2, width, height: Math.max(north - south, width / 2) };
+}
+
+// The lines of the last frames before one, in the place where they were seen. Older ones are fainter.
+function trailOf(panel, frame) {
+  const count = Number(state.trail);
+  if (!count || !poseOf(frame)) return [];
+  const frames = framesOfScene(meta.scenes[frame]);
+  const at = frames.indexOf(frame);
+  const before = frames.slice(Math.max(0, at - count), at);
+  const lacking = before.filter((other) => !source.geometry(other));
+  if (lacking.length) Promise.all(lacking.map(request)).then(() => state.frame === frame && lacking.some(source.geometry) && redraw());
+  const here = placement(frame).multiply(motionOf(frame).inverse());
+  return before.flatMap((other, k) => {
+    const geometry = source.geometry(other);
+    if (!geometry) return [];
+    const { a, b, c, d, e, f } = here.multiply(motionOf(other));
+    const strength = (0.45 * (k + 1)) / before.length;
+    const paths = ["truth", "predictions"].filter((side) => !state.off.has(side)).flatMap((side) => trailPaths(panel.method, geometry, side));
+    return [svgElement("g", { class: "trail", transform: `matrix(${[a, b, c, d, e, f].join(" ")})`, "stroke-opacity": strength, "aria-hidden": "true" }, ...paths)];
+  });
+}
+
+// One path for all lines of a class, so that a long trail has few nodes.
+function trailPaths(method, geometry, side) {
+  const paths = meta.classes.map(() => "");
+  for (const { label, closed, line, confidence } of instancesOf(method, geometry, side)) {
+    if (side === "truth" || confidence >= state.least) paths[label] += pathOf(line, closed);
+  }
+  return paths.flatMap((d, label) => (d && (state.of === "" || state.of === meta.classes[label]) ? [svgElement("path", { class: side, d, stroke: meta.colours[label] })] : []));
+}
+
+// Goes to a frame of the scene: `by` frames on.
+function stepInTime(by) {
+  const { frames } = clock;
+  const next = frames[Math.min(Math.max(frames.indexOf(state.frame) + by, 0), frames.length - 1)];
+  if (next !== undefined && next !== state.frame) change({ frame: next });
+}
+
+function stepInScenes(by) {
+  const scenes = [...inTime.keys()];
+  const next = scenes[scenes.indexOf(clock.scene) + by];
+  if (next !== undefined) change({ frame: framesOfScene(next)[0] });
+}
+
+// Seconds from a frame to the next one, as they are played.
+function pauseAfter(frame, next) {
+  const seconds = known.arrays?.seconds;
+  const real = seconds ? seconds[next] - seconds[frame] : USUAL;
+  return Math.min(Math.max(real, SHORTEST), LONGEST) / Number(state.speed);
+}
+
+// How many frames of the scene are played in a second, on average.
+function framesPerSecond() {
+  const pauses = clock.frames.slice(1).map((next, k) => pauseAfter(clock.frames[k], next));
+  return Number((pauses.length / pauses.reduce((sum, seconds) => sum + seconds, 0) || 1 / USUAL).toFixed(3));
+}
+
+// Plays the scene. A frame that has not come yet is waited for.
+async function play() {
+  const mine = (playing = {});
+  showPlaying();
+  if (clock.frames.at(-1) === state.frame) change({ frame: clock.frames[0] });
+  let due = performance.now();
+  while (playing === mine) {
+    const at = clock.frames.indexOf(state.frame);
+    const next = clock.frames[at + 1];
+    if (next === undefined) break;
+    due = Math.max(due + 1000 * pauseAfter(state.frame, next), performance.now());
+    for (const frame of clock.frames.slice(at + 2, at + 2 + AHEAD)) if (known.state === "ready") request(frame);
+    if (known.state === "ready") await request(next);
+    await new Promise((resolve) => setTimeout(resolve, due - performance.now()));
+    if (playing === mine && clock.frames.includes(state.frame)) change({ frame: next });
+  }
+  if (playing === mine) pause();
+}
+
+function pause() {
+  playing = null;
+  showPlaying();
+}
+
+function showPlaying() {
+  $$("play").textContent = playing ? "❚❚ Pause" : "▶\ufe0e Play";
+  $$("play").setAttribute("aria-pressed", String(playing !== null));
+}
+
+// The values that are drawn as curves: those of the address, or the first metric and its headline values.
+function curveKeys() {
+  const usual = meta.metrics.slice(0, 1).flatMap(({ key, headlines }) => [key, ...headlines]);
+  return (state.curves === "" ? usual : state.curves.split(" ")).filter((key) => numberKeys.includes(key));
+}
+
+// Draws a curve for each value, with a line for each method, above the same axis as the slider.
+function drawCurves(frames, keys) {
+  const svg = $$("curves");
+  const width = Math.max($$("clock").clientWidth, 300);
+  const x = (i) => NAMES + (frames.length > 1 ? (i / (frames.length - 1)) * (width - NAMES - 8) : 0);
+  const nodes = keys.flatMap((key, row) => {
+    const top = row * (CURVE + CURVE_GAP) + 4;
+    const series = meta.methods.map((_, method) => frames.map((frame) => numbersOf(method, key, state.of)[frame]));
+    const all = series.flat().filter((value) => !Number.isNaN(value));
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const y = (value) => top + CURVE - (high > low ? ((value - low) / (high - low)) * CURVE : CURVE / 2);
+    const lines = series.map((values, method) => {
+      let d = "";
+      values.forEach((value, i) => {
+        if (!Number.isNaN(value)) d += `${d && !Number.isNaN(values[i - 1]) ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+      });
+      return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d });
+    });
+    const name = svgElement("text", { class: "name", x: 4, y: top + 13 }, labelOf(key));
+    const value = svgElement("text", { class: "now", x: 4, y: top + 28, "data-key": key });
+    const range = all.length ? [svgElement("title", {}, `${labelOf(key)}: ${shown(key, low)} to ${shown(key, high)} in this scene`)] : [];
+    const box = svgElement("rect", { class: "field", x: NAMES, y: top, width: width - NAMES - 8, height: CURVE }, ...range);
+    return [box, ...lines, name, value];
+  });
+  const height = keys.length * (CURVE + CURVE_GAP) + 4;
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, value);
+  svg.replaceChildren(...nodes, svgElement("line", { class: "cursor", y1: 0, y2: height }));
+  svg.setAttribute("aria-label", `${keys.map(labelOf).join(", ")} over the ${frames.length} frames of the scene`);
+}
+
+// Moves the slider and the cursor to the frame.
+function showMoment() {
+  const { frames } = clock;
+  const at = frames.indexOf(state.frame);
+  const seconds = known.arrays?.seconds;
+  const time = seconds ? ` · ${(seconds[state.frame] - seconds[frames[0]]).toFixed(1)} s` : "";
+  $$("moment").textContent = `${clock.scene}: frame ${at + 1} of ${frames.length}${time}`;
+  Object.assign($$("moments"), { max: frames.length - 1, value: at, disabled: frames.length < 2 });
+  $$("moments").setAttribute("aria-valuetext", $$("moment").textContent);
+  const cursor = $$("curves").querySelector(".cursor");
+  const x = NAMES + (frames.length > 1 ? (at / (frames.length - 1)) * ($$("curves").width.baseVal.value - NAMES - 8) : 0);
+  for (const name of ["x1", "x2"]) cursor.setAttribute(name, x);
+  for (const text of $$("curves").querySelectorAll(".now")) {
+    text.textContent = meta.methods.map((_, method) => shown(text.dataset.key, numbersOf(method, text.dataset.key, state.of)[state.frame])).join(" | ");
+  }
+  const scenes = [...inTime.keys()];
+  $$("step-back").disabled = at === 0;
+  $$("step-on").disabled = at === frames.length - 1;
+  $$("scene-before").disabled = scenes.indexOf(clock.scene) === 0;
+  $$("scene-after").disabled = scenes.indexOf(clock.scene) === scenes.length - 1;
+}
+
+extras.push({
+  defaults: { space: "", trail: "0", speed: "1", curves: "" },
+  allows: (key, text) => ({ space: Object.keys(SPACES), trail: TRAILS, speed: SPEEDS })[key]?.includes(text) ?? true,
+  below: trailOf,
+  whole: wholeWorld,
+
+  placed(frame) {
+    const { a, b, c, d, e, f } = placement(frame);
+    return state.space === "" ? "" : `matrix(${[a, b, c, d, e, f].join(" ")})`;
+  },
+
+  build(change) {
+    $$("time").hidden = !meta.scenes;
+    $$("workbench").after($$("time"));
+    if (!meta.scenes) return;
+    options("speed", SPEEDS.map((value) => [value, `${value}×`]));
+    options("space", Object.entries(SPACES));
+    options("trail", TRAILS.map((value) => [value, value === "0" ? "none" : `${value} frames`]));
+    for (const key of ["speed", "space", "trail"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value, ...(key === "space" ? { view: null } : {}) }));
+    const chosen = (key, on) => {
+      const keys = new Set(curveKeys());
+      if (on) keys.add(key);
+      else keys.delete(key);
+      change({ curves: numberKeys.filter((each) => keys.has(each)).join(" ") });
+    };
+    boxes("curve-boxes", "checkbox", numberKeys.map((key) => [key, labelOf(key)]), "curve", chosen);
+    $$("play").addEventListener("click", () => (playing ? pause() : play()));
+    $$("step-back").addEventListener("click", () => stepInTime(-1));
+    $$("step-on").addEventListener("click", () => stepInTime(1));
+    $$("scene-before").addEventListener("click", () => stepInScenes(-1));
+    $$("scene-after").addEventListener("click", () => stepInScenes(1));
+    $$("moments").addEventListener("input", () => change({ frame: clock.frames[Number($$("moments").value)] }));
+    $$("curves").addEventListener("click", (event) => {
+      const box = $$("curves").getBoundingClientRect();
+      const share = (event.clientX - box.left - NAMES) / (box.width - NAMES - 8);
+      const frame = clock.frames[Math.round(share * (clock.frames.length - 1))];
+      if (frame !== undefined) change({ frame });
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, button, summary")) return;
+      if (event.key === " ") playing ? pause() : play();
+      else if (event.key === "," || event.key === ".") stepInTime(event.key === "," ? -1 : 1);
+      else return;
+      event.preventDefault();
+    });
+  },
+
+  // What is drawn may depend on the frame, so the panels are arranged before they are drawn.
+  toggle(now) {
+    const scene = meta.scenes?.[now.frame] ?? null;
+    if (now.space === seen.space && (now.space !== "world" || scene === seen.scene)) return;
+    seen = { space: now.space, scene };
+    fitPanels();
+  },
+
+  ready() {
+    inTime = null;
+    clock.key = "";
+    const moves = Boolean(known.arrays?.tracks);
+    for (const id of ["space", "trail"]) {
+      $$(id).disabled = !moves;
+      $$(`${id}-label`).title = moves ? "" : "The files have no poses.";
+    }
+    if (moves && state.space !== "") fitPanels();
+  },
+
+  show(now, differs) {
+    if (!meta.scenes) return;
+    const scene = meta.scenes[now.frame];
+    const key = JSON.stringify([scene, now.curves, now.of, now.method, $$("clock").clientWidth]);
+    if (key !== clock.key) {
+      clock = { scene, frames: framesOfScene(scene), key };
+      drawCurves(clock.frames, curveKeys());
+    }
+    showMoment();
+    for (const id of ["speed", "space", "trail"]) $$(id).value = now[id];
+    for (const box of document.querySelectorAll("[data-curve]")) box.checked = curveKeys().includes(box.dataset.curve);
+    if (!differs("frame") && differs("space", "trail", ...(now.trail === "0" ? [] : ["least", "off", "of"]))) redraw();
+  },
+});

@@ -1,0 +1,123 @@
+"""The list of frames and the drawings: what their scripts need. The report and ``mapgauge view`` share them."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from mapgauge.frames.links import LINK_STATES
+from mapgauge.metrics.metric import Metric, SumRows
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of
+from mapgauge.results.results import Results
+from mapgauge.results.values import lists_of_frames
+from mapgauge.views.report.drawings import drawings, has_shares
+from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
+from mapgauge.views.report.pack import Arrays
+from mapgauge.views.report.sections import SECTIONS
+
+# Joined to one script: a source of arrays, these, the scripts of sections, and the last.
+SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "offsets", "growth", "view", "frame", "export")
+LAST = "explorer"
+RESOURCES = "mapgauge.views.report"  # the package with scripts, styles and elements
+
+
+def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) -> dict[str, Any]:
+    """Return what the scripts need to know about the methods. With ``world``, the data are a map without an ego."""
+    first = methods[0]
+    colour = colours_of(first.class_names)
+    linked = any(metric.frame_links is not None and metric.settings(first.protocol) for metric in METRICS.values())
+    return {
+        "methods": names,
+        "classes": first.class_names,
+        "colours": [colour[name] for name in first.class_names],
+        "columns": column_keys(first),
+        "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
+        "tokens": first.tokens,
+        "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
+        "shares": PLD.title if has_shares(first) else None,
+        "matched": bool(first.protocol.cutoffs),
+        "cutoff": first.protocol.cutoffs[0] if first.protocol.cutoffs else None,
+        "growth": [method.growth for method in methods],
+        "linkStates": LINK_STATES if linked else [],
+        "region": None if world else first.protocol.region,
+        "ego": not world,
+    }
+
+
+def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any]:
+    """Return what the page needs to know about a metric: its main value, the headline values, and its parts."""
+    computed = rows.values(np.zeros(len(rows.columns)), results.protocol)
+    return {
+        "key": metric.main.key,
+        "title": metric.title + setting_of(metric.main.key, results.protocol),
+        "lower": metric.lower_is_better,
+        "caption": is_first(metric, results.metrics),
+        "headlines": [value.key for value in metric.with_role("headline") if value.key in computed],
+        "parts": [{"key": key, "colour": colour} for key, colour in part_colours(metric).items() if key in computed],
+    }
+
+
+def in_order_of(first: Results, method: Results) -> Results:
+    """Return the results of a method with the frames in the order of the first method."""
+    if method.tokens == first.tokens:
+        return method
+    place = {token: i for i, token in enumerate(method.tokens)}
+    return method.of_frames([place[token] for token in first.tokens])
+
+
+def value_arrays(method: int, results: Results) -> Arrays:
+    """Return the values of all frames, by the names of the scripts. ``method`` is its number."""
+    return {f"{method}.value.{key}": column for key, column in frame_numbers(results).items()}
+
+
+def geometry_arrays(
+    method: int, results: Results, causes: bool | None, advance: Callable[[], None], *, centred: bool
+) -> Arrays:
+    """Return the geometry of all frames, by the names of the scripts. The results must have their data.
+
+    The other arguments are those of ``drawings``, and ``causes`` as in ``write_report``.
+    """
+    columns = drawings(results, advance, centred=centred)
+    for section in SECTIONS:
+        columns |= section.columns(results, causes)
+    return {f"{method}.{key}": column for key, column in columns.items()}
+
+
+def resource(name: str, package: str = RESOURCES) -> str:
+    """Return the text of a script, a style or elements."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def filled(template: str, **texts: str) -> str:
+    """Fill a template with texts that are markup already."""
+    return Template(template).substitute(texts)
+
+
+def explorer_elements(about: str, panes: Sequence[str]) -> str:
+    """Return the elements of the list and the drawings. ``panes`` are elements that take the place of the list."""
+    return filled(
+        resource("explorer.html"), drawing=escape(about), panes="".join("\n" + pane for pane in panes)
+    ).rstrip()
+
+
+def joined_script(source: Sequence[str], added: Sequence[str]) -> str:
+    """Return the whole script from the texts of the source of arrays and of the scripts of sections."""
+    own = [resource(f"{name}.js") for name in SCRIPTS]
+    return "\n" + "\n".join([*source, *own, *added, resource(f"{LAST}.js")])
+
+
+def script_hash(script: str) -> str:
+    """Return the hash by which a security policy allows a script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def meta_text(meta: dict[str, Any]) -> str:
+    """Return JSON that no text can leave, for a script element."""
+    return json.dumps(meta, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,29 @@
+"""Whole maps in the report: colours by distance, and the values after a share of the frames."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.global_map.test_global_map import city
+from tests.global_map.test_rules import drive
+
+import mapgauge as mg
+from mapgauge.report import write_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_a_map_is_coloured_by_distance_and_grows(show: Callable[..., "Page"], tmp_path: Path) -> None:
+    """The line is 0.6 m from the truth for half of its length, and then 9 m."""
+    truth = city({"divider": [[[-30.0, 2.6], [35.0, 2.6], [35.0, 11.0], [100.0, 11.0]]]})
+    write_report(mg.global_map(drive(), truth, over_time=True).results, tmp_path / "map.html")
+    page = show(tmp_path / "map.html", "#cause=offset")
+    strokes = page.locator(".panel .offset").evaluate_all("nodes => nodes.map(node => node.getAttribute('stroke'))")
+    assert {"#6a9f00", "#8e44ad"} <= set(strokes)  # up to 0.75 m, and beyond the cutoff
+    assert page.locator("#cause-key li").count() == 7
+    page.locator("#cause").select_option("")
+    assert page.locator(".panel .offset").count() == 0
+    chart = page.locator("#growth svg")
+    assert chart.locator(".grown").count() == 3
+    assert "completeness from" in (chart.get_attribute("aria-label") or "")

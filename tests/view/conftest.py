@@ -1,0 +1,134 @@
+"""Results of a small world with their files, a real server, and a browser in front of it."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.cameras.rigs import nuscenes_rig
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.features.view.explorer import Explorer, Method
+from mapgauge.features.view.server import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FRAMES = 30
+PATIENCE = 120_000  # milliseconds; kernels may have to be compiled on a busy machine
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with predictions of two detectors, truth, and results."""
+    folder = tmp_path_factory.mktemp("view")
+    for quality in ("good", "poor"):
+        predictions, truth = demo_world(FRAMES, quality=quality)
+        mg.write(truth, folder / "truth.parquet")
+        mg.write(predictions, folder / f"{quality}.parquet")
+        read, of = (mg.read(folder / f"{name}.parquet") for name in (quality, "truth"))
+        mg.evaluate(read, of).save(folder / f"{quality}.mg")
+    return folder
+
+
+@contextmanager
+def serving(*paths: Path, **settings: Any) -> Iterator[Server]:
+    """Serve files of results from a thread."""
+    methods = [Method(path.stem, str(path), loaded := mg.load_results(path), loaded.with_data) for path in paths]
+    with serving_methods(methods, **settings) as server:
+        yield server
+
+
+@contextmanager
+def serving_methods(methods: Sequence[Method], **settings: Any) -> Iterator[Server]:
+    """Serve methods from a thread."""
+    server = Server(Explorer(methods, neighbours=mg.neighbours, **settings).routes)
+    thread = threading.Thread(target=server.run, kwargs={"until_closed": settings.get("tabs", False)})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def server(files: Path) -> Iterator[Server]:
+    """A server of two methods."""
+    with serving(files / "good.mg", files / "poor.mg") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def rig(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Path:
+    """A folder with the results of two detectors, and with images in the layout of nuScenes."""
+    folder = tmp_path_factory.mktemp("rig")
+    nuscenes_rig(folder / "images", mg.read(files / "truth.parquet"))
+    for name in ("good", "poor"):
+        results = mg.load_results(files / f"{name}.mg").with_data()
+        results.save(folder / f"{name}.mg", geometry="original")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cameras(rig: Path, files: Path) -> Iterator[Server]:
+    """A server of two methods with camera images."""
+    with serving(files / "good.mg", files / "poor.mg", images=rig / "images") as running:
+        yield running
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something outside the browser."""
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen"
+        time.sleep(0.02)
+
+
+@contextmanager
+def started(files: Path, *words: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Run the command in the folder of the files. Yields the process and the address that it prints."""
+    command = [sys.executable, "-m", "mapgauge", "view", *words, "--no-browser"]
+    with subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+Open = Callable[..., "Page"]
+DRAWN = """() => document.querySelector('.panel .instance') && !document.querySelector('.panel svg.waiting')"""
+
+
+def drawn(page: "Page") -> None:
+    """Wait until the chosen frame is drawn. The frame before it stays in the page until then."""
+    page.wait_for_function(DRAWN)
+
+
+@pytest.fixture
+def show(browser: "Browser") -> Iterator[Open]:
+    """Opens an address. At the end of a test, the browser must have had nothing to complain of, unless it may."""
+    complaints: list[str] = []
+    with ExitStack() as stack:
+        context = browser.new_context(viewport={"width": 1400, "height": 1200})
+        context.set_default_timeout(PATIENCE)
+        stack.callback(context.close)
+
+        def opened(address: str, *, quiet: bool = True) -> "Page":
+            page = context.new_page()
+            if quiet:
+                page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+                page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto(address)
+            page.wait_for_selector("body[data-ready]")
+            return page
+
+        yield opened
+    assert complaints == []
