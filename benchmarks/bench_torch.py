@@ -124,6 +124,22 @@ def measure(queries: int, truths: int, points: int, closed: bool, rounds: int) -
     return [*cells, at_most(share, MEMORY, f"{share:.2f} x")]
 
 
+def measure_flags(queries: int, truths: int, points: int, rounds: int) -> list[str]:
+    """The time of a call in a loop with open lines, by how ``closed`` is given: a flag, flags, half of them true."""
+    x, y = scene(queries, truths, points)
+    none = torch.zeros(truths, dtype=torch.bool, device="cuda")
+    half = torch.arange(truths, device="cuda") % 2 == 0
+    times = []
+    for closed in (False, none, half, True):
+
+        def loop(closed: Any = closed) -> None:
+            for _ in range(10):
+                sospa_cost(x, y, closed=closed, directed=False, normalised=True)
+
+        times.append(milliseconds(loop, rounds) / 10)
+    return [f"{time:.3f}" for time in times]
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -133,6 +149,9 @@ def main() -> None:
     names = ("forward", "forward + backward")
     columns = ["queries x truths x points", *(f"{name}, {how}" for how in ("GPU", "alone") for name in names)]
     columns += ["plain torch", "plain, both", "permutation L1", "L1, both", "memory"]
+    heading("Flags", "queries x truths x points", "closed=False", "all False", "half of them", "closed=True")
+    for queries, truths in SIZES:
+        row(f"{queries} x {truths} x 20", *measure_flags(queries, truths, 20, rounds))
     for closed in (False, True):
         heading("Closed lines" if closed else "Open lines", *columns)
         for points in POINTS:

@@ -10,7 +10,9 @@ from mapgauge.dependencies import require
 require("torch", "mapgauge.torch", "torch")
 
 from mapgauge.training.torch.cost import SospaMatching, sospa_cost, sospa_matching  # noqa: E402
+from mapgauge.training.torch.criterion import PldCriterion  # noqa: E402
 from mapgauge.training.torch.loss import SospaLoss, SospaMatcher, pld_loss  # noqa: E402
+from mapgauge.training.torch.targets import Targets  # noqa: E402
 
 if TYPE_CHECKING:
     from mapgauge.training.torch.metrics import (
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConsistentPolylineAveragePrecision",
+    "PldCriterion",
     "PolylineAveragePrecision",
     "PolylineLocalisationDetection",
     "PolylineMetric",
@@ -31,6 +34,7 @@ __all__ = [
     "SospaLoss",
     "SospaMatcher",
     "SospaMatching",
+    "Targets",
     "TrackPolylineLocalisationDetection",
     "pld_loss",
     "sospa_cost",

@@ -11,6 +11,8 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 
 from mapgauge.torch import sospa_matching  # noqa: E402
+from mapgauge.training.torch.cost import problem_of  # noqa: E402
+from mapgauge.training.torch.plain import Problem  # noqa: E402
 
 
 def results_of(backend: Any, x: Any, y: Any, **settings: Any) -> list[Any]:
@@ -32,10 +34,25 @@ def compare(x: Any, y: Any, **settings: Any) -> None:
             torch.testing.assert_close(b, a, rtol=0, atol=1e-12 if exact else 1e-5, msg=lambda m, n=name: f"{n}: {m}")
 
 
+def compare_l1(x: Any, y: Any, **settings: Any) -> None:
+    """Fail unless both backends give the same L1 distances over permutations."""
+    from mapgauge.training.torch import fast_l1, permutations
+
+    points = settings.pop("truth_points", None)
+    problem, _ = problem_of(x, y, 1.5, settings["closed"], settings["directed"], True, None, points)
+    values: Any = (value.cpu() if isinstance(value, torch.Tensor) else value for value in problem)
+    on_cpu = Problem(*values)
+    cost, reading = fast_l1.l1_costs(problem)
+    expected, expected_reading = permutations.l1_costs(on_cpu)
+    torch.testing.assert_close(cost.cpu(), expected)
+    assert torch.equal(reading.cpu(), expected_reading)
+
+
 def main() -> None:
     """Compare on lines so small that the interpreter takes seconds."""
-    from mapgauge.training.torch import fast
+    from mapgauge.training.torch import fast, fast_l1
 
+    fast_l1.LANES = 4
     for lanes in (fast.LANES, fast.MATCHING_LANES):
         lanes.update(dict.fromkeys(lanes, 4))
     generator = torch.Generator().manual_seed(0)
@@ -45,6 +62,17 @@ def main() -> None:
         compare(x, y, closed=False, directed=True, normalised=False)
         compare(x, y, closed=True, directed=some, truth_points=torch.tensor([[4, 2]] * len(x)))
         compare(x, y, closed=some, directed=False, prediction_points=torch.full(shape_x[:2], 2))
+    x, y = (torch.randn(1, 3, 5, 2, generator=generator, dtype=torch.float64) for _ in range(2))
+    y[0, 0], y[0, 1] = x[0, 0].roll(2, 0) + 0.1, x[0, 1].flip(0).roll(1, 0) + 0.1
+    y[0, 2] += 50
+    for closed in (True, torch.tensor([[True, True, False]])):
+        compare(x, y, closed=closed, directed=False, normalised=True)
+    y[0, 2] -= 50  # all orders of a line that is far away have the same distance
+    y[0, :2, -1] = y[0, :2, 0]
+    for closed in (False, True, torch.tensor([[True, False, True]])):
+        compare_l1(x, y, closed=closed, directed=False)
+        compare_l1(x, y, closed=closed, directed=torch.tensor([[True, False, False]]))
+    compare_l1(x, y, closed=False, directed=False, truth_points=torch.tensor([[5, 3, 0]]))
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def test_the_matcher_refuses_what_it_cannot_match() -> None:
     target = {"labels": torch.tensor([0]), "points": lines(3, 1, 3, 2)}
     with pytest.raises(mg.InvalidInput, match="costs are NaN"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points * torch.nan}, [target])
-    with pytest.raises(mg.InvalidInput, match=r"targets\[0\] has 1 labels and 2 lines"):
+    with pytest.raises(mg.InvalidInput, match=r"labels of targets\[0\] must be a tensor of shape \(2,\)"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points}, [{**target, "points": lines(3, 2, 3, 2)}])
     with pytest.raises(mg.InvalidInput, match="one entry per item of the batch, 1, got 2"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points}, [target, target])

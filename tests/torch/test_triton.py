@@ -10,10 +10,11 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 triton: Any = pytest.importorskip("triton", reason="triton is not installed", exc_type=ImportError)
 
-from tests.torch.backends import compare  # noqa: E402
+from tests.torch.backends import compare, compare_l1  # noqa: E402
+from tests.torch.criterion_process import batch  # noqa: E402
 from tests.torch.random_lines import SETTINGS, lines  # noqa: E402
 
-from mapgauge.torch import SospaLoss, sospa_cost, sospa_matching  # noqa: E402
+from mapgauge.torch import PldCriterion, SospaLoss, sospa_cost, sospa_matching  # noqa: E402
 from mapgauge.training.torch import fast  # noqa: E402
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -129,3 +130,31 @@ def test_the_kernels_give_the_plain_results(shape: tuple[int, ...], settings: di
     others = torch.randint(0, n + 1, (batch, queries), device="cuda")
     flags = torch.rand(2, batch, truths, device="cuda") < 0.5
     compare(x, y, closed=flags[0], directed=flags[1], truth_points=points, prediction_points=others)
+    compare_l1(x, y, closed=flags[0], directed=flags[1], truth_points=points)
+    compare_l1(x, y, **{name: settings[name] for name in ("closed", "directed")})
+
+
+@gpu
+def test_closed_lines_that_fit_in_one_direction_only() -> None:
+    """The other direction is left out by its bound."""
+    x = lines(1, 2, 40, 60, 2, dtype=torch.float64, device="cuda")
+    y = torch.cat([x[:, :5].roll(7, 2), x[:, 5:10].flip(2).roll(3, 2), x[:, 10:12] + 90], 1) + 0.05
+    compare(x, y, closed=True, directed=False, normalised=True)
+    compare(x, y, closed=torch.tensor([[True, False] * 6] * 2, device="cuda"), directed=False)
+
+
+@gpu
+@pytest.mark.parametrize("progress", [0.0, 1.0])
+def test_the_criterion_has_the_losses_and_gradients_of_a_cpu(progress: float) -> None:
+    outputs, targets = batch()
+    here = PldCriterion(10, directed=False)(outputs, targets, progress)
+    here["total"].backward()
+    moved = {name: value.detach().cuda().requires_grad_() for name, value in outputs.items()}
+    there = PldCriterion(10, directed=False)(
+        moved, [{name: value.cuda() for name, value in t.items()} for t in targets], progress
+    )
+    there["total"].backward()
+    for name, value in here.items():
+        assert there[name].item() == pytest.approx(value.item(), rel=1e-4)
+    for name, value in outputs.items():
+        torch.testing.assert_close(moved[name].grad.cpu(), value.grad, rtol=1e-3, atol=1e-5)

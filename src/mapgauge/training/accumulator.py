@@ -259,8 +259,8 @@ class Accumulator:
                 frames of its scene. For metrics of lane graphs also ``links``, an array ``(polylines, polylines)`` of
                 scores in [0, 1]: entry ``[i, j]`` says that lane i leads into lane j, or that traffic element j applies
                 to lane i. Arrays of any library and tensors on any device are accepted. Or ``MapFrames``.
-            truth: The truth of the same frames in the same order, without confidences. Or ``MapFrames``, which are
-                aligned by token.
+            truth: The truth of the same frames in the same order, without confidences. It may have ``ignore``, a flag
+                for each polyline that is neither found nor missed. Or ``MapFrames``, which are aligned by token.
             tokens: The name of each frame. With tokens, repeated frames are detected, and results can be compared frame
                 by frame. ``MapFrames`` have their own tokens.
             scenes: The scene of each frame, for intervals over scenes. Metrics of scenes need it.
@@ -295,6 +295,7 @@ class Accumulator:
                 raise InvalidInput(
                     f"{len(x)} predictions for {len(y)} frames of truth, expected a dict per frame on both sides"
                 )
+            check_sides(x, y)
             dropped = [less_x, less_y]
             names, scene_names = _texts("tokens", tokens, len(y)), _texts("scenes", scenes, len(y))
             y = replace(

@@ -3,7 +3,6 @@
 A backend is a module with ``costs``, ``matchings`` and ``gradients`` as in ``plain.py``.
 """
 
-from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +12,7 @@ from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch import plain
 from mapgauge.training.torch.plain import NOTHING, Problem
+from mapgauge.training.torch.targets import pad_lines
 
 
 class _Sospa(torch.autograd.Function):
@@ -96,42 +96,6 @@ def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
     return (lines[None], True) if lines.ndim == 3 else (lines, False)
 
 
-def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
-    """Pad lines of different lengths to one tensor. Returns it and the numbers of points.
-
-    Dimension, device and batch size are as in ``like``. ``single`` means that there is no batch dimension.
-    """
-    if not isinstance(lines, Sequence):
-        raise InvalidInput(f"truth must be a tensor or a sequence of tensors, got {type(lines).__name__}")
-    batch = [lines] if single else list(lines)
-    if len(batch) != len(like):
-        raise InvalidInput(f"truth must have one entry per item of the batch, {len(like)}, got {len(batch)}")
-    dimension = like.shape[-1]
-    places = [(i, j, line) for i, item in enumerate(batch) for j, line in enumerate(item)]
-    for i, j, line in places:
-        where = f"truth[{j}]" if single else f"truth[{i}][{j}]"
-        if not isinstance(line, torch.Tensor) or line.ndim != 2 or (len(line) and line.shape[1] != dimension):
-            got = tuple(line.shape) if isinstance(line, torch.Tensor) else type(line).__name__
-            raise InvalidInput(f"{where} must be a tensor of shape (points, {dimension}), got {got}")
-        if not line.dtype.is_floating_point:
-            raise InvalidInput(f"{where} must hold floating-point numbers, got {line.dtype}")
-        if line.device != like.device:
-            raise InvalidInput(
-                f"{where} is on {line.device} and predictions are on {like.device}",
-                remedy="Move the truth: line.to(predictions.device)",
-            )
-    filled = [(i, j, line) for i, j, line in places if len(line)]
-    longest, most = max((len(line) for _, _, line in filled), default=0), max(map(len, batch), default=0)
-    kind = torch.float64 if any(line.dtype == torch.float64 for _, _, line in filled) else torch.float32
-    counts = [[len(line) for line in item] + [0] * (most - len(item)) for item in batch]
-    # A tensor from a list is made on the host and copied. The copy does not wait for the device.
-    points = torch.tensor(counts, dtype=torch.int32).reshape(len(batch), most).to(like.device, non_blocking=True)
-    padded = torch.zeros(len(batch), most, longest, dimension, dtype=kind, device=like.device)
-    for i, j, line in filled:
-        padded[i, j, : len(line)] = line.to(kind)
-    return (padded[0], points[0]) if single else (padded, points)
-
-
 def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kind: bool) -> Any:
     """Return a value per line with a batch dimension. Refuse values of another kind or on another device."""
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
@@ -145,15 +109,16 @@ def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kin
 
 def without_closing_points(lines: Any, count: Any, closed: Any) -> Any:
     """Return the numbers of points of lines without the closing points of closed lines that repeat their first."""
-    if count is None:
-        count = torch.full(lines.shape[:2], lines.shape[2], dtype=torch.int32, device=lines.device)
     if lines.shape[2] <= 2:
         return count
-    end = (count.to(torch.int64) - 1).clamp(min=0)[..., None, None].expand(*count.shape, 1, lines.shape[-1])
-    repeats = (lines[:, :, :1] == lines.gather(2, end)).all(-1)[..., 0] & (count > 2)
+    if count is None:
+        repeats = (lines[:, :, 0] == lines[:, :, -1]).all(-1)
+    else:
+        end = (count.to(torch.int64) - 1).clamp(min=0)[..., None, None].expand(*count.shape, 1, lines.shape[-1])
+        repeats = (lines[:, :, :1] == lines.gather(2, end)).all(-1)[..., 0] & (count > 2)
     if closed is not True:
         repeats = repeats & closed
-    return count - repeats.to(count.dtype)
+    return (lines.shape[2] if count is None else count) - repeats.to(torch.int32)
 
 
 Backend = Literal["auto", "plain", "triton"]

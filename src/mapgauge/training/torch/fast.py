@@ -6,6 +6,10 @@ the points of x so far that ends with point j of y, and ``E[j]`` is the largest 
 ``F = max(F, E + gain)``. The padding of y lies far away, so that it gains nothing. Gains and readings are as in
 ``plain.py``.
 
+A closed pair has twice as many readings as x has points. First the best chain of x read twice is computed in both
+directions. It is at least as heavy as that of any reading of its direction. So pairs without a chain are done, and the
+second direction is left out if its bound is below what the first one reached. The other readings run side by side.
+
 Nothing waits for the device. Sums are taken in a fixed order, so that results are the same in every run.
 """
 
@@ -21,8 +25,8 @@ import triton.language as tl
 from mapgauge.training.torch.plain import NOTHING, Problem
 
 LONGEST = 128  # points of y; the tile of a longer line does not fit into registers
-_SIDE_BY_SIDE = 8  # readings of a closed pair that run in one program
 _PROGRAMS = 2048  # of the matching, which bounds its scratch
+_RING_PROGRAMS = 8192  # each takes many closed pairs, because most of them are soon done
 
 # The columns of a tile, by its rows: for the costs, and for the matching, which has fewer tiles. The interpreter
 # of Triton takes a millisecond per element, so its test has fewer columns.
@@ -41,23 +45,30 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
     cost = x.new_empty(problem.shape)
     reading = torch.empty(problem.shape, dtype=torch.int32, device=x.device)
-    cyclic, both = problem.closed is not False, problem.undirected is not False
-    readings = (max(n, 1) if cyclic else 1) * (2 if both else 1)
-    lanes = LANES[_rows(m)]
-    side = min(_SIDE_BY_SIDE if cyclic else 2 if both else 1, lanes)
-    if pairs:
-        flags = (problem.closed, problem.undirected)
-        closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
-        some = lanes // side
-        with _on_device_of(x):
-            costs_kernel[(-(-pairs // some),)](
-                x, y, *_or_placeholder(x, problem.x_points, problem.y_points, closed, undirected), cost, reading,
-                pairs, x.shape[1], y.shape[1], n, m, readings, *_cutoff(problem),
-                D=x.shape[3], MP=_rows(m), PAIRS=some, READ=side,
-                HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
-                HAS_CLOSED=closed is not None, HAS_UNDIRECTED=undirected is not None,
-                CYCLIC=cyclic, NORMALISED=problem.normalised, num_warps=1,
-            )  # fmt: skip
+    if not pairs:
+        return cost, reading
+    cyclic, both = problem.closed is not False and n > 0, problem.undirected is not False
+    bound = x.new_empty(problem.shape) if cyclic else x
+    lanes, ways = LANES[_rows(m)], 2 if both else 1
+    flags = (problem.closed, problem.undirected)
+    closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
+    arguments = (
+        x, y, *or_placeholder(x, problem.x_points, problem.y_points), cost, reading, bound,
+        pairs, x.shape[1], y.shape[1], n, m, *_cutoff(problem),
+    )  # fmt: skip
+    settings = {
+        "D": x.shape[3], "MP": _rows(m), "HAS_N": problem.x_points is not None, "HAS_M": problem.y_points is not None,
+        "NORMALISED": problem.normalised, "num_warps": 1,
+    }  # fmt: skip
+    with on_device_of(x):
+        costs_kernel[(-(-pairs * ways // lanes),)](
+            *arguments, *or_placeholder(x, closed, undirected),
+            PAIRS=lanes // ways, WAYS=ways, HAS_CLOSED=closed is not None,
+            HAS_UNDIRECTED=undirected is not None, CYCLIC=cyclic, **settings,
+        )  # fmt: skip
+        if cyclic:
+            programs = min(pairs, _RING_PROGRAMS)
+            rings_kernel[(programs,)](*arguments, programs, WAYS=ways, BLOCK=lanes, **settings)
     return cost, reading
 
 
@@ -79,9 +90,9 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     for partner, (own, other, own_points, other_points, step, other_step) in zip(partners, sides, strict=False):
         grad = torch.empty_like(own)
         if own.numel():
-            with _on_device_of(own):
+            with on_device_of(own):
                 gradient_kernel[(batch * own.shape[1],)](
-                    own, other, *_or_placeholder(own, own_points, other_points), partner, cost, weight, grad,
+                    own, other, *or_placeholder(own, own_points, other_points), partner, cost, weight, grad,
                     own.shape[1], other.shape[1], own.shape[2], other.shape[2],
                     step, other_step, queries * truths, *_cutoff(problem),
                     D=own.shape[3], NP=_rows(own.shape[2]),
@@ -101,10 +112,10 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     programs = min(-(-pairs // lanes), _PROGRAMS)
     if pairs and n:
         moves = torch.empty(programs * n * 2 * _rows(m) // 32 * lanes, dtype=torch.int32, device=x.device)
-        with _on_device_of(x):
+        with on_device_of(x):
             matchings_kernel[(programs,)](
-                x, y, *_or_placeholder(x, problem.x_points, problem.y_points), reading.contiguous(),
-                *_or_placeholder(x, weight), moves,
+                x, y, *or_placeholder(x, problem.x_points, problem.y_points), reading.contiguous(),
+                *or_placeholder(x, weight), moves,
                 partner_x, partner_y, pairs, x.shape[1], y.shape[1], n, m, *_cutoff(problem), programs,
                 D=x.shape[3], MP=_rows(m), BLOCK=lanes,
                 HAS_N=problem.x_points is not None, HAS_M=problem.y_points is not None,
@@ -124,18 +135,19 @@ def _rows(points: int) -> int:
     return max(1 << (points - 1).bit_length(), 32) if points else 32
 
 
-def _or_placeholder(other: Any, *values: Any) -> list[Any]:
+def or_placeholder(other: Any, *values: Any) -> list[Any]:
     """Return tensors. A tensor that is None is not read, and ``other`` takes its place."""
     return [other if value is None else value.contiguous() for value in values]
 
 
-def _on_device_of(tensor: Any) -> Any:
+def on_device_of(tensor: Any) -> Any:
     """Launch on the device of a tensor."""
     is_current = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
     return nullcontext() if is_current else torch.cuda.device_of(tensor)
 
 
 FAR = tl.constexpr(1e15)  # metres; the square is an ordinary float32
+DONE = tl.constexpr(-2.0)  # a bound that no gain has
 
 
 @triton.jit
@@ -158,7 +170,7 @@ def _whole(cutoff, rest, like):
 
 
 @triton.jit
-def _lines_of(lane_pair, Q, T):
+def lines_of(lane_pair, Q, T):
     """The lines and the place in the output of a pair. Pairs of the same y are neighbours."""
     y_line = lane_pair // Q
     x_line = (y_line // T) * Q + lane_pair % Q
@@ -183,6 +195,19 @@ def _load_y(y, y_line, count, live, M, d, D: tl.constexpr, MP: tl.constexpr):
 
 
 @triton.jit
+def _load_all_of_y(y, y_line, count, live, M, D: tl.constexpr, MP: tl.constexpr):
+    """All coordinates of the points of y; the third is the second again in a plane."""
+    y0, poison = _load_y(y, y_line, count, live, M, 0, D, MP)
+    y1, more = _load_y(y, y_line, count, live, M, 1, D, MP)
+    poison += more
+    y2 = y1
+    if D == 3:
+        y2, more = _load_y(y, y_line, count, live, M, 2, D, MP)
+        poison += more
+    return y0, y1, y2, poison
+
+
+@triton.jit
 def _load_x(x, x_line, row, exists, N, d, D: tl.constexpr):
     return tl.load(x + (x_line.to(tl.int64) * N + row) * D + d, mask=exists, other=-FAR)
 
@@ -190,81 +215,139 @@ def _load_x(x, x_line, row, exists, N, d, D: tl.constexpr):
 @triton.jit
 def _count(points, line, live, full, GIVEN: tl.constexpr):
     """The numbers of points of lines."""
+    count = tl.where(live, full, 0)
     if GIVEN:
         count = tl.load(points + line, mask=live, other=0)
-    else:
-        count = tl.where(live, full, 0)
     return count
 
 
-@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M", "R"])
+@triton.jit
+def _next_gains(f, x, x_line, row, exists, y0, y1, y2, N, inverse, D: tl.constexpr):
+    """The gains after one more point of x, and NaN if this point is not finite."""
+    x0, x1 = _load_x(x, x_line, row, exists, N, 0, D), _load_x(x, x_line, row, exists, N, 1, D)
+    bad = tl.where(exists, x0 * 0.0 + x1 * 0.0, 0.0)
+    a, b = x0[None, :] - y0, x1[None, :] - y1
+    square = a * a + b * b
+    if D == 3:
+        x2 = _load_x(x, x_line, row, exists, N, 2, D)
+        bad += tl.where(exists, x2 * 0.0, 0.0)
+        e = x2[None, :] - y2
+        square += e * e
+    return tl.maximum(f, _largest_before(f) + (1.0 - tl.sqrt(square) * inverse)), bad
+
+
+@triton.jit
+def _value_of(gain, most, c, NORMALISED: tl.constexpr):
+    """SOSPA from the gain of the best matching and half the number of points."""
+    left = tl.maximum(most - gain, 0.0)
+    value = c * left
+    if NORMALISED:
+        value = 2.0 * left / tl.where(most + left > 0.0, most + left, 1.0)
+    return value
+
+
+@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M"])
 def costs_kernel(
-    x, y, x_points, y_points, closed, undirected, cost, reading,
-    pairs, Q, T, N, M, R, cutoff, rest,
-    D: tl.constexpr, MP: tl.constexpr, PAIRS: tl.constexpr, READ: tl.constexpr,
+    x, y, x_points, y_points, cost, reading, bound,
+    pairs, Q, T, N, M, cutoff, rest, closed, undirected,
+    D: tl.constexpr, MP: tl.constexpr, PAIRS: tl.constexpr, WAYS: tl.constexpr,
     HAS_N: tl.constexpr, HAS_M: tl.constexpr, HAS_CLOSED: tl.constexpr, HAS_UNDIRECTED: tl.constexpr,
     CYCLIC: tl.constexpr, NORMALISED: tl.constexpr,
 ):  # fmt: skip
-    """Write cost and best reading of all pairs. ``READ`` readings of a pair run side by side, all ``R`` in a loop."""
-    lane = tl.arange(0, PAIRS * READ)
-    pair = tl.program_id(0) * PAIRS + lane // READ
+    """Write cost and best reading of all pairs but closed ones with a chain, which are left to ``rings_kernel``.
+
+    For these the bound of the forward gain is written as the cost, and the one of the backward gain as the bound. It is
+    at least -1. Pairs that are done have the bound ``DONE``.
+    """
+    lane = tl.arange(0, PAIRS * WAYS)
+    pair = tl.program_id(0) * PAIRS + lane // WAYS
     live = pair < pairs
-    x_line, y_line, place = _lines_of(tl.where(live, pair, 0), Q, T)
+    x_line, y_line, place = lines_of(tl.where(live, pair, 0), Q, T)
     n, m = _count(x_points, x_line, live, N, HAS_N), _count(y_points, y_line, live, M, HAS_M)
-    y0, poison = _load_y(y, y_line, m, live, M, 0, D, MP)
-    y1, more = _load_y(y, y_line, m, live, M, 1, D, MP)
-    poison += more
-    if D == 3:
-        y2, more = _load_y(y, y_line, m, live, M, 2, D, MP)
-        poison += more
+    y0, y1, y2, poison = _load_all_of_y(y, y_line, m, live, M, D, MP)
     c = _whole(cutoff, rest, poison)
     inverse = 1.0 / c
-    best = tl.zeros_like(poison) - 1.0
-    best_read = tl.zeros_like(lane)
-    for base in range(0, R, READ):
-        number = base + lane % READ
-        backward = number >= N if CYCLIC else number > 0
-        shift = tl.where(backward, number - N, number) if CYCLIC else tl.zeros_like(number)
-        allowed = live & (number < R)
-        if HAS_CLOSED:
-            allowed = allowed & ((shift == 0) | (tl.load(closed + y_line, mask=live, other=0) != 0))
-        if HAS_UNDIRECTED:
-            allowed = allowed & (~backward | (tl.load(undirected + y_line, mask=live, other=0) != 0))
-        if tl.max(allowed.to(tl.int32), axis=0) > 0:
-            f = tl.zeros_like(y0)
-            for i in range(N):
-                row = _row_of(i, shift, backward, N)
-                exists = allowed & (row < n)
-                x0, x1 = _load_x(x, x_line, row, exists, N, 0, D), _load_x(x, x_line, row, exists, N, 1, D)
-                poison += tl.where(exists, x0 * 0.0 + x1 * 0.0, 0.0)
-                a, b = x0[None, :] - y0, x1[None, :] - y1
-                square = a * a + b * b
-                if D == 3:
-                    x2 = _load_x(x, x_line, row, exists, N, 2, D)
-                    poison += tl.where(exists, x2 * 0.0, 0.0)
-                    e = x2[None, :] - y2
-                    square += e * e
-                f = tl.maximum(f, _largest_before(f) + (1.0 - tl.sqrt(square) * inverse))
-            gain = tl.where(allowed, tl.max(f, axis=0), -1.0)
-            better = gain > best
-            best = tl.where(better, gain, best)
-            best_read = tl.where(better, 2 * shift + backward.to(tl.int32), best_read)
-    # Among readings with the same gain, forward readings win, and then the smallest shift.
-    half = tl.reshape(0.5 * (n + m).to(poison.dtype), (PAIRS, READ))
-    bad = tl.sum(tl.reshape(poison, (PAIRS, READ)), axis=1)
-    gains, reads = tl.reshape(best, (PAIRS, READ)), tl.reshape(best_read, (PAIRS, READ))
+    backward = lane % WAYS == 1
+    allowed = live
+    if HAS_UNDIRECTED:
+        allowed = allowed & (~backward | (tl.load(undirected + y_line, mask=live, other=0) != 0))
+    ring = live
+    if HAS_CLOSED:
+        ring = ring & (tl.load(closed + y_line, mask=live, other=0) != 0)
+    zero = tl.zeros_like(lane)
+    f = tl.zeros_like(y0)
+    steps = N
+    if CYCLIC:  # read x twice if there is a closed line
+        steps = tl.where(tl.max(ring.to(tl.int32), axis=0) > 0, 2 * N, N)
+    for i in range(steps):
+        row = _row_of(i, zero, backward, N)
+        exists = allowed & (row < n) & (ring | (i < N))
+        f, bad = _next_gains(f, x, x_line, row, exists, y0, y1, y2, N, inverse, D)
+        poison += bad
+    gain = tl.where(allowed, tl.max(f, axis=0), -1.0)
+    # Among readings with the same gain, the forward one wins.
+    gains = tl.reshape(gain, (PAIRS, WAYS))
     top = tl.max(gains, axis=1)
-    rank = (reads % 2) * N + reads // 2
-    first = tl.min(tl.where(gains == top[:, None], rank, 2 * N), axis=1)
-    most = tl.max(half, axis=1)
-    left = tl.maximum(most - top, 0.0)
-    if NORMALISED:
-        value = 2.0 * left / tl.where(most + left > 0.0, most + left, 1.0)
-    else:
-        value = c * left
-    out = tl.max(tl.reshape(tl.where(live, place, -1), (PAIRS, READ)), axis=1)
-    tl.store(cost + out, value + bad, mask=out >= 0)
-    tl.store(reading + out, tl.where(first >= N, 2 * (first - N) + 1, 2 * first), mask=out >= 0)
+    way = tl.min(tl.where(gains == top[:, None], tl.reshape(lane % WAYS, (PAIRS, WAYS)), WAYS), axis=1)
+    most = tl.max(tl.reshape(0.5 * (n + m).to(poison.dtype), (PAIRS, WAYS)), axis=1)
+    value = _value_of(top, most, c, NORMALISED) + tl.sum(tl.reshape(poison, (PAIRS, WAYS)), axis=1)
+    out = tl.max(tl.reshape(tl.where(live, place, -1), (PAIRS, WAYS)), axis=1)
+    if CYCLIC:
+        number = tl.reshape(lane % WAYS, (PAIRS, WAYS))
+        open_ring = (tl.max(tl.reshape(ring.to(tl.int32), (PAIRS, WAYS)), axis=1) > 0) & (top > 0.0)
+        value = tl.where(open_ring, tl.sum(tl.where(number == 0, gains, 0.0), axis=1), value)
+        back = tl.sum(tl.where(number == 1, gains, 0.0), axis=1) if WAYS == 2 else top * 0.0 - 1.0
+        tl.store(bound + out, tl.where(open_ring, back, DONE), mask=out >= 0)
+    tl.store(cost + out, value, mask=out >= 0)
+    tl.store(reading + out, way, mask=out >= 0)
+
+
+@triton.jit(do_not_specialize=["pairs", "Q", "T", "N", "M", "programs"])
+def rings_kernel(
+    x, y, x_points, y_points, cost, reading, bound,
+    pairs, Q, T, N, M, cutoff, rest, programs,
+    D: tl.constexpr, MP: tl.constexpr, BLOCK: tl.constexpr, WAYS: tl.constexpr,
+    HAS_N: tl.constexpr, HAS_M: tl.constexpr, NORMALISED: tl.constexpr,
+):  # fmt: skip
+    """Write cost and best reading of the closed pairs that are not done. ``BLOCK`` shifts run side by side."""
+    lane = tl.arange(0, BLOCK)
+    for pair in range(tl.program_id(0), pairs, programs):
+        x_line, y_line, place = lines_of(lane * 0 + pair, Q, T)
+        out = tl.max(place, axis=0)
+        back = tl.load(bound + out)
+        if back != DONE:
+            ahead = tl.load(cost + out)
+            every = lane >= 0
+            n, m = _count(x_points, x_line, every, N, HAS_N), _count(y_points, y_line, every, M, HAS_M)
+            y0, y1, y2, poison = _load_all_of_y(y, y_line, m, every, M, D, MP)
+            c = _whole(cutoff, rest, poison)
+            inverse = 1.0 / c
+            best = tl.zeros_like(poison) - 1.0
+            best_rank = tl.zeros_like(lane) + 2 * N
+            for turn in range(WAYS):
+                backward = (back > ahead) ^ (turn == 1)
+                limit = tl.where(backward, back, ahead)
+                # Bounds are sums in another order, so that their rounding needs a margin.
+                if limit * 1.001 >= tl.max(best, axis=0):
+                    for base in range(0, N, BLOCK):
+                        shift = base + lane
+                        f = tl.zeros_like(y0)
+                        for i in range(N):
+                            row = _row_of(i, shift, backward, N)
+                            exists = (shift < N) & (row < n)
+                            f, bad = _next_gains(f, x, x_line, row, exists, y0, y1, y2, N, inverse, D)
+                            poison += bad
+                        gain = tl.where(shift < N, tl.max(f, axis=0), -1.0)
+                        # Among readings with the same gain, forward readings win, and then the smallest shift.
+                        rank = tl.where(backward, shift + N, shift)
+                        better = (gain > best) | ((gain == best) & (rank < best_rank))
+                        best = tl.where(better, gain, best)
+                        best_rank = tl.where(better, rank, best_rank)
+            top = tl.max(best, axis=0)
+            first = tl.min(tl.where(best == top, best_rank, 2 * N), axis=0)
+            most = 0.5 * tl.max(n + m, axis=0).to(poison.dtype)
+            tl.store(cost + out, _value_of(top, most, c, NORMALISED) + tl.sum(poison, axis=0))
+            tl.store(reading + out, tl.where(first >= N, 2 * (first - N) + 1, 2 * first))
 
 
 @triton.jit
@@ -299,7 +382,7 @@ def matchings_kernel(
     for block in range(tl.program_id(0), tl.cdiv(pairs, BLOCK), programs):
         pair = block * BLOCK + lane
         live = pair < pairs
-        x_line, y_line, place = _lines_of(tl.where(live, pair, 0), Q, T)
+        x_line, y_line, place = lines_of(tl.where(live, pair, 0), Q, T)
         wanted = live
         if HAS_WEIGHT:
             wanted = live & (tl.load(weight + place, mask=live, other=0.0) != 0.0)
@@ -309,10 +392,7 @@ def matchings_kernel(
         some = tl.max(wanted.to(tl.int32), axis=0) > 0
         if some:
             n, m = _count(x_points, x_line, wanted, N, HAS_N), _count(y_points, y_line, wanted, M, HAS_M)
-            y0, _ = _load_y(y, y_line, m, wanted, M, 0, D, MP)
-            y1, _ = _load_y(y, y_line, m, wanted, M, 1, D, MP)
-            if D == 3:
-                y2, _ = _load_y(y, y_line, m, wanted, M, 2, D, MP)
+            y0, y1, y2, _ = _load_all_of_y(y, y_line, m, wanted, M, D, MP)
             inverse = 1.0 / _whole(cutoff, rest, y0)
             f, before, last = tl.zeros_like(y0), tl.zeros_like(y0), tl.zeros_like(y0)
             for i in range(N):
@@ -375,10 +455,9 @@ def gradient_kernel(
     line = tl.program_id(0)
     item = line // lines
     i = tl.arange(0, NP)
+    n = N + tl.zeros_like(line)
     if HAS_N:
         n = tl.load(own_points + line)
-    else:
-        n = N + tl.zeros_like(line)
     exists = i < n
     start = own + line.to(tl.int64) * N * D
     x0, x1 = tl.load(start + i * D, mask=exists, other=0.0), tl.load(start + i * D + 1, mask=exists, other=0.0)
@@ -392,10 +471,9 @@ def gradient_kernel(
         if pull != 0.0:
             if NORMALISED:
                 value = tl.load(cost + pair)
+                m = M + tl.zeros_like(line)
                 if HAS_M:
                     m = tl.load(other_points + item * others + k)
-                else:
-                    m = M + tl.zeros_like(line)
                 most = 0.5 * (n + m).to(value.dtype)
                 total = most + most * value / (2.0 - value)
                 pull = pull * 2.0 * most / tl.where(most > 0.0, total * total * _whole(cutoff, rest, value), 1.0)

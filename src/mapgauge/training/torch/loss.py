@@ -4,17 +4,21 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
+from torch.nn import functional
 
-from mapgauge import kernels
-from mapgauge.arguments import check_cutoff, check_flag
+from mapgauge.arguments import check_cutoff, check_flag, check_not_negative
 from mapgauge.errors import InvalidInput
-from mapgauge.training.torch.cost import Backend, as_batch, pad_lines, problem_of, solve, sospa_cost
+from mapgauge.training.torch.assigning import assign, costs_to_host
+from mapgauge.training.torch.cost import Backend, as_batch, problem_of, solve, sospa_cost
 from mapgauge.training.torch.plain import Problem, reading_order
+from mapgauge.training.torch.targets import check_keys, pad_targets
+
+ALPHA, GAMMA, _SMALL = 0.25, 2.0, 1e-8  # of the focal loss
+ClassCost = Literal["softmax", "focal"]
 
 
-def _smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
+def smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
     """Return the debiased smooth SOSPA of pairs, each an item of the batch, with their readings as in ``plain.py``."""
     x, y = problem.x[:, 0], problem.y[:, 0]
     n, m = (
@@ -25,14 +29,15 @@ def _smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
     padding = (order >= n[:, None]).to(torch.int8)
     order = order.gather(1, torch.argsort(padding, dim=1, stable=True))  # the padding comes last
     x = x.gather(1, order[..., None].expand(x.shape))
-    gains = []
-    for a, b, points, others in ((x, x, n, n), (y, y, m, m), (x, y, n, m)):
-        square = (a[:, :, None] - b[:, None]).square().sum(-1)
-        apart = square > 0
-        distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
-        gain = (problem.cutoff - distance).permute(1, 2, 0)  # (points of a, points of b, pairs)
-        gains.append(_soft_chain(gain / temperature, points, others))
-    of_x, of_y, both = gains
+    # All three products run side by side. Points of padding come after those that count, and are not read.
+    longest = max(x.shape[1], y.shape[1])
+    x, y = (functional.pad(line, (0, 0, 0, longest - line.shape[1])) for line in (x, y))
+    a, b = torch.cat([x, y, x]), torch.cat([x, y, y])
+    square = (a[:, :, None] - b[:, None]).square().sum(-1)
+    apart = square > 0
+    distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
+    gain = (problem.cutoff - distance).permute(1, 2, 0)  # (points of a, points of b, pairs)
+    of_x, of_y, both = _soft_chain(gain / temperature, torch.cat([n, m, n]), torch.cat([n, m, m])).chunk(3)
     cost = temperature * ((of_x + of_y) / 2 - both)
     if not problem.normalised:
         return cost
@@ -43,19 +48,20 @@ def _smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
 def _soft_chain(gain: Any, n: Any, m: Any) -> Any:
     """Return the soft maximum of the gain over all matchings; ``n`` and ``m`` are the numbers of points that count."""
     rows, columns, pairs = gain.shape
-    result = gain.new_zeros(pairs)
     if not rows or not columns:
-        return result
+        return gain.new_zeros(pairs)
     flipped = gain.flip(1)
     before = this = gain.new_zeros(rows + 1, pairs)
+    sums = [before, this]  # by i + j
     for both in range(2, rows + columns + 1):  # cells with i + j = both
         start, stop = max(1, both - columns), min(rows, both - 1) + 1
         matched = before[start - 1 : stop - 1] + torch.diagonal(flipped, columns - both + 1, 0, 1).T
-        here = torch.logsumexp(torch.stack([this[start - 1 : stop - 1], this[start:stop], matched]), 0)
+        here = torch.logaddexp(torch.logaddexp(this[start - 1 : stop - 1], this[start:stop]), matched)
         before, this = this, torch.cat([this[:start], here, this[stop:]])
-        ends = (n + m == both) & (n > 0) & (m > 0)
-        result = torch.where(ends, this.gather(0, n[None].to(torch.int64))[0], result)
-    return result
+        sums.append(this)
+    empty = (n == 0) | (m == 0)
+    end = torch.where(empty, 0, (n + m) * (rows + 1) + n).to(torch.int64)
+    return torch.stack(sums).flatten(0, 1).gather(0, end[None])[0]
 
 
 class SospaLoss(torch.nn.Module):
@@ -97,9 +103,7 @@ class SospaLoss(torch.nn.Module):
         self.cutoff = check_cutoff("cutoff", cutoff)
         self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
         self.normalised = check_flag("normalised", normalised)
-        if not (isinstance(temperature, int | float) and 0 <= temperature < math.inf):
-            raise InvalidInput(f"temperature must be a length of at least 0 in metres, got {temperature!r}")
-        self.temperature = float(temperature)
+        self.temperature = check_not_negative("temperature", temperature)
         if reduction not in ("mean", "sum", "none"):
             raise InvalidInput(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
         self.reduction = reduction
@@ -138,7 +142,7 @@ class SospaLoss(torch.nn.Module):
         problem, _ = problem_of(predictions[:, None], y, self.cutoff, closed, directed, self.normalised, n, m)
         loss, reading = (value.reshape(-1) for value in solve(problem))
         if self.temperature and len(loss):
-            loss = _smooth_costs(problem, reading, self.temperature)
+            loss = smooth_costs(problem, reading, self.temperature)
         weight = torch.ones_like(loss)
         if self.class_weights is not None:
             if labels is None:
@@ -195,8 +199,7 @@ def pld_loss(
     (0.1, -0.5)
     """
     problem, single = problem_of(predictions, truth, cutoff, closed, directed, True, prediction_points, truth_points)
-    with torch.no_grad():
-        cost, _ = solve(problem, backend)
+    cost, _ = solve(problem, backend)
     if not isinstance(confidence, torch.Tensor) or confidence.shape != predictions.shape[:-2]:
         got = tuple(confidence.shape) if isinstance(confidence, torch.Tensor) else type(confidence).__name__
         raise InvalidInput(f"confidence must be a tensor of shape {tuple(predictions.shape[:-2])}, got {got}")
@@ -204,31 +207,16 @@ def pld_loss(
     is_padded = truth_points is not None or not isinstance(truth, torch.Tensor)
     s = (problem.y_points > 0).to(cost.dtype) if is_padded else cost.new_ones(len(cost), cost.shape[2])
     with torch.no_grad():
-        least = torch.minimum(r[:, :, None], s[:, None, :])
-        saving = (least * (1 - cost)).to("cpu", torch.float64).numpy()
-    if not np.isfinite(saving).all():
-        raise InvalidInput("SOSPA or confidences are NaN, so that lines cannot be assigned")
-    rows = []
-    for number, matrix in enumerate(saving):
-        partner, _ = kernels.assignment.assign(np.ascontiguousarray(matrix))
-        rows += [(number, query, line) for query, line in enumerate(partner.tolist()) if line >= 0]
-    item, query, line = torch.tensor(rows, dtype=torch.int64).reshape(-1, 3).to(cost.device).T
-    places = (query, line, query, line, line, line)  # in the tensors of the problem
-    tensors = [
-        value[item, place][:, None] if isinstance(value, torch.Tensor) else value
-        for value, place in zip(problem, places, strict=False)
-    ]
-    pairs = problem._replace(**dict(zip(Problem._fields, tensors, strict=False)))
-    distance = solve(pairs, backend)[0].reshape(-1)
-    saved = torch.minimum(r[item, query], s[item, line]) * (1 - distance)
+        saving = torch.minimum(r[:, :, None], s[:, None, :]) * (1 - cost)
+        group = torch.zeros(s.shape, dtype=torch.int64, device=s.device)
+        query = assign(costs_to_host(-saving, group, torch.zeros(len(cost))))
+    matched, query = query >= 0, query.clamp(min=0)
+    saved = torch.minimum(r.gather(1, query), s) * (1 - cost.gather(1, query[:, None])[:, 0])
     mass = (r.sum(1) + s.sum(1)) / 2
-    value = (mass - torch.zeros_like(mass).index_add(0, item, saved)).clamp(min=0)
+    value = (mass - torch.where(matched, saved, 0.0).sum(1)).clamp(min=0)
     if check_flag("normalised", normalised):
         value = 2 * value / torch.where(mass > 0, mass + value, 1.0)
     return value[0] if single else value
-
-
-_ALPHA, _GAMMA, _SMALL = 0.25, 2.0, 1e-8  # of the focal loss
 
 
 class SospaMatcher(torch.nn.Module):
@@ -257,7 +245,7 @@ class SospaMatcher(torch.nn.Module):
         *,
         point_weight: float = 5.0,
         class_weight: float = 1.0,
-        class_cost: Literal["softmax", "focal"] = "softmax",
+        class_cost: ClassCost = "softmax",
         closed: bool = False,
         directed: bool = True,
     ) -> None:
@@ -285,65 +273,41 @@ class SospaMatcher(torch.nn.Module):
             Two tensors int64 on the CPU for each item: queries in increasing order, and their true lines. With more
             true lines than queries, every query has a line.
         """
-        _check_keys("outputs", outputs, "pred_logits", "pred_points")
-        for number, target in enumerate(targets):
-            _check_keys(f"targets[{number}]", target, "labels", "points")
-            size, lines = len(target["labels"]), len(target["points"])
-            if size != lines:
-                raise InvalidInput(f"targets[{number}] has {size} labels and {lines} lines, expected the same")
+        check_keys("outputs", outputs, "pred_logits", "pred_points")
         points, logits = outputs["pred_points"], outputs["pred_logits"]
         if points.ndim != 4 or logits.ndim != 3 or points.shape[:2] != logits.shape[:2]:
             raise InvalidInput(
                 f"pred_points must be (batch, queries, points, 2 or 3) and pred_logits (batch, queries, classes), got "
                 f"{tuple(points.shape)} and {tuple(logits.shape)}"
             )
+        padded = pad_targets(targets, points, self.closed, self.directed)
         with torch.no_grad():
-            cost = self._costs(points, logits, targets).to("cpu", torch.float64).numpy()
-        costs = [matrix[:, : len(target["labels"])] for matrix, target in zip(cost, targets, strict=True)]
-        if not all(np.isfinite(matrix).all() for matrix in costs):
-            raise InvalidInput("costs are NaN or infinite: points or logits of the model are not finite")
-        pairs = (kernels.assignment.cheapest_pairs(matrix) for matrix in costs)
-        return [(torch.from_numpy(query), torch.from_numpy(line)) for query, line in pairs]
-
-    def _costs(self, points: Any, logits: Any, targets: Sequence[Mapping[str, Any]]) -> Any:
-        """Return the costs of all queries and true lines, ``(batch, queries, truths)``."""
-        truth, counts = pad_lines([list(target["points"]) for target in targets], points, False)
-        labels, closed, directed = (
-            _per_line(name, targets, truth, default)
-            for name, default in (("labels", 0), ("closed", self.closed), ("directed", self.directed))
-        )
-        cost = sospa_cost(
-            points, truth, cutoff=self.cutoff, closed=closed, directed=directed, normalised=True, truth_points=counts
-        )
-        logits = logits.to(cost.dtype)
-        if self.class_cost == "softmax":
-            of_class = -logits.softmax(-1)
-        else:
-            p = logits.sigmoid()
-            right = _ALPHA * (1 - p) ** _GAMMA * -(p + _SMALL).log()
-            wrong = (1 - _ALPHA) * p**_GAMMA * -(1 - p + _SMALL).log()
-            of_class = right - wrong
-        of_class = of_class.gather(2, labels[:, None].expand(-1, logits.shape[1], -1))
-        return self.point_weight * cost + self.class_weight * of_class
+            apart = sospa_cost(
+                points, padded.points, cutoff=self.cutoff, closed=padded.closed, directed=padded.directed,
+                normalised=True, truth_points=padded.counts,
+            )  # fmt: skip
+            of_class = class_costs(logits.to(apart.dtype), padded.labels, self.class_cost)
+            cost = self.point_weight * apart + self.class_weight * of_class
+        group = torch.where(padded.labels < 0, -1, 0)
+        no_limit = torch.full((len(cost),), math.inf)
+        query_of = assign(costs_to_host(cost.where(group[:, None] == 0, 0.0), group, no_limit)).cpu()
+        return [_in_order(row[: len(target["labels"])]) for row, target in zip(query_of, targets, strict=True)]
 
 
-def _per_line(name: str, targets: Sequence[Mapping[str, Any]], truth: Any, default: bool | int) -> Any:
-    """Return a value per padded true line. A flag that no target has is the default."""
-    if isinstance(default, bool) and not any(name in target for target in targets):
-        return default
-    table = torch.full(truth.shape[:2], default, device=truth.device)
-    for row, target in zip(table, targets, strict=True):
-        if name in target:
-            row[: len(target["labels"])] = target[name]
-    return table
+def class_costs(logits: Any, labels: Any, kind: ClassCost) -> Any:
+    """Return the cost of the class of every true line for every query: ``(batch, queries, truths)``."""
+    if kind == "softmax":
+        cost = -logits.softmax(-1)
+    else:
+        p = logits.sigmoid()
+        right = ALPHA * (1 - p) ** GAMMA * -(p + _SMALL).log()
+        wrong = (1 - ALPHA) * p**GAMMA * -(1 - p + _SMALL).log()
+        cost = right - wrong
+    return cost.gather(2, labels.clamp(min=0)[:, None].expand(-1, logits.shape[1], -1))
 
 
-def _check_keys(name: str, given: Any, *keys: str) -> None:
-    """Refuse anything but a mapping with some keys."""
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"{name} must be a mapping with {' and '.join(keys)}, got {type(given).__name__}")
-    lacking = [key for key in keys if key not in given]
-    if lacking:
-        raise InvalidInput(
-            f"{name} has no {' and no '.join(lacking)}; available: {', '.join(map(str, given)) or 'none'}"
-        )
+def _in_order(query: Any) -> tuple[Any, Any]:
+    """Return the queries that are assigned in increasing order, and their true lines."""
+    line = (query >= 0).nonzero()[:, 0]
+    order = query[line].argsort()
+    return query[line][order], line[order]

@@ -8,6 +8,7 @@ A reading is ``2 * shift + backward``: x is read from its shift-th point (counte
 or backwards. The points of padding gain nothing, wherever they are read. So all shifts of the padded line are tried.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -44,9 +45,9 @@ def costs(problem: Problem) -> tuple[Any, Any]:
         for index, _, y_line, gain in _chunks(problem, pairs, closed)
     ]
     index, gain, read = (torch.cat(values) for values in zip(*solved, strict=True))
-    if len(solved) > 1:
-        gain, read = (torch.zeros_like(value).scatter(0, index, value) for value in (gain, read))
-    cost = _cost_of(problem, gain.reshape(problem.shape)) + _poison(problem)
+    size = math.prod(problem.shape)
+    gain, read = (value.new_zeros(size).scatter(0, index, value) for value in (gain, read))  # 0 where lines are far
+    cost = _cost_of(problem, gain.reshape(problem.shape)) + poison(problem)
     return cost, read.reshape(problem.shape).to(torch.int32)
 
 
@@ -66,7 +67,10 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     x, y = problem.x.flatten(0, 1), problem.y.flatten(0, 1)
     grad_x, grad_y = torch.zeros_like(x), torch.zeros_like(y)
     pull = _pull_of(problem, cost, weight).reshape(-1)
-    for index, x_line, y_line, gain in _chunks(problem, _pairs(problem), False):
+    pairs = _pairs(problem)
+    if _may_choose(problem):
+        pairs = pairs[_near(problem).reshape(-1) & (pull != 0)]
+    for index, x_line, y_line, gain in _chunks(problem, pairs, False):
         partner = _match(gain, reading.reshape(-1)[index]).T  # (pairs, points of x)
         place = partner.clamp(min=0)[..., None].expand(*partner.shape, x.shape[-1])
         apart = x[x_line] - y[y_line].gather(1, place)
@@ -110,19 +114,19 @@ def _half_points(problem: Problem) -> Any:
     return ((counts[0][:, :, None] + counts[1][:, None, :]) / 2).expand(problem.shape)
 
 
-def _poison(problem: Problem) -> Any:
+def poison(problem: Problem) -> Any:
     """Return NaN for pairs with a coordinate that is not finite, and 0 for others."""
     x = (_masked(problem.x, problem.x_points) * 0.0).sum((-1, -2))
     y = (_masked(problem.y, problem.y_points) * 0.0).sum((-1, -2))
     return x[:, :, None] + y[:, None, :]
 
 
-def _masked(points: Any, given: Any) -> Any:
-    """Return the points, with 0 in place of the padding."""
+def _masked(points: Any, given: Any, value: float = 0.0) -> Any:
+    """Return the points, with a value in place of the padding."""
     if given is None:
         return points
     place = torch.arange(points.shape[2], device=points.device)
-    return torch.where((place < given[..., None])[..., None], points, 0.0)
+    return torch.where((place < given[..., None])[..., None], points, value)
 
 
 def _pairs(problem: Problem) -> Any:
@@ -131,9 +135,16 @@ def _pairs(problem: Problem) -> Any:
 
 
 def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs and their flag ``closed``. On a CPU, open pairs are separated: they need one shift only."""
+    """Yield pairs and their flag ``closed``.
+
+    On a CPU, pairs that are too far apart for a match are left out, and open pairs are separated: they need one shift.
+    """
     pairs, closed = _pairs(problem), problem.closed
-    if isinstance(closed, bool) or closed.device.type != "cpu" or torch.compiler.is_compiling():
+    if not _may_choose(problem):
+        yield pairs, closed
+        return
+    pairs = pairs[_near(problem).reshape(-1)]
+    if isinstance(closed, bool):
         yield pairs, closed
         return
     flags = _flags_of(closed, _lines(problem, pairs)[1])
@@ -141,6 +152,23 @@ def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
         some = pairs[flags == flag]
         if len(some) or not flag:
             yield some, flag
+
+
+def _may_choose(problem: Problem) -> bool:
+    """Whether pairs may be chosen by their values. On other devices this would wait for the device."""
+    return problem.x.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def _near(problem: Problem) -> Any:
+    """Whether the boxes around the lines of each pair are within the cutoff, or are not finite."""
+    if not problem.x.shape[2] or not problem.y.shape[2]:
+        return torch.zeros(problem.shape, dtype=torch.bool)
+    sides = ((problem.x, problem.x_points), (problem.y, problem.y_points))
+    (x0, x1), (y0, y1) = (
+        (_masked(points, count, math.inf).amin(2), _masked(points, count, -math.inf).amax(2)) for points, count in sides
+    )
+    gap = torch.maximum(x0[:, :, None] - y1[:, None], y0[:, None] - x1[:, :, None]).clamp(min=0)
+    return ~(gap.square().sum(-1) > 1.001 * problem.cutoff**2)
 
 
 def _lines(problem: Problem, pairs: Any) -> tuple[Any, Any]:
