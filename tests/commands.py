@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -18,7 +19,14 @@ def consoles_of(page: Path) -> list[tuple[str, str]]:
 
 
 def said(command: str, folder: Path) -> str:
-    """What a command prints in a folder, messages included; in this process, which is much faster than in its own."""
+    """What a command prints in a folder, messages included; in this process, which is much faster than in its own.
+
+    A command that ends in ``> FILE`` prints into this file.
+    """
+    *words, sign, file = ["", *shlex.split(command)]
+    if sign == ">":
+        (folder / file).write_text(said(shlex.join(words[1:]), folder), encoding="utf-8")
+        return ""
     with (
         pytest.MonkeyPatch.context() as patch,
         io.StringIO() as heard,
@@ -28,7 +36,7 @@ def said(command: str, folder: Path) -> str:
         for name in UNWANTED:
             patch.delenv(name, raising=False)
         patch.chdir(folder)
-        patch.setattr("sys.argv", ["mapgauge", *command.split()])
+        patch.setattr("sys.argv", ["mapgauge", *shlex.split(command)])
         with pytest.raises(SystemExit) as ended:
             main()
         assert not ended.value.code, heard.getvalue()

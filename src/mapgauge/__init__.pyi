@@ -49,12 +49,38 @@ from mapgauge.features.lanes.lane_graph_pld import (
     WrongLink as WrongLink,
     lane_graph_pld as lane_graph_pld,
 )
+from mapgauge.features.global_map.gap import Gap as Gap
+from mapgauge.features.global_map.global_map import (
+    GlobalMap as GlobalMap,
+    global_map as global_map,
+)
 from mapgauge.features.network.network_pld import (
     NetworkParts as NetworkParts,
     NetworkPldResult as NetworkPldResult,
     Overlap as Overlap,
     network_pld as network_pld,
 )
+from mapgauge.features.provenance.citations import cite as cite
+from mapgauge.features.provenance.explain import (
+    ExplainedStep as ExplainedStep,
+    Explanation as Explanation,
+    explain as explain,
+)
+from mapgauge.features.provenance.published import Published as Published, published as published
+from mapgauge.features.splits.diversity import (
+    Diversity as Diversity,
+    Thinned as Thinned,
+    diversity as diversity,
+    thin as thin,
+)
+from mapgauge.features.splits.neighbours import Neighbours as Neighbours, neighbours as neighbours
+from mapgauge.features.priors.changes import Changes as Changes, changes as changes
+from mapgauge.features.priors.labels import mean_accuracy as mean_accuracy
+from mapgauge.features.priors.prior import mark_ignored as mark_ignored
+from mapgauge.features.raster.masks import MaskIou as MaskIou, mask_iou as mask_iou
+from mapgauge.features.splits.overlap import Joint as Joint, SplitOverlap as SplitOverlap, splits as splits
+from mapgauge.features.splits.propose import Proposal as Proposal, propose as propose
+from mapgauge.features.rerun.recording import Recorded as Recorded, write_rerun as write_rerun
 from mapgauge.features.tracks.consistency import (
     Consistency as Consistency,
     Transitions as Transitions,
@@ -85,10 +111,14 @@ from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, PooledP
 from mapgauge.protocols import Protocol as Protocol, protocol as protocol
 from mapgauge.results.assignment import Assignment as Assignment, Match as Match
 from mapgauge.results.comparison import Comparison as Comparison, compare as compare
+from mapgauge.results.differences import Mismatch as Mismatch, differences as differences
 from mapgauge.results.intervals import Difference as Difference, Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
+from mapgauge.results.slices import Slices as Slices, slices as slices
+from mapgauge.results.tags import Tags as Tags, read_tags as read_tags
 from mapgauge.results.values import Input as Input
+from mapgauge.truth.poses import with_poses as with_poses
 from mapgauge.training.accumulator import Accumulator as Accumulator
 from mapgauge.version import __version__ as __version__
 

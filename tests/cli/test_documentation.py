@@ -34,13 +34,15 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 def test_the_page_has_an_example_of_every_command() -> None:
     from mapgauge.cli.app import app
 
-    names = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    names = {str(command.name) for command in app.registered_commands}
     names |= {str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance}
-    assert {command.split()[0] for command, _ in EXAMPLES} == names
+    assert {command.split()[0] for command, _ in EXAMPLES} == names - {"view"}  # which serves until it is interrupted
 
 
 @pytest.mark.parametrize(("command", "expected"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
 def test_the_example_prints_what_the_page_says(printed: Callable[[str], str], command: str, expected: str) -> None:
+    if command.startswith("export "):
+        pytest.importorskip("rerun", reason="rerun-sdk is not installed")
     check(printed(command), expected, command)
 
 

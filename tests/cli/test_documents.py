@@ -50,7 +50,7 @@ def test_a_class_in_the_header_of_a_table_is_escaped(call: Run, tmp_path: Path) 
     truth = mg.MapFrames.of({"a": {NAMES[0]: [LINE], "divider": [LINE]}})
     mg.write(truth.with_confidence(1), tmp_path / "x.parquet")
     mg.write(truth, tmp_path / "y.parquet")
-    done = call("evaluate", "x.parquet", "y.parquet", "--classes", NAMES[0], "--latex", "--by-class", cwd=tmp_path)
+    done = call("evaluate", "x.parquet", "y.parquet", "--classes", NAMES[0], "--latex", "--by", "class", cwd=tmp_path)
     assert done.returncode == 0
     assert r" & \textbackslash{}input\{/etc/passwd\} & " in done.stdout  # the second line of the header
     assert "\n\\input" not in done.stdout

@@ -105,7 +105,7 @@ def test_latex_has_the_layout_of_the_paper(call: Run, world: Path) -> None:
 
 
 def test_latex_can_have_a_column_per_class(call: Run) -> None:
-    command = ("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--by-class")
+    command = ("evaluate", "good.json", "poor.json", "truth.geojson", "--latex", "--by", "class")
     done = call(*command, "--metrics", "pld,ap_chamfer")
     groups, classes, rest, good, poor = (line for line in done.stdout.splitlines() if line.endswith(r"\\"))
     assert groups == (r" & \multicolumn{4}{c}{PLD $\downarrow$} & \multicolumn{4}{c}{Chamfer-AP [\%] $\uparrow$} \\")

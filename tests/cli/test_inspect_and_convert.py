@@ -39,7 +39,7 @@ def test_inspect_in_json_has_the_documented_keys(call: Run, world: Path) -> None
     assert set(found) == {
         *("name", "format", "frames", "empty_frames", "instances", "classes", "dimension", "points_per_instance"),
         *("confidence", "extent", "tracks", "scenes", "timestamps", "poses", "forward", "findings"),
-        *("boxes", "links", "intersection"),
+        *("boxes", "links", "intersection", "ignored"),
     }
     frames = mg.read(world / "good.json")
     assert frames.confidence is not None

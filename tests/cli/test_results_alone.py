@@ -138,7 +138,7 @@ def test_work_folders_in_a_folder_are_results_too(call: Run, world: Path, tmp_pa
         (("good.mg", "truth.geojson"), 2, "not both. good.mg is results, truth.geojson is not"),
         (("good.mg", "--protocol", "maptr"), 2, "--protocol: has no effect on results"),
         (("good.mg", "--rotate", "90"), 2, "How a file is read is said after its name: FILE,rotate=VALUE"),
-        (("good.mg,rotate=90",), 2, "results have no option 'rotate', only name, predictions and truth"),
+        (("good.mg,rotate=90",), 2, "results have no option 'rotate', only name, tags, predictions and truth"),
         (("good.mg", "--frame", "nowhere"), 1, "good.mg: no frame 'nowhere'"),
     ],
 )

@@ -11,7 +11,7 @@ from mapgauge.cli.app import app
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.version import __version__
 
-COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+COMMANDS = [str(command.name) for command in app.registered_commands if command.callback]
 COMMANDS += [str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance]
 
 

@@ -58,10 +58,10 @@ class Terminal:
 
 def test_a_terminal_gets_colours_and_a_bar(world: Path) -> None:
     page = world / "page.html"
-    options = ["--metrics", "pld", "--report", "page.html", "--frames", "3"]
+    options = ["--metrics", "pld", "--report", "page.html"]
     terminal = Terminal("evaluate", "good.json", "truth.geojson", *options, cwd=world)
     text = terminal.finish()
-    assert "3 of 20 frames can be drawn" in page.read_text(encoding="utf-8")
+    assert "All 20 frames can be drawn" in page.read_text(encoding="utf-8")
     page.unlink()
     assert terminal.process.returncode == 0
     assert f"{ESCAPE}1mPLD, lower is better" in text
@@ -69,7 +69,7 @@ def test_a_terminal_gets_colours_and_a_bar(world: Path) -> None:
     assert "evaluating good [" in text
     assert "20/20 frames" in text
     assert "writing the report [" in text
-    assert "3/3 frames" in text
+    assert text.count("20/20 frames") == 2
 
 
 @pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])

@@ -134,7 +134,7 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
     monkeypatch.setattr("mapgauge.evaluation.evaluate.score_frames", counted)
     page = tmp_path / "page.html"
     files = ("good.json", "poor.json", "truth.geojson")
-    done = call("evaluate", *files, "--metrics", "pld", "--report", page, "--frames", "1")
+    done = call("evaluate", *files, "--metrics", "pld", "--report", page)
     assert (done.returncode, "PLD by cause" in done.stdout) == (0, False), done.stderr
     assert "Parts of PLD by cause" in page.read_text(encoding="utf-8")
     # Each metric once for each method.

@@ -19,7 +19,7 @@ from mapgauge.protocols import PROTOCOLS
 
 WRITTEN = ("output", "page", "figure", "work", "target")  # parameters that name what a command writes
 NEVER: tuple[str, ...] = ()  # options that are not drawn
-SLOW = {"demo": 0.1, "show": 0.4}  # the share of these commands, relative to the others
+SLOW = {"demo": 0.1, "show": 0.4, "view": 0.0}  # the share of these commands; view serves until it is interrupted
 
 # Texts for any option. The operating system gives bytes that are not UTF-8 as lone surrogates.
 HOSTILE = (
@@ -38,7 +38,10 @@ VALID: dict[str, tuple[str, ...]] = {
     "NAME=VALUE": ("spacing=0.5", "crop=true", "count=20", "ap_chamfer.thresholds=0.5,1", "track_pld.switch_cost=0.5"),
     "CONDITION": ("pld > +0.005", "ap_chamfer < 0.6", "pld>=0", "mean.pld > 1"),
     "TEXT": ("A title", "<i>"),
-    "TOKEN|worst|best|median": ("worst", "best", "median", "scene-0000-0003"),
+    "TOKEN|RANK|QUERY": ("worst", "best:2", "median", "scene-0000-0003", "worst:2 where pld > 0", "pld > 0.5"),
+    "QUERY": ("pld > 0.5", "missed.divider >= 1 and scene != 'x'", "token in ('a', 'b')", "pld = none"),
+    "N|QUERY": ("0", "3", "pld > 0.5"),
+    "COLUMN": ("scene", "pld", "missed.divider"),
     "--protocol": tuple(PROTOCOLS),
     "--metrics": tuple(METRICS),
     "--classes": ("divider", "boundary", "ped_crossing", "all"),
@@ -196,6 +199,7 @@ class Maker:
             missing = (str(self.inputs / "missing.json"), str(self.inputs / ("x" * 300)), "file://" + self.files[0])
             return str(rng.choice([*self.files, *missing, *HOSTILE]))
         names = {
+            "result": ("good.mg", "poor.mg"),
             "results": ("good.mg", "poor.mg"),
             "truth": ("truth.geojson", "truth.parquet", "set"),
             "poses": ("truth.geojson", "truth.parquet"),

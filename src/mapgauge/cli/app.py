@@ -33,6 +33,8 @@ COMMANDS = {
         "A.json B.json,rotate=-90,name=B truth.pkl --report report.html",
     ),
     "compare": ("cli.compare:compare", "A.mg B.mg", 'main.mg change.mg --fail-if "pld > +0.005"'),
+    "frames": ("cli.frames:frames", "results.mg --worst 20", 'results.mg --where "pld > 0.8 and missed > 2" --tokens'),
+    "diff": ("features.provenance.command:diff", "A.mg B.mg", "A.mg B.mg --explain"),
     "why": ("features.causes.command:why", "results.mg", "predictions.json truth.pkl --cause missed"),
     "sweep": (
         "cli.sweep:sweep",
@@ -42,11 +44,27 @@ COMMANDS = {
     "show": ("cli.plot:show", "results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png"),
     "plot": ("cli.plot:plot", "parts A.mg B.mg -o parts.pdf", "pr results.mg --threshold 0.5 -o pr.svg"),
     "report": ("cli.plot:report", "results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html"),
+    "view": ("features.view.command:view", "results.mg", "A.mg B.mg --no-browser --port 8000"),
+    "export": (
+        "features.rerun.command:export",
+        "results.mg -o drive.rrd",
+        "results.mg --scene scene-0001 --images DATAROOT -o drive.rrd",
+    ),
     "paper": ("cli.paper:paper", "A.mg B.mg -o paper", "results --samples 10000 -o paper"),
     "confidence": (
         "features.confidence.command:confidence",
         "results.mg --figure confidence.png",
         "predictions.json truth.pkl --thresholds thresholds.json",
+    ),
+    "changes": (
+        "features.priors.command:changes",
+        "results.mg --prior prior.geojson",
+        "predictions.json truth.pkl --prior prior.parquet --same 0.3",
+    ),
+    "masks": (
+        "features.raster.command:masks",
+        "submission_vector.json truth.pkl -p maptracker-iou-60x30",
+        "submission_vector.json truth.pkl -p maptracker-iou-100x50 --json",
     ),
     "track": (
         "features.tracks.command:track",
@@ -58,14 +76,26 @@ COMMANDS = {
         "predictions.json --poses truth.geojson",
         "A.parquet B.parquet --lags 1,10 --figure flicker.png",
     ),
+    "global": (
+        "features.global_map.command:global_map",
+        "model_maps.json av2_all_gt.json",
+        "tracked.parquet truth.parquet --rule median --over-time --figure map.png",
+    ),
+    "splits": (
+        "features.splits.command:splits",
+        "train.parquet val.parquet results.mg",
+        "propose truth.parquet -o new-splits",
+    ),
     "inspect": ("cli.inspect:inspect", "predictions.json truth.pkl", "results.mg --json"),
     "convert": ("cli.convert:convert", "results.json predictions.parquet", "part-1.json part-2.json predictions/"),
     "formats": ("cli.lists:formats", "", "--json"),
     "protocols": ("cli.lists:protocols", "", "--json"),
     "metrics": ("cli.lists:metrics", "", "--json"),
+    "published": ("features.provenance.command:published", "", "--like results.mg"),
+    "cite": ("features.provenance.command:cite", "results.mg", "runs/MapTR.mg"),
     "compile": ("cli.compile:compile", "", "--metrics pld,ap_chamfer"),
     "demo": ("cli.demo:demo", "", "--size 20 -o demo-small"),
-    "truth": ("cli.truth:truth", "nuscenes DATAROOT -o truth.parquet", "av2 DATAROOT --split test -o test.parquet"),
+    "truth": ("cli.truth:truth", "nuscenes DATAROOT -o truth.parquet", "map FILE --poses poses.json -o own.parquet"),
 }
 
 
@@ -74,6 +104,7 @@ ADDITIONS = {
     "differences by cause": "features.causes.command:differences_by_cause",  # of compare
     "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
     "confidence in words": "features.confidence.command:in_words",
+    "columns of similar frames": "features.splits.command:similar_frames",  # of frames
 }
 
 
@@ -87,6 +118,8 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments. The parser takes a single file for the truth, because the predictions are a list."""
+        # ``-,format=NAME`` is the standard input, and would be an option.
+        args = [f"/dev/stdin{text[1:]}" if text.startswith("-,") else text for text in args]
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -97,7 +130,10 @@ class _Command(TyperCommand):
             raise
         except Exception as error:
             if type(error).__name__ == "NoSuchOption":
-                error.message += advice(self.name, error.option_name)  # type: ignore[attr-defined]
+                told = advice(self.name, error.option_name)  # type: ignore[attr-defined]
+                if told:
+                    error.message += f". {told}"  # type: ignore[attr-defined]
+                    error.possibilities = []  # type: ignore[attr-defined]
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -120,6 +156,11 @@ class _Command(TyperCommand):
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
 
 
+_MORE = {  # about options of a file
+    "confidence": " or FILE,confidence=CLASS:VALUE",
+    "project": ", such as PREDICTIONS,project=auto TRUTH,project=auto",
+    "tags": ", for the truth or the first results",
+}
 _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands that evaluate by a protocol only
 
 
@@ -134,18 +175,26 @@ def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> 
 
 def advice(command: str | None, option: str) -> str:
     """Return a sentence about an option that a command does not have, or ``""``."""
-    key = option.lstrip("-").removeprefix("min-")
-    if key in FILE_KEYS and key != "format":
-        by_class = " or FILE,confidence=CLASS:VALUE" if key == "confidence" else ""
-        return f" How a file is read is said after its name: FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}{by_class}"
-    if command not in _SIDES:
+    key = option.lstrip("-").removeprefix("min-").replace("-", "_")
+    if key in FILE_KEYS:
+        item = f"FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
+        return f"How a file is read is said after its name: {item}{_MORE.get(key, '')}"
+    if command == "evaluate" and option in ("--prior", "--only"):
+        return "It is an option of changes: mapgauge changes PREDICTIONS... TRUTH --prior FILE"
+    if command not in (*_SIDES, "evaluate", "sweep"):
         return ""
     able = typer.main.get_command(application(["evaluate"])).commands["evaluate"].params  # type: ignore[attr-defined]
-    for param in able:
-        if option in param.opts:
-            words = [option, *([param.metavar] if param.metavar else [])]
-            return f" It is an option of evaluate. Evaluate first: {evaluate_first(command, [], *words)}"
-    return ""
+    words = next(([option, *([one.metavar] if one.metavar else [])] for one in able if option in one.opts), [])
+    from mapgauge.protocols.protocol import Protocol
+
+    if not words and key in Protocol.__dataclass_fields__:
+        words = ["--set", f"{key}=VALUE"]
+    if command not in _SIDES:
+        return f"Write {' '.join(words)}" if words[:1] == ["--set"] else ""
+    if not words:
+        return ""
+    what = "an option of evaluate" if words[0] == option else "a setting"
+    return f"It is {what}. Evaluate first: {evaluate_first(command, [], *words)}"
 
 
 def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:

@@ -10,14 +10,16 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.latex import Column, methods_table
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
-from mapgauge.cli.output import Table, inform, say, show_table, warn, write_csv, write_json
-from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, valid, without_effect
+from mapgauge.cli.output import Table, inform, printable, say, show_table, warn, write_csv, write_json
+from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
+from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.gate import Verdict
     from mapgauge.results.intervals import Difference, Estimate
+    from mapgauge.results.results import Results
 
 FAILED_GATE = 3  # the exit code of a failed gate, different from the codes of invalid input and of usage errors
 _CORRECTION_HELP = "Correct the verdicts for the number of differences."
@@ -34,6 +36,7 @@ def compare(
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
+    by: o.ByOption = None,
     correction: Annotated[str, o.choice("--correction", o.COMPUTED, _CORRECTION_HELP, "none", "holm")] = "none",
     fail_if: Annotated[Texts, o.option("--fail-if CONDITION", o.WRITTEN, _FAIL_IF_HELP)] = None,
     json: o.JsonOption = False,
@@ -62,21 +65,20 @@ def compare(
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
 
+    if by is not None and (fail_if or form == "latex"):
+        refuse("--by", "has no effect with --fail-if and --latex, which are about all frames")
     conditions = valid("--fail-if", gate.conditions_of, fail_if, len(results))
     methods = load_all(results, names)
     check_one_protocol(names, methods)
-    comparison = compare_results(
-        methods,
-        names=names,
-        samples=samples,
-        level=level,
-        seed=seed,
-        correction="holm" if correction == "holm" else "none",
-    )
+    draws: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
+    settings = draws | {"names": names, "correction": correction}
+    if by is not None:
+        _show_slices(form, each_slice(names, methods, by, tags_of(results, by)), listed(classes), settings)
+        return
+    comparison = compare_results(methods, **settings)
     shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    draws = {"samples": samples, "level": level, "seed": seed}
     causes = addition("differences by cause")(names, methods, comparison.differences, **draws)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
@@ -86,6 +88,23 @@ def compare(
         )
     if conditions and not _passes(verdicts, comparison):
         raise typer.Exit(FAILED_GATE)
+
+
+def _show_slices(
+    form: Form, parts: "Mapping[str, Sequence[Results]]", classes: list[str], settings: Mapping[str, Any]
+) -> None:
+    """Print the comparison of the methods in each slice."""
+    from mapgauge import compare as compare_results
+
+    compared = {name: compare_results(methods, **settings) for name, methods in parts.items()}
+    if form == "json":
+        write_json({"slices": {name: _document(comparison) for name, comparison in compared.items()}})
+    elif form == "csv":
+        write_csv([{"slice": name} | row for name, comparison in compared.items() for row in rows_of(comparison)])
+    else:
+        for k, (name, comparison) in enumerate(compared.items()):
+            say(f"{chr(10) if k else ''}{printable(name)}: {len(parts[name][0].tokens)} frames")
+            show_comparison(form, comparison, _classes(name, comparison, classes))
 
 
 def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]:

@@ -18,18 +18,20 @@ from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of,
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
+from mapgauge.cli.slices import show_slices, slices_of, tags_of
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 
 if TYPE_CHECKING:
-    from mapgauge.evaluation.runs import InMemory, Run, Streamed
+    from mapgauge.evaluation.runs import InMemory, Plan, Run, Streamed
     from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
+    from mapgauge.results.tags import Tags
 _PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
 _WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
-_BY_CLASS_HELP = "With --latex, a column for each class instead of the means only."
+_BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
 _BRIEF_HELP = "Leave out the lines after the tables that say what the values mean."
 
 
@@ -43,20 +45,20 @@ def evaluate(
     classes: o.ClassesOption = None,
     changes: o.SetOption = None,
     ranges: o.RangesOption = None,
+    by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None,
     output: Annotated[
         Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
     ] = None,
     page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None,
-    frames: o.FramesOption = 200,
+    title: o.TitleOption = None,
     with_geometry: Annotated[bool, o.option("--with-geometry", o.WRITTEN, _WITH_GEOMETRY_HELP)] = False,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
-    by_class: Annotated[bool, o.option("--by-class", o.WRITTEN, _BY_CLASS_HELP)] = False,
     brief: Annotated[bool, o.option("--brief", o.WRITTEN, _BRIEF_HELP)] = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
-    format: o.FormatOption = None,
+    tokens: o.TokensOption = None,
     ignore_unknown: o.IgnoreUnknownOption = False,
     workers: o.WorkersOption = None,
     engine: o.EngineOption = None,
@@ -70,7 +72,7 @@ def evaluate(
     folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
     """
     form = parsing.form_of(json=json, csv=csv, latex=latex)
-    given = parsing.listed(protocol) or ["paper-60x30"]
+    given, tags = parsing.listed(protocol) or ["paper-60x30"], tags_of([truth, *predictions], by)
     protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
     chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
@@ -88,26 +90,36 @@ def evaluate(
     )
     targets, folders = files_of_each(output, plan.labels, SUFFIX), files_of_each(work, plan.labels)
     pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
-    new_folder = output if len(plan.labels) > 1 else None
-    check_targets([*targets, *pages], [*predictions, truth], folders=folders, new_folder=new_folder)
+    new_folder, inputs = output if len(plan.labels) > 1 else None, [*predictions, truth, *(tokens or ())]
+    check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
     check_page("--report", page)
-    if with_geometry:
-        check_geometry(output)
+    check_geometry(output, wanted=with_geometry)
     plan = replace(plan, targets=targets, folders=folders)
     watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, alone=len(targets) == 1 and not page)
     sides = _sides(context, [*predictions, truth], watch, list(chain.from_iterable(chosen)))
     results = evaluate_runs(plan, sides, watch, geometry="original" if with_geometry else None, keep=page is not None)
     with watch.attempt():
-        show = show_results if len(given) == 1 else show_protocols
-        show(form, results, [run.name for run in plan.runs()], by_class=by_class)
+        _show(context, form, plan, results, tags)
         watch.tell_lines(plan.titles, results[-1])
     watch.end_of_tables()
     with watch.attempt():
         keep_order(targets)
         keep_order(folders)
-    write_reports(plan, results, pages, watch, frames=frames)
+    write_reports(plan, results, pages, watch, title=title, by=None if by == "class" else by, tags=tags)
     watch.outputs.end()
     exit_on(fail_on, watch.told)
+
+
+def _show(
+    context: typer.Context, form: parsing.Form, plan: "Plan", results: "Sequence[Results]", tags: "Tags | None"
+) -> None:
+    """Print the tables, and the values of subsets of the frames."""
+    by, lists = context.params["by"], context.params["tokens"] or ()
+    sliced = slices_of(results, None if by == "class" else by, lists, tags)
+    show = show_results if len(plan.protocols) == 1 else show_protocols
+    show(form, results, [run.name for run in plan.runs()], by_class=by == "class", sliced=sliced)
+    if form == "text":
+        show_slices(plan.titles, sliced)
 
 
 def _check_options(
@@ -115,13 +127,15 @@ def _check_options(
 ) -> None:
     """Refuse options that contradict each other or have no effect."""
     given = context.params
-    if given["by_class"] and (form != "latex" or len(protocols) > 1):
-        parsing.refuse("--by-class", "needs --latex and one protocol")
+    if given["by"] == "class" and (form != "latex" or len(protocols) > 1):
+        parsing.refuse("--by", "class needs --latex and one protocol")
+    if given["by"] not in (None, "class") and form == "latex":
+        parsing.refuse("--by", "--latex has no other subsets than class")
     if len(set(protocols)) < len(protocols):
         parsing.refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
     parsing.check_settings_used(context, metrics)
     if given["page"] is None:
-        parsing.without_effect(context, ["frames"], "without --report FILE")
+        parsing.without_effect(context, ["title"], "without --report FILE")
     if given["quiet"] or form != "text":
         parsing.without_effect(
             context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines"
@@ -146,13 +160,14 @@ def _sides(
         needed.append("words")
     prepare = partial(compile_for, needed, [] if given["page"] else files)
     if not streamed:
-        reading = Reading(given["format"], given["workers"])
+        reading = Reading(workers=given["workers"])
         ahead = reading.predictions_ahead(predictions[0], prepare)
         read: list[Callable[[], MapFrames]] = [ahead, *(partial(reading.predictions, path) for path in predictions[1:])]
         readers = [
-            partial(_checked, path, load, given["classes"]) for path, load in zip(predictions, read, strict=True)
+            partial(_checked, path, load, given["classes"], bool(given["tokens"]))
+            for path, load in zip(predictions, read, strict=True)
         ]
-        return InMemory(partial(reading.truth, truth), readers)
+        return InMemory(partial(_chosen_truth, reading, truth, given["tokens"] or ()), readers)
     prepare()
     watch.streamed = True
     if given["classes"]:
@@ -171,9 +186,22 @@ def _sides(
     )
 
 
-def _checked(path: Path, read: "Callable[[], MapFrames]", classes: parsing.Texts, truth: "MapFrames") -> "MapFrames":
+def _chosen_truth(reading: Reading, path: Path, lists: Sequence[Path]) -> "MapFrames":
+    """Read the truth, or the frames of it that lists of tokens name."""
+    from mapgauge.io.files.source import read_tokens
+
+    truth = reading.truth(path)
+    return truth.of_tokens([token for file in lists for token in read_tokens(file)]) if lists else truth
+
+
+def _checked(
+    path: Path, read: "Callable[[], MapFrames]", classes: parsing.Texts, chosen: bool, truth: "MapFrames"
+) -> "MapFrames":
     """Read predictions, turn them to the axes of the truth, and check the classes."""
     predictions = turned(path, read(), truth)
+    if chosen:  # predictions of other frames are left out, as they are not in this truth
+        shared = [token for token in truth.tokens if token in predictions]
+        predictions = predictions.of_tokens(shared) if shared else predictions.at([])
     check_classes(classes, predictions.name, truth.classes, predictions.classes)
     return predictions
 
@@ -184,15 +212,16 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
 
     given = context.params
     dropped = {options_of(path).get("degenerate", "strict") for path in paths}
-    changed = given["format"] is not None or len(dropped) > 1
-    changed = changed or any(set(options_of(path)) - {"name", "degenerate"} for path in paths)
+    changed = bool(given["tokens"]) or len(dropped) > 1
+    changed = changed or any("corridor" in text for text in given["changes"] or ())  # paths need whole scenes
+    changed = changed or any(set(options_of(path)) - {"name", "degenerate", "tags"} for path in paths)
     parquet, whole = all(streams(parsing.place(path)) for path in paths), given["page"] is not None
     wanted = given["engine"] is not None or given["work"] is not None or given["on_error"] != "stop"
     if wanted and (changed or whole or not parquet):
         parsing.refuse(
             "--engine, --work, --resume, --on-error",
-            "need Parquet on both sides, without options after the names. Convert the files first: mapgauge convert "
-            "IN,rotate=-90,scenes=FILE OUT/"
+            "need Parquet on both sides, without options after the names and --tokens. Convert the files first: "
+            "mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
             + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
         )
     return parquet and not changed and not whole

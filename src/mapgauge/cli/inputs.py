@@ -4,17 +4,21 @@
 options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name="MapTR, tiny"``.
 """
 
+import atexit
 import math
 import os
 import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.output import warn
-from mapgauge.cli.parsing import GivenPath, Texts, listed, path_or_url, place, refuse, valid
+from mapgauge.cli.parsing import ALL, GivenPath, Texts, listed, path_or_url, place, refuse, valid
 from mapgauge.errors import InvalidInput, UnreadableFile
 
 if TYPE_CHECKING:
@@ -23,8 +27,9 @@ if TYPE_CHECKING:
 
 _exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
 _ZIP = b"PK\x03\x04"  # the first bytes of a file of results
-AUTO = "auto"  # the angle that turns predictions to the axes of the truth
-_PATHS = ("tracks", "scenes", "predictions", "truth")  # options that name another file
+AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
+STDIN = ("-", "/dev/stdin")  # names of the standard input
+_PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
 _KEY = "[A-Za-z][A-Za-z0-9_-]*"
 # Other values have no slash, so a comma in the name of a folder is no item. A path reaches up to the next item.
 _PATH = rf"(?:{'|'.join(_PATHS)})="
@@ -49,10 +54,25 @@ def input_file(text: str) -> GivenPath:
     {'name': 'A, B', 'tracks': '/data/a,b.pkl'}
     """
     name, items = _split(text)
-    path = path_or_url(name)
+    options = _parse(name, items)
+    path = _standard_input(options) if name in STDIN else path_or_url(name)
     path.given = text
-    path.options = _parse(name, items)
+    path.options = options
     return path
+
+
+def _standard_input(options: Mapping[str, Any]) -> GivenPath:
+    """Return a file with the bytes of the standard input, which can be read only once. It is removed at exit."""
+    if "format" not in options:
+        refuse(STDIN[0], "the format of the standard input must be named: -,format=geojson")
+    data = sys.stdin.buffer.read()
+    if not data:
+        refuse(STDIN[0], "the standard input is empty. It can be read only once")
+    folder = Path(tempfile.mkdtemp(prefix="mapgauge-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = folder / "standard-input"
+    file.write_bytes(data)
+    return GivenPath(file)
 
 
 def _split(text: str) -> tuple[str, list[str]]:
@@ -217,6 +237,9 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
     "properties": _pair("properties=NAME:FOUND, such as properties=frame:sample_token"),
     "tracks": _text,
     "scenes": _text,
+    "tags": _text,
+    "poses": _text,
+    "project": _text,
     "predictions": _text,
     "truth": _text,
     "degenerate": _choice("strict", "drop"),
@@ -287,19 +310,26 @@ class Reading:
         """Read a file without truth."""
         if options_of(path).get("rotate") == AUTO:
             refuse(f"{path},rotate={AUTO}", "needs truth, whose axes are taken. Give an angle: rotate=-90")
-        return self.predictions(path)
+        frames = self.predictions(path)
+        return frames.project(AUTO) if options_of(path).get("project") == AUTO else frames
+
+    def poses(self, path: Path) -> "MapFrames | Path":
+        """Return frames with poses if the file has options; the file if not, which can also be a folder."""
+        return self.truth(path) if options_of(path) else path
 
     def _read(
         self, path: Path, format: str | None, *, truth: bool = False, opened: "Content | None" = None
     ) -> "MapFrames":
         """Read a file. Its own format comes before the given one."""
-        from mapgauge.io import read
+        from mapgauge.io import DECLARED, read
 
         how = {"format": format, "degenerate": "strict", **options_of(path)}
         for key in ("predictions", "truth"):
             if key in how:
                 refuse(f"{path},{key}", f"only results have the option {key!r}")
-        special: dict[str, Any] = {key: how[key] for key in ("unshrink", "properties") if key in how}
+        special: dict[str, Any] = {key: how[key] for key in ("unshrink", "properties", "project") if key in how}
+        if how.get("project") == AUTO and not truth:
+            special["project"] = DECLARED  # ``turned`` projects them as the truth
         if (tracks := named_file(path, "tracks")) is not None:
             special["tracks"] = tracks
         special |= {"degenerate": how["degenerate"], "workers": self.workers}
@@ -315,6 +345,10 @@ class Reading:
             frames = frames.with_confidence(1)
         if "forward" in how:
             frames = frames.with_forward(how["forward"])
+        if (poses := named_file(path, "poses")) is not None:
+            from mapgauge.truth.poses import with_poses
+
+            frames = with_poses(frames, poses)
         if (scenes := named_file(path, "scenes")) is not None:
             from mapgauge.evaluation.prepare import with_scenes
 
@@ -324,7 +358,19 @@ class Reading:
 
 
 def turned(path: Path, predictions: "MapFrames", truth: "MapFrames") -> "MapFrames":
-    """Return predictions on the axes of the truth, if the file says ``rotate=auto`` and it is certain how."""
+    """Return predictions in the projection and on the axes of the truth, if the file says so.
+
+    ``project=auto`` needs truth that is projected. ``rotate=auto`` turns them if it is certain how.
+    """
+    if options_of(path).get("project") == AUTO:
+        from mapgauge.frames.history import read_with
+
+        if not truth.crs:
+            raise InvalidInput(
+                f"{path},project={AUTO}: the truth has no projection", remedy=f"Write TRUTH,project={AUTO}"
+            )
+        history = read_with(predictions.history, project=truth.crs)
+        predictions = replace(predictions.project(truth.crs), history=history)
     if options_of(path).get("rotate") != AUTO:
         return predictions
     from mapgauge.checks.coordinates import with_axes_of
@@ -335,7 +381,7 @@ def turned(path: Path, predictions: "MapFrames", truth: "MapFrames") -> "MapFram
 def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
     """Refuse a class that neither side has. Without this check, a misspelt class would be a class without values."""
     known = dict.fromkeys(known for side in sides for known in side)
-    unknown = [name for name in listed(classes) if name not in known]
+    unknown = [name for name in listed(classes) if name not in known and listed(classes) != [ALL]]
     if unknown:
         raise InvalidInput(
             f"{name}: the class {', '.join(unknown)} is neither in this file nor in the truth; "

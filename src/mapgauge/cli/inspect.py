@@ -126,6 +126,7 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
         "forward": frames.forward,
         "links": _links(frames),
         "intersection": None if frames.intersection is None else int(np.count_nonzero(frames.intersection & is_lane)),
+        "ignored": None if frames.ignore is None else int(np.count_nonzero(frames.ignore)),
     }
 
 
@@ -205,4 +206,6 @@ def _boxes_and_links(contents: dict[str, Any]) -> list[str]:
         lines.append(text)
     if contents["intersection"] is not None:
         lines.append(f"{contents['intersection']} lanes in intersections")
+    if contents["ignored"]:
+        lines.append(f"{contents['ignored']} lines are ignored")
     return lines

@@ -114,8 +114,14 @@ def with_data(results: "Results", path: Path) -> "Results":
 
     Evaluated files that were moved are options of the results: ``RESULTS,predictions=FILE,truth=FILE``.
     """
-    moved = [named_file(path, side) for side in ("predictions", "truth")]
-    return results.with_data(*(None if file is None else place(file) for file in moved))
+    return results.with_data(*moved_files(path))
+
+
+def moved_files(path: Path) -> "tuple[str | Path | None, str | Path | None]":
+    """Return the predictions and the truth that are options of a file of results, or None."""
+    files = [named_file(path, side) for side in ("predictions", "truth")]
+    first, second = (None if file is None else place(file) for file in files)
+    return first, second
 
 
 def with_data_if_there(results: "Results", path: Path) -> "Results":
@@ -192,9 +198,11 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
     """Return the files of results. A folder stands for all results in it, in the order of ``evaluate``."""
     files: list[Path] = []
     for path in paths:
-        unable = [key for key in options_of(path) if key not in ("name", "predictions", "truth")]
+        unable = [key for key in options_of(path) if key not in ("name", "tags", "predictions", "truth")]
         if unable:
-            refuse(f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only name, predictions and truth")
+            refuse(
+                f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only name, tags, predictions and truth"
+            )
         if not path.is_dir() or is_results(path):
             files.append(path)
             continue
@@ -258,16 +266,16 @@ def _what(path: Path) -> str:
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:
     """Refuse results of several protocols, and name the results of each."""
     from mapgauge.protocols import full_name
-    from mapgauge.results.comparison import differing
+    from mapgauge.results.differences import not_comparable
 
     by_protocol: dict[str, list[str]] = {}
     for name, method in zip(names, methods, strict=True):
         by_protocol.setdefault(full_name(method.protocol), []).append(name)
     if len(by_protocol) > 1:
         listed = "; ".join(f"{protocol}: {', '.join(group)}" for protocol, group in by_protocol.items())
-        first, second = (methods[names.index(group[0])].protocol.to_dict() for group in list(by_protocol.values())[:2])
+        first, second = (methods[names.index(group[0])] for group in list(by_protocol.values())[:2])
         raise InvalidInput(
             f"the results come from {len(by_protocol)} protocols and cannot be compared. {listed}. The first two "
-            f"differ in {differing(first | {'name': ''}, second | {'name': ''})}",
+            f"differ in {not_comparable(first, second)}",
             remedy="Name the files of one protocol",
         )

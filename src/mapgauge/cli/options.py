@@ -56,9 +56,9 @@ def classes_option(default: str) -> Any:
     return option("--classes NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
 
 
-def worst_option(what: str, least: int) -> Any:
+def worst_option(what: str, least: int, **settings: Any) -> Any:
     """Return the option that says how many of the worst are listed."""
-    return option("--worst N", WRITTEN, f"How many of the worst to list. They are {what}.", least)
+    return option("--worst N", WRITTEN, f"How many of the worst to list. They are {what}.", least, **settings)
 
 
 def files_argument(metavar: str, text: str) -> Any:
@@ -140,16 +140,24 @@ SetOption = Annotated[
         autocompletion=_settings,
     ),
 ]
-ClassesOption = Annotated[Texts, classes_option("the classes of the protocol")]
+ClassesOption = Annotated[Texts, classes_option("the classes of the protocol. `all` takes every class that occurs")]
 _RANGES = "Bounds of rings around the ego, such as 0,10,20,30."
 RangesOption = Annotated[Texts, option("--ranges METRES,...", COMPUTED, _RANGES)]
+BY = "Look at subsets of the frames by a column: scene, or one of the tags of FILE,tags=TABLE."
+ByOption = Annotated[str | None, option("--by COLUMN", COMPUTED, BY)]
+_WHERE = (
+    "Only frames that meet a condition, such as \"pld > 0.8 and missed.boundary > 2 and scene = 'scene-0001'\". "
+    "Columns are those of `frames --csv`; a class follows a dot. Signs: = != < <= > >= in (...), and, or, not."
+)
+WhereOption = Annotated[str | None, option("--where QUERY", COMPUTED, _WHERE)]
+_TOKENS = "File with one frame token per line. Only these frames are used. With several, `evaluate` compares them."
+TokensOption = Annotated[list[Path] | None, option("--tokens FILE", READ, _TOKENS, parser=input_file)]
 FormatOption = Annotated[
     str | None,
     option(
         "--format NAME",
         READ,
-        "Format of the input; see `mapgauge formats`. Default: recognised from the content, which the truth "
-        "always is unless it says its own: TRUTH,format=NAME.",
+        "Format of the input; see `mapgauge formats`. Default: recognised from the content.",
         callback=_known_format,
         autocompletion=_names("io", "FORMATS"),
     ),
@@ -160,7 +168,7 @@ ToOption = Annotated[
 ]
 _UNKNOWN = "Ignore predicted frames that are not in the truth."
 IgnoreUnknownOption = Annotated[bool, option("--ignore-unknown", READ, _UNKNOWN)]
-_POSES = "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the predictions."
+_POSES = "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the other files."
 PosesOption = Annotated[Path | None, option("--poses FILE", READ, _POSES, parser=input_file)]
 _REGION = "Region around the vehicle, in metres. The length is along the driving direction."
 RegionOption = Annotated[str, option("--region LENGTHxWIDTH", COMPUTED, _REGION)]
@@ -186,11 +194,14 @@ SamplesOption = Annotated[int, option("--samples N", COMPUTED, "Number of bootst
 _LEVEL = bounded("--level", "between 0 and 1", lambda level: 0 < level < 1)
 LevelOption = Annotated[float, option("--level SHARE", COMPUTED, "Confidence level of the intervals.", callback=_LEVEL)]
 SeedOption = Annotated[int, option("--seed N", COMPUTED, "Seed of the random numbers.", 0)]
-_SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD."
+_IMAGES = "Folder of nuScenes or Argoverse 2 with the camera images of the frames. It is read, never written."
+ImagesOption = Annotated[Path | None, option("--images ROOT", READ, _IMAGES)]
+_SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD, for `export` all."
 SceneOption = Annotated[str | None, option("--scene NAME", DRAWN, _SCENE)]
 TitleOption = Annotated[str | None, option("--title TEXT", DRAWN, "Title of the figure or the page.")]
 StyleOption = Annotated[str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides")]
-FramesOption = Annotated[int, option("--frames N", WRITTEN, "Number of frames that the report can draw.", 0)]
+_FRAMES = "Number of frames that the report can draw. Or a condition, as in `frames --where`: those that meet it."
+FramesOption = Annotated[str, option("--frames N|QUERY", WRITTEN, _FRAMES)]
 _FAIL_ON = "Exit with code 1, after all work, if there are findings of this level or a more serious one."
 FailOnOption = Annotated[str | None, choice("--fail-on", WRITTEN, _FAIL_ON, "warning", "error")]
 _QUIET = "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay."

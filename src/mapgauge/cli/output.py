@@ -248,9 +248,12 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None) -> None:
-    """Write rows as CSV to stdout or another stream, with all digits. Missing values are empty."""
-    keys = list(dict.fromkeys(key for row in rows for key in row))
+def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None, *, keys: Sequence[str] = ()) -> None:
+    """Write rows as CSV to stdout or another stream, with all digits. Missing values are empty.
+
+    The columns are ``keys``, and then all others that a row has.
+    """
+    keys = list(dict.fromkeys([*keys, *(key for row in rows for key in row)]))
     writer = csv.writer(sys.stdout if stream is None else stream, lineterminator="\n")
     writer.writerow(map(plain, keys))
     writer.writerows([plain(row.get(key, "")) for key in keys] for row in rows)

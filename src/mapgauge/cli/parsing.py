@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Form: TypeAlias = Literal["text", "json", "csv", "latex"]
+ALL = "all"  # the value of --classes for every class that occurs
 Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
@@ -125,7 +126,8 @@ def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, c
     changed = valid("--set", with_settings, changed, changes or ())
     if cutoff:
         changed = valid("--cutoff", changed.replace, cutoffs=tuple(numbers("--cutoff", cutoff)))
-    return valid("--classes", changed.replace, classes=tuple(listed(classes))) if classes else changed
+    wanted = None if listed(classes) == [ALL] else tuple(listed(classes))
+    return valid("--classes", changed.replace, classes=wanted) if classes else changed
 
 
 def one_cutoff(cutoff: Texts, default: float) -> float:

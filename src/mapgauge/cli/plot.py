@@ -1,22 +1,29 @@
 """``mapgauge plot`` draws results as a figure, ``mapgauge report`` writes a page, ``mapgauge show`` draws frames."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.frames import frames_of, pointing
 from mapgauge.cli.methods import Choose, Methods, with_data, with_data_if_there
 from mapgauge.cli.output import exit_on, inform, printable, progress, save_figure, say
 from mapgauge.cli.parsing import Texts, bounded, listed, refuse, without_effect
+from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_page, check_targets
 from mapgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.query import Query
     from mapgauge.results.results import Results
+    from mapgauge.results.tags import Tags
 
 # For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
 FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -109,17 +116,20 @@ _CAUSES_HELP = (
     "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
     "there are at most 1,200,000 instances."
 )
+_PATHS_HELP = "Name the inputs by their whole paths. By default, the page has the names of the files only."
 
 
 def report(
     context: typer.Context,
     files: o.MethodsArgument,
     output: Annotated[Path, o.output_option("FILE", "A page (.html).")],
-    frames: o.FramesOption = 200,
+    frames: o.FramesOption = "200",
     title: o.TitleOption = None,
     causes: Annotated[
         bool | None, o.option("--causes/--no-causes", o.COMPUTED, _CAUSES_HELP, show_default=False)
     ] = None,
+    by: o.ByOption = None,
+    with_paths: Annotated[bool, o.option("--with-paths", o.WRITTEN, _PATHS_HELP)] = False,
     protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     quiet: o.QuietOption = False,
@@ -129,6 +139,7 @@ def report(
     The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
+    drawn = frames_of(frames)
     check_targets([output], files)
     check_page("--output", output)
     sides = Methods.of(context, files)
@@ -136,21 +147,28 @@ def report(
 
     from mapgauge.report import write_report
 
-    methods = sides.load(data=False)
+    tags, methods = tags_of(sides.files, by), sides.load(data=False)
     if sides.from_results:
         methods = [with_data_if_there(method, path) for method, path in zip(methods, sides.files, strict=True)]
-    with progress("writing the report") as advance:
-        write_report(methods, output, names=sides.names, frames=frames, title=title, causes=causes, progress=advance)
+    with pointing("--frames"), progress("writing the report") as advance:
+        shown: dict[str, Any] = {"names": sides.names, "frames": drawn, "title": title, "causes": causes}
+        write_report(methods, output, **shown, by=by, tags=tags, with_paths=with_paths, progress=advance)
     inform(f"report in {output}")
 
 
 RANKS = ("worst", "best", "median")
 PANELS = 12  # frames of a scene
 _LISTED = 5  # tokens in an error
+SHEET, MOST, ACROSS = 6, 60, 3  # frames of a sheet that meet a condition, frames of any sheet, and those side by side
 _FRAME_HELP = (
-    "Frame to draw; the beginning of a token is enough. Ranks are by the first value of frames in the first "
-    "file, usually PLD."
+    "Frame to draw; the beginning of a token is enough. Ranks are worst, best and median, by the first value of frames "
+    "in the first file, usually PLD. worst:6 draws a sheet. A condition, as in `frames --where`, draws the "
+    f'{SHEET} worst frames that meet it, and "worst:12 where pld < 0.9" as many as it says.'
 )
+_RANKED = re.compile(
+    r"\s*(?P<rank>worst|best|median)\s*(?::\s*(?P<count>\d{1,9}))?(?:\s+where\s+(?P<query>.+))?\s*", re.I
+)
+_CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
 _PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
 _FORWARD_HELP = "Axis that points forward. Default: the axis that the files name, or x."
 _CONFIDENCE_HELP = "Do not draw predictions with a lower confidence. Matches and values do not change."
@@ -160,7 +178,7 @@ def show(
     context: typer.Context,
     files: o.MethodsArgument,
     output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
-    frame: Annotated[str, o.option("--frame TOKEN|worst|best|median", o.DRAWN, _FRAME_HELP)] = "worst",
+    frame: Annotated[str, o.option("--frame TOKEN|RANK|QUERY", o.DRAWN, _FRAME_HELP)] = "worst",
     scene: o.SceneOption = None,
     panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None,
     side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False,
@@ -192,48 +210,100 @@ def show(
         without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
     check_targets([output], sides.files)
     check_figure(output)
-    methods, names = sides.load(cutoff=True, choose=_choose(frame, scene)), sides.names
-
-    from mapgauge import plot
-    from mapgauge.metrics.table import setting_of, title_of
-    from mapgauge.results.scene_order import scene_frames
+    wanted = _wanted(frame) if scene is None else None
+    methods, names = sides.load(cutoff=True, choose=_choose(frame, scene, wanted)), sides.names
 
     shared: dict[str, Any] = {"names": names, "forward": forward, "confidence": confidence, "style": style}
     shared |= {"region": methods[0].protocol.region}
-    if scene is None:
-        drawn = _chosen(methods, frame)
-        values = corners_of(methods, drawn)
-        shared["title"] = drawn if title is None else title
-        shared["values"] = [
-            {title_of(key, protocol=method.protocol): value for key, value in of_method.items()}
-            for method, of_method in zip(methods, values, strict=True)
-        ]
-        figure = plot.frame([method.assignment(drawn) for method in methods], side_by_side=side_by_side, **shared)
+    if scene is not None:
+        figure = _draw_scene(methods, scene, PANELS if panels is None else panels, title, shared)
     else:
-        drawn = scene
-        means = [method.of_frames(scene_frames(method, scene)).mean for method in methods]
-        values = [
-            {key: value for key in method.metrics if (value := mean.get(key)) is not None}
-            for method, mean in zip(methods, means, strict=True)
-        ]
-        shared["title"] = scene if title is None else title
-        figure = plot.scene(methods, scene, count=PANELS if panels is None else panels, **shared)
-    for called, of_method, method in zip(names, values, methods, strict=True):
-        texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in of_method.items()]
-        say(f"{printable(drawn)}, {called}: {', '.join(texts)}", indent="  ")
+        tokens = _chosen(methods, frame, wanted, tags_of(sides.files))
+        if side_by_side and len(tokens) > 1:
+            refuse("--side-by-side", "has no effect on several frames, which --frame chooses")
+        title = title if title is not None else frame if len(tokens) > 1 else tokens[0]
+        figure = _draw_frames(methods, tokens, shared | {"side_by_side": side_by_side, "title": title})
     save_figure(figure, output)
     exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
-def _choose(frame: str, scene: str | None) -> Choose | None:
-    """Return the choice of the frame or the scene to draw; None if a rank needs all frames."""
+def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Figure":
+    """Return a figure of one frame, or a sheet of several with a row per frame if there are several methods."""
+    from mapgauge import plot
+    from mapgauge.metrics.table import title_of
+
+    values = [corner for token in tokens for corner in corners_of(methods, token)]
+    for k, token in enumerate(tokens):
+        _tell(token, shared["names"], methods, values[k * len(methods) : (k + 1) * len(methods)])
+    titled = [{title_of(key, protocol=methods[0].protocol): value for key, value in of.items()} for of in values]
+    if len(tokens) > 1:
+        several = len(methods) > 1
+        called = [f"{name}, {token}" if several else token for token in tokens for name in shared["names"]]
+        shared = shared | {"names": called, "columns": len(methods) if several else min(ACROSS, len(tokens))}
+    return plot.frame([method.assignment(token) for token in tokens for method in methods], values=titled, **shared)
+
+
+def _draw_scene(
+    methods: Sequence["Results"], scene: str, count: int, title: str | None, shared: dict[str, Any]
+) -> "Figure":
+    """Return a figure of frames of a scene."""
+    from mapgauge import plot
+    from mapgauge.results.scene_order import scene_frames
+
+    means = [method.of_frames(scene_frames(method, scene)).mean for method in methods]
+    values = [
+        {key: value for key in method.metrics if (value := mean.get(key)) is not None}
+        for method, mean in zip(methods, means, strict=True)
+    ]
+    _tell(scene, shared["names"], methods, values)
+    return plot.scene(methods, scene, count=count, title=scene if title is None else title, **shared)
+
+
+def _tell(
+    drawn: str, names: Sequence[str], methods: Sequence["Results"], values: Sequence[Mapping[str, float]]
+) -> None:
+    """Print the values of what is drawn, a line for each method."""
+    from mapgauge.metrics.table import setting_of
+
+    for called, of_method, method in zip(names, values, methods, strict=True):
+        texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in of_method.items()]
+        say(f"{printable(drawn)}, {called}: {', '.join(texts)}", indent="  ")
+
+
+class _Wanted(NamedTuple):
+    """A number of frames by rank, among all frames or the frames that meet a condition."""
+
+    rank: str
+    number: int
+    query: "Query | None"
+
+
+def _wanted(frame: str) -> _Wanted | None:
+    """Return what a rank or a condition means; None for a token."""
+    from mapgauge.results.query import parse
+
+    match = _RANKED.fullmatch(frame)
+    text = match["query"] if match else frame if _CONDITION.search(frame) else None
+    if match is None and text is None:
+        return None
+    with pointing("--frame"):
+        query = None if text is None else parse(text)
+    rank = match["rank"].lower() if match else "worst"
+    count = int(match["count"]) if match and match["count"] else 1 if match and query is None else SHEET
+    if not 0 < count <= MOST:
+        refuse("--frame", f"the number of frames must be from 1 to {MOST}, got {count}")
+    return _Wanted(rank, count, query)
+
+
+def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | None:
+    """Return the choice of the frame or the scene to draw; None if a rank or a condition needs all frames."""
     from mapgauge.results.scene_order import scene_frames
 
     def choose(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
         y = y.at([y.index[_token(y.name, frame, y.tokens)]] if scene is None else scene_frames(y, scene))
         return x.at([x.index[token] for token in y.tokens if token in x]), y
 
-    return None if scene is None and frame in RANKS else choose
+    return None if scene is None and wanted is not None else choose
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
@@ -271,14 +341,25 @@ def _no_frame(name: str, token: str, tokens: Sequence[str]) -> InvalidInput:
     return InvalidInput(f"{name}: no frame {token!r}{hint}", remedy=remedy)
 
 
-def _chosen(methods: Sequence["Results"], frame: str) -> str:
-    """Return the token of the frame to draw, which may be given by its rank. All methods must have it."""
-    if frame in RANKS:
-        rows = methods[0].frames()
-        token = str(rows[{"worst": 0, "median": len(rows) // 2, "best": -1}[frame]]["token"])
+def _chosen(methods: Sequence["Results"], frame: str, wanted: _Wanted | None, tags: "Tags | None" = None) -> list[str]:
+    """Return the tokens of the frames to draw. All methods must have them."""
+    from mapgauge.results.frame_query import FrameTable
+
+    if wanted is None or frame in methods[0].tokens:
+        tokens = [_token(str(methods[0].origin or "the results"), frame, methods[0].tokens)]
     else:
-        token = _token(str(methods[0].origin or "the results"), frame, methods[0].tokens)
+        table = FrameTable(methods[0], tags)
+        with pointing("--frame"):
+            kept = None if wanted.query is None else table.where(wanted.query)
+        ranked, *others = table.apart(table.ranked(None, kept))
+        frames = ranked or [*others[0], *others[1]]  # frames without predictions or truth only if there are no others
+        if not frames:
+            raise InvalidInput(f"no frame of {len(methods[0].tokens)} meets the condition of --frame")
+        middle = max(0, min(len(frames) // 2 - (wanted.number - 1) // 2, len(frames) - wanted.number))
+        ordered = {"worst": frames, "best": frames[::-1], "median": frames[middle:]}[wanted.rank]
+        tokens = [methods[0].tokens[number] for number in ordered[: wanted.number]]
     for method in methods:
-        if token not in method.tokens:
-            raise _no_frame(str(method.origin or "the results"), token, method.tokens)
-    return token
+        for token in tokens:
+            if token not in method.tokens:
+                raise _no_frame(str(method.origin or "the results"), token, method.tokens)
+    return tokens

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mapgauge.metrics.metric import Metric
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
+    from mapgauge.results.slices import Slices
 
 
 # Predictions up to which the lines after the tables are computed. They take about 0.6 of the time of the evaluation: at
@@ -22,12 +23,24 @@ MOST = 100_000
 LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
 
 
-def show_results(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
-    """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class."""
+def show_results(
+    form: Form,
+    results: Sequence["Results"],
+    names: Sequence[str],
+    *,
+    by_class: bool = False,
+    sliced: "Sequence[Slices]" = (),
+) -> None:
+    """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class.
+
+    JSON and CSV also have the slices of each method, if there are any.
+    """
     from mapgauge.protocols import full_name
 
     if form == "json":
         documents = [{"name": name} | method.to_dict() for name, method in zip(names, results, strict=True)]
+        for document, of_method in zip(documents, sliced, strict=False):
+            document["slices"] = of_method.to_dict()
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
@@ -35,6 +48,12 @@ def show_results(form: Form, results: Sequence["Results"], names: Sequence[str],
                 {"name": name, "protocol": full_name(method.protocol), "class": class_name} | values
                 for name, method in zip(names, results, strict=True)
                 for class_name, values in rows_of(method)
+            ]
+            + [
+                {"name": name, "protocol": full_name(part.protocol), "slice": called, "class": class_name, **values}
+                for name, of_method in zip(names, sliced, strict=False)
+                for called, part in of_method.slices.items()
+                for class_name, values in rows_of(part)
             ]
         )
     elif form == "latex":
@@ -133,14 +152,21 @@ def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 _TITLE = "Means over classes"
 
 
-def show_protocols(form: Form, results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> None:
+def show_protocols(
+    form: Form,
+    results: Sequence["Results"],
+    names: Sequence[str],
+    *,
+    by_class: bool = False,
+    sliced: "Sequence[Slices]" = (),
+) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
     The results begin with the first method with each protocol, then the second method with each protocol, and so on.
     Each has the name of its method. No table of several protocols has columns of classes.
     """
     if form in ("json", "csv"):
-        show_results(form, results, names)
+        show_results(form, results, names, sliced=sliced)
         return
 
     from mapgauge.metrics.table import heading

@@ -33,7 +33,6 @@ def sweep(
     metrics: o.MetricsOption = None,
     classes: o.ClassesOption = None,
     changes: o.SetOption = None,
-    format: o.FormatOption = None,
     ignore_unknown: o.IgnoreUnknownOption = False,
     workers: o.WorkersOption = None,
     figure: Annotated[Path | None, o.figure_option("PLD over the cutoff")] = None,
@@ -64,7 +63,7 @@ def sweep(
     number_of_settings = max(sum(len(varied.get(f"{name}s") or ()) for name in ("spacing", "count")), 1)
     number_of_settings *= len(varied.get("regions") or [None])
     how: dict[str, Any] = {"metrics": chosen, "unknown": "ignore" if ignore_unknown else "error", "workers": workers}
-    for k, (called, x, y) in enumerate(Reading(format, workers).each(names, predictions, truth, classes), 1):
+    for k, (called, x, y) in enumerate(Reading(workers=workers).each(names, predictions, truth, classes), 1):
         method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
         with output.progress(f"evaluating {method}", settings=number_of_settings) as advance:
             sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))

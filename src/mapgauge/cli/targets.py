@@ -94,10 +94,12 @@ def check_figure(path: Path | None) -> None:
         suffix_of(path)
 
 
-def check_geometry(output: Path | None) -> None:
+def check_geometry(output: Path | None, *, wanted: bool) -> None:
     """Refuse to write the geometry nowhere, or without pyarrow."""
     from mapgauge.dependencies import pyarrow_modules
 
+    if not wanted:
+        return
     if output is None:
         refuse("--with-geometry", "needs a file to write to: -o FILE")
     pyarrow_modules()

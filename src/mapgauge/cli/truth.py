@@ -1,4 +1,4 @@
-"""``mapgauge truth``: cuts ground truth from the maps of a data set."""
+"""``mapgauge truth``: cuts ground truth from the maps of a data set, or from a map of one's own."""
 
 import shutil
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.inputs import options_of
 from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, is_quiet, progress, say, show_table, tell_findings, warn
 from mapgauge.cli.parsing import Texts, listed, parse_region, refuse, valid, without_effect
@@ -22,7 +23,7 @@ truth = typer.Typer(
     name="truth",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Cut ground truth from the maps of a data set.",
+    help="Cut ground truth from the maps of a data set or your own map.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -34,12 +35,12 @@ RulesOption = Annotated[
 ]
 SplitOption = Annotated[str | None, o.option("--split NAME", o.READ, "Split to cut; val by default.")]
 ScenesOption = Annotated[Texts, o.option("--scenes NAME,...", o.READ, "Scenes to cut, instead of a split.")]
-TokensOption = Annotated[
-    Path | None, o.option("--tokens FILE", o.READ, "File with one frame token per line, instead of a split.")
-]
 EveryOption = Annotated[int, o.option("--every N", o.READ, "Take every N-th frame of a scene.", least=1)]
 CenterlinesOption = Annotated[
     bool, o.option("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
+]
+WholeOption = Annotated[
+    bool, o.option("--global", o.COMPUTED, "Write one map for each scene, in world metres, for `mapgauge global`.")
 ]
 RestartOption = Annotated[
     bool, o.option("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
@@ -58,8 +59,9 @@ def nuscenes(
     rules: RulesOption = "streammapnet",
     every: EveryOption = 1,
     scenes: ScenesOption = None,
-    tokens: TokensOption = None,
+    tokens: o.TokensOption = None,
     centerlines: CenterlinesOption = False,
+    whole: WholeOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: o.ToOption = None,
@@ -94,8 +96,9 @@ def av2(
     every_through_all: Annotated[bool, o.option("--every-through-all", o.READ, _EVERY_THROUGH_ALL_HELP)] = False,
     height: Annotated[bool, o.option("--height", o.COMPUTED, _HEIGHT_HELP)] = False,
     scenes: ScenesOption = None,
-    tokens: TokensOption = None,
+    tokens: o.TokensOption = None,
     centerlines: CenterlinesOption = False,
+    whole: WholeOption = False,
     workers: o.WorkersOption = None,
     restart: RestartOption = False,
     to: o.ToOption = None,
@@ -117,6 +120,48 @@ def av2(
     _make(context, cut, settings | {"height": height, "every_counts": "all" if every_through_all else "scene"})
 
 
+_MAP_HELP = (
+    "A map: GeoJSON, GeoParquet, GeoPackage, Shapefile, Lanelet2. Options follow its name: FILE,project=EPSG:32632."
+)
+_MAP_KEYS = ("properties", "rename", "project")
+
+
+@truth.command("map")
+def own_map(
+    context: typer.Context,
+    file: Annotated[Path, o.files_argument("FILE", _MAP_HELP)],
+    output: OutputOption,
+    poses: o.PosesOption = None,
+    region: o.RegionOption = "60x30",
+    rules: RulesOption = "plain",
+    whole: WholeOption = False,
+    to: o.ToOption = None,
+    fail_on: o.FailOnOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Cut truth from a map of your own, at the poses of a drive.
+
+    Classes are divider, boundary and ped_crossing. Other names: FILE,rename=kerb:boundary,properties=class:kind.
+    """
+    from mapgauge.truth import check_size
+    from mapgauge.truth import own_map as cut
+    from mapgauge.truth.rules import rules_named
+
+    options = {key: value for key, value in options_of(file).items() if key != "format"}  # the content tells it
+    for key in options:
+        if key not in _MAP_KEYS:
+            refuse(f"{file},{key}", f"a map has no option {key!r}. Options of a map: {', '.join(_MAP_KEYS)}")
+    if poses is None:
+        refuse("--poses", "is needed: a file of poses, or of frames that have poses")
+    valid("--rules", rules_named, "map", rules)
+    size = valid("--region", check_size, parse_region(region))
+    check_targets([output], [file, poses])
+    _check_format(output, to, ())
+    with progress("cutting truth") as advance:
+        frames = cut(file, poses, region=size, rules=rules, whole=whole, progress=advance, **options)
+    _finish(context, frames, None)
+
+
 @truth.command("rules")
 def list_rules() -> None:
     """List the rules that --rules accepts."""
@@ -129,6 +174,7 @@ def list_rules() -> None:
 
 def _settings(context: typer.Context, dataset: str) -> dict[str, Any]:
     """Return the options as keyword arguments. Invalid values are usage errors, before any file is opened."""
+    from mapgauge.io.files.source import read_tokens
     from mapgauge.truth import check_size
     from mapgauge.truth.rules import rules_named
 
@@ -137,11 +183,15 @@ def _settings(context: typer.Context, dataset: str) -> dict[str, Any]:
     given = [f"--{name}" for name in ("split", "scenes", "tokens") if options[name]]
     if len(given) > 1:
         refuse(given[1], f"give {' or '.join(given)}, not both")
-    kept = ("rules", "every", "tokens", "centerlines", "workers", "restart")
+    if options["whole"]:
+        without_effect(context, ["centerlines", "height"], "with --global")
+    kept = ("rules", "every", "centerlines", "whole", "workers", "restart")
+    lists = options["tokens"] or []
     return {name: options[name] for name in kept} | {
         "split": options["split"] or "val",
         "region": valid("--region", check_size, parse_region(options["region"])),
         "scenes": listed(options["scenes"]) or None,
+        "tokens": [token for file in lists for token in read_tokens(file)] if lists else None,
     }
 
 
@@ -149,9 +199,8 @@ def _make(context: typer.Context, cut: "Callable[..., MapFrames]", settings: dic
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
     dataroot, output, to = (context.params[name] for name in ("dataroot", "output", "to"))
     parts = output.parent / f"{output.name}.parts"
-    check_targets([output], [dataroot, settings["tokens"]], folders=[parts])
+    check_targets([output], [dataroot, *(context.params["tokens"] or ())], folders=[parts])
     _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
-    from mapgauge.io import write
 
     try:
         with progress("cutting truth") as advance:
@@ -159,15 +208,25 @@ def _make(context: typer.Context, cut: "Callable[..., MapFrames]", settings: dic
     except KeyboardInterrupt:
         _tell_kept(parts)
         raise
+    _finish(context, frames, parts)
+
+
+def _finish(context: typer.Context, frames: "MapFrames", parts: Path | None) -> None:
+    """Print what was cut, and write it. Then the folder of finished scenes is not needed any more."""
+    from mapgauge.io import write
+
     tell_findings(frames.findings)
     if not is_quiet():
         say(f"{frames.name}: {in_words(frames)[0]}")
+    output = context.params["output"]
     try:
-        write(frames, output, to)
+        write(frames, output, context.params["to"])
     except MapgaugeError:
-        _tell_kept(parts)
+        if parts is not None:
+            _tell_kept(parts)
         raise
-    shutil.rmtree(parts, ignore_errors=True)
+    if parts is not None:
+        shutil.rmtree(parts, ignore_errors=True)
     inform(f"written to {output}")
     exit_on(context.params["fail_on"], frames.findings)
 

@@ -1,0 +1,44 @@
+"""Measures three slices with intervals beside the evaluation, on as many frames as the validation set of nuScenes has.
+
+Run it with ``make bench-slices``. It prints a table in GitHub markdown.
+"""
+
+import time
+
+from benchmarks.tables import at_most, heading, machine, race, row
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+
+FRAMES = 6019
+MOST = 1.3  # times the evaluation
+
+
+def main() -> None:
+    """Print processor seconds, which depend less on other load than the time on the clock."""
+    machine("numpy", "numba")
+    mg.slices(mg.evaluate(*demo_world(60)), "scene")  # compiles the kernels
+    predictions, truth = demo_world(FRAMES)
+    tokens = truth.tokens
+    apart = {f"part {k}": tokens[begin : begin + 2010] for k, begin in enumerate(range(0, FRAMES, 2010))}
+    sharing = {f"part {k}": tokens[k::3] for k in range(3)}
+
+    def evaluated() -> mg.Results:
+        results = mg.evaluate(predictions, truth, workers=1)
+        _ = results.mean
+        return results
+
+    heading(f"{FRAMES:,} frames", "what", "processor seconds", "times the evaluation")
+    jobs = {
+        "evaluate": evaluated,
+        "evaluate, three slices of other scenes": lambda: mg.slices(evaluated(), apart),
+        "evaluate, three slices that share scenes": lambda: mg.slices(evaluated(), sharing),
+    }
+    times = race(*jobs.values(), rounds=3, clock=time.process_time)
+    for name, seconds in zip(jobs, times, strict=True):
+        ratio = seconds / times[0]
+        row(name, f"{seconds:.2f}", at_most(ratio, MOST, f"{ratio:.2f}"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Subsets of frames in commands: the option ``--by``, tables of tags, and lists of tokens with names."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mapgauge.cli.inputs import named_file, options_of
+from mapgauge.cli.output import Table, printable, say, show_table
+from mapgauge.cli.parsing import file_names, refuse
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
+    from mapgauge.results.slices import Slices
+    from mapgauge.results.tags import Tags
+
+
+def tags_of(files: Sequence[Path], by: str | None = None) -> "Tags | None":
+    """Return the tags that the first file with the option ``tags`` names; None if there is none.
+
+    A column of --by that cannot exist is a usage error.
+    """
+    from mapgauge.results.tags import read_tags
+
+    named = next((file for path in files if (file := named_file(path, "tags")) is not None), None)
+    tags = None if named is None else read_tags(named)
+    known = ["scene", *(tags.kinds if tags else ())]
+    if by not in (None, "class", *known):
+        more = "" if tags else ". Tags come from a table: FILE,tags=TABLE"
+        refuse("--by", f"must be one of {', '.join(known)}, got {by!r}{more}")
+    return tags
+
+
+def slices_of(
+    results: Sequence["Results"], by: str | None, lists: Sequence[Path], tags: "Tags | None"
+) -> "list[Slices]":
+    """Return the slices of each of some results: by a column, or by lists of tokens if there are several or a name."""
+    from mapgauge import slices
+    from mapgauge.io.files.source import read_tokens
+
+    if by is None and len(lists) < 2 and not any("name" in options_of(file) for file in lists):
+        return []
+    key = by or {name: read_tokens(file) for name, file in zip(file_names(lists), lists, strict=True)}
+    return [slices(method, key, tags=tags) for method in results]
+
+
+def each_slice(
+    names: Sequence[str], methods: Sequence["Results"], by: str, tags: "Tags | None"
+) -> "dict[str, list[Results]]":
+    """Return the results of all methods on the frames of each slice."""
+    from mapgauge.results.comparison import check_comparable
+
+    check_comparable(methods, names, metrics=False)
+    places = [{token: frame for frame, token in enumerate(method.tokens)} for method in methods]
+    return {
+        str(name): [
+            method.of_frames([place[token] for token in part.tokens])
+            for method, place in zip(methods, places, strict=True)
+        ]
+        for name, part in methods[0].by(by, tags=tags).items()
+    }
+
+
+def show_slices(names: Sequence[str], sliced: "Sequence[Slices]") -> None:
+    """Print the means over classes of the slices of each method, and their differences."""
+    for name, of_method in zip(names, sliced, strict=False):
+        title = f"{name + ': ' if len(names) > 1 else ''}means over classes by {of_method.by}"
+        for k, (header, rows) in enumerate(of_method.tables()):
+            show_table(Table("" if k else title, header, rows, 1 + k))
+        for note in of_method.notes:
+            say(printable(note), indent="  ")

@@ -1,0 +1,55 @@
+"""``mapgauge changes`` prints PLD by what changed since a prior."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from tests.cli.conftest import Run
+from tests.priors.test_labels import TRUTH, labelled
+
+import mapgauge as mg
+
+
+def dividers(*heights: float) -> mg.MapFrames:
+    return mg.MapFrames.of({"a": {"divider": [[[0.0, y], [10.0, y]] for y in heights]}}, classes=["divider"])
+
+
+def test_the_command_prints_the_values_of_the_function(call: Run, tmp_path: Path) -> None:
+    truth, prior = dividers(0, 3, 6), dividers(0, 3.9, 9)
+    for name, frames in (("copier", prior.with_confidence(1)), ("truth", truth), ("prior", prior)):
+        mg.write(frames, tmp_path / f"{name}.geojson")
+    files = [tmp_path / f"{name}.geojson" for name in ("copier", "truth", "prior")]
+    done = call("changes", files[0], files[1], "--prior", files[2], "--json")
+    document = json.loads(done.stdout)
+    assert document["values"][-1]["gain"] == 0
+    assert document["confusion"]["deleted"] == {"kept": 1, "moved": 0, "inserted": 0, "deleted": 0, "nothing": 0}
+    rows = call("changes", files[0], files[1], "--prior", files[2], "--csv").stdout.splitlines()
+    assert rows[0].startswith("name,class,pld,kept,moved,inserted,stale,invented,copy_pld")
+    text = call("changes", files[0], files[1], "--prior", files[2]).stdout
+    assert "copier: the prior of 1 of 1 frames is changed. 0 are called so" in text
+    wrong = call("changes", files[0], files[1], "--prior", files[2], "--same", "3")
+    assert wrong.returncode == 2
+    assert "must be from 0 to 1, got 3" in wrong.stderr
+
+
+def test_the_command_reads_labels_and_evaluates_some_lines(call: Run, tmp_path: Path) -> None:
+    truth, predictions = labelled(TRUTH), labelled(TRUTH, 1.0)
+    prior = truth.keep(np.array(["geometry" not in text for text in truth.change.tolist()]))  # type: ignore[union-attr]
+    files = [tmp_path / f"{name}.parquet" for name in ("predictions", "truth", "prior")]
+    for frames, file in zip((predictions, truth, prior), files, strict=True):
+        mg.write(frames, file)
+    both = [files[0], files[1], "--prior", files[2]]
+    assert "mAPC mean ↑" in call("changes", *both).stdout
+    assert json.loads(call("changes", *both, "--json").stdout)["labels"]["mapc"] == {"divider": 1.0, "mean": 1.0}
+    only = json.loads(call("changes", *both, "--only", "inserted", "--json").stdout)
+    assert (only["classes"]["divider"]["truth"], only["classes"]["divider"]["predictions"]) == (2, 2)
+    assert only["mean"]["pld"] == 0
+    assert "Only inserted lines of the truth count" in call("changes", *both, "--only", "inserted").stdout
+    for arguments, words in (
+        (["changes", *both, "--only", "deleted"], "must be kept or moved or inserted"),
+        (["changes", *both, "--only", "kept", "--floor", "0.1"], "--floor: has no effect with --only"),
+        (["evaluate", files[0], files[1], "--prior", files[2]], "It is an option of changes: mapgauge changes"),
+    ):
+        failed = call(*arguments)
+        assert failed.returncode == 2
+        assert words in failed.stderr.replace("'", "")
