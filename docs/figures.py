@@ -4,13 +4,19 @@ The figure and the report are those of ``mapgauge demo``. The system's Chromium 
 """
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image, ImageDraw
 from playwright.sync_api import sync_playwright
+from tests.cameras import rigs
 
 import mapgauge as mg
 from mapgauge import plot
+from mapgauge.cameras.opening import open_rig
+from mapgauge.cameras.projection import ground_lines, project, vehicle_from_frame
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
 
@@ -55,7 +61,7 @@ def photograph_report() -> None:
     for quality in ("good", "poor"):
         predictions, truth = demo_world(80, quality=quality)
         methods.append(mg.evaluate(predictions, truth))
-    photograph(methods, ["good", "poor"], f"#frame={TOKEN}", "report.png")
+    photograph(methods, ["good", "poor"], "", "report.png")
     photograph(methods, ["good", "poor"], f"#sort=-{CAUSE}&cause={CAUSE}", "causes-report.png")
 
 
@@ -65,8 +71,9 @@ def photograph(methods: list[mg.Results], names: list[str], address: str, name: 
         page_file = Path(folder) / "report.html"
         write_report(methods, page_file, names=names)
         browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        page = browser.new_page(viewport={"width": 1366, "height": 900})
         page.goto(f"{page_file.as_uri()}{address}")
+        page.wait_for_selector("body[data-ready]")
         page.screenshot(path=IMAGES / name)
         browser.close()
 
@@ -87,9 +94,77 @@ def draw_scene() -> None:
     photograph([results], ["good"], f"#frame={SCENE}-3&pane=time", "strip-report.png")
 
 
+CAMERAS = {
+    "FRONT_LEFT": 55.0,
+    "FRONT": 0.0,
+    "FRONT_RIGHT": -55.0,
+    "BACK_LEFT": 110.0,
+    "BACK_RIGHT": -110.0,
+    "BACK": 180.0,
+}
+
+
+def draw_images(root: Path, frames: mg.MapFrames) -> None:
+    """Write images of six made-up cameras in the layout of nuScenes: a road with the lines of the truth."""
+    rigs.SIZE, rigs.FOCAL = (640, 360), 380.0
+    rigs.INTRINSICS = [[rigs.FOCAL, 0.0, 320.0], [0.0, rigs.FOCAL, 180.0], [0.0, 0.0, 1.0]]
+    rigs.CAMERAS = {f"CAM_{name}": turn for name, turn in CAMERAS.items()}
+    rigs.nuscenes_rig(root, frames)
+    rig = open_rig(root, frames.tokens)
+    for k, token in enumerate(frames.tokens):
+        rig_frame = rig.frame(token)
+        assert rig_frame is not None
+        one = frames.at([k])
+        assert one.poses is not None
+        ground = ground_lines(one.polylines, vehicle_from_frame(rig_frame, one.poses[0], one.forward))
+        for image in rig_frame.images:
+            picture = Image.new("RGB", rigs.SIZE, (186, 205, 222))
+            drawing = ImageDraw.Draw(picture)
+            drawing.rectangle((0, 180, *rigs.SIZE), fill=(104, 106, 110))
+            seen = project(ground, rig_frame, image)
+            for start, stop in zip(seen.offsets[:-1], seen.offsets[1:], strict=True):
+                drawing.line([tuple(point) for point in seen.points[start:stop]], fill=(225, 225, 220), width=3)
+            picture.save(rig.path(image), quality=88)
+
+
+def photograph_view() -> None:
+    """``mapgauge view`` with cameras, over time, and the map of all frames."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as tools:
+        root = Path(folder)
+        for quality in ("good", "poor"):
+            predictions, truth = demo_world(400, quality=quality)
+            for name, side in ((quality, predictions), ("truth", truth)):
+                mg.write(side, root / f"{name}.parquet")
+            read, of = (mg.read(root / f"{name}.parquet") for name in (quality, "truth"))
+            mg.evaluate(read, of).save(root / f"{quality}.mg")
+        draw_images(root / "images", truth.at([k for k, scene in enumerate(truth.scenes or ()) if scene == SCENE]))
+        browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1366, "height": 940})
+        words = ["good.mg", "poor.mg", "--images", "images", "--no-browser"]
+        command = [sys.executable, "-m", "mapgauge", "view", *words]
+        server = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            for state, ready, name in (
+                (f"#frame={TOKEN}", ".camera .instance", "view.png"),
+                (f"#frame={SCENE}-8&space=world&trail=10&pane=place", ".trail", "view-place.png"),
+            ):
+                page.goto("about:blank")
+                page.goto(address + state)
+                page.wait_for_selector(ready, state="attached")
+                page.wait_for_timeout(1500)
+                page.screenshot(path=IMAGES / name)
+        finally:
+            server.terminate()
+            server.communicate()
+        browser.close()
+
+
 if __name__ == "__main__":
     draw_frame()
     draw_worst()
     draw_thresholds()
     photograph_report()
     draw_scene()
+    photograph_view()

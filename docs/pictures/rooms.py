@@ -34,6 +34,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),
+        "cameras": ("images of frames, and lines", "projected into them"),
         "demo": ("a synthetic world and", "two detectors"),
     },
     "views": {
