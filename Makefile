@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-causes bench-report bench-cold bench-against clean
+.PHONY: demo test pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-slices bench-splits bench-global bench-causes bench-report bench-view bench-cold bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -20,8 +20,9 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: lint .venv/tested
 	@$(MAKE) --no-print-directory --jobs 2 types pytest
 
+# The tests of a file share what it prepares, so one process runs them.
 pytest: .venv/tested
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 lint: .venv/tested
 	$(BIN)/ruff check .
@@ -58,7 +59,7 @@ mutants: .venv/tested
 	$(BIN)/python -m tools.mutants $(MODULE) $(FUNCTION)
 
 # All but the first calls are measured, and those of small work would compile nothing.
-bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-causes bench-report bench-truth bench-network: export MAPGAUGE_INTERPRET = 0
+bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-slices bench-causes bench-report bench-view bench-truth bench-network: export MAPGAUGE_INTERPRET = 0
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
@@ -86,6 +87,12 @@ bench-lanes: .venv-bench/installed
 bench-confidence: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_confidence
 
+bench-slices: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_slices
+
+bench-splits: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_splits
+
 bench-causes: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_causes
 
@@ -95,8 +102,14 @@ bench-cold: .venv-bench/installed
 bench-report: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_report
 
+bench-view: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_view
+
 bench-truth: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_truth
+
+bench-global: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_global_map
 
 bench-network: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_network_pld
@@ -126,6 +139,8 @@ clean:
 	  || echo "torch could not be installed: the tests of mapgauge.torch and mapgauge.mmengine will be skipped"
 	$(BIN)/python -m pip install --quiet --group loggers \
 	  || echo "wandb, TensorBoard or MLflow could not be installed: the tests of mapgauge.loggers will be skipped"
+	$(BIN)/python -m pip install --quiet --group rerun \
+	  || echo "rerun-sdk could not be installed: the tests of recordings will be skipped"
 	touch $@
 
 .venv/docs: .venv/installed

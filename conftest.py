@@ -7,6 +7,8 @@ _NEEDS = {
     "src/mapgauge/torch": ("torch",),
     "src/mapgauge/training/torch/metrics.py": ("torch", "torchmetrics"),
     "src/mapgauge/training/torch/fast.py": ("torch", "triton"),
+    "src/mapgauge/training/torch/fast_l1.py": ("torch", "triton"),
+    "src/mapgauge/features/rerun/recording.py": ("rerun",),
     "src/mapgauge/mmengine.py": ("torch", "mmengine"),
 }
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]

@@ -1,10 +1,17 @@
 """Fixtures and settings shared by all tests."""
 
 import os
+import shutil
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
 
 # There is no deadline, because the first call of a kernel compiles it for seconds. CI tries the same examples every
 # time. Other runs try new examples each time, and MAPGAUGE_EXAMPLES sets their number.
@@ -22,3 +29,15 @@ settings.load_profile("mapgauge")
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261115)
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("there is no Chromium")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -42,6 +42,7 @@ ROOMS = [
     "evaluation.evaluate",  # returns results
     "evaluation.sweeps",
     "truth",
+    "cameras",
     "demo",
     "views",
     "features",
@@ -213,11 +214,13 @@ OPENS = {
     "cli.inputs",
     "cli.methods",
     "evaluation.precision",
+    "features.provenance",
+    "features.splits.neighbours",
     "results.saving",
     "training.loggers",
     "truth.from_nuscenes.tables",
     "truth.selection",
-    "views.report.page",
+    "views.report.explorer",
 }
 READING = {"open", "read_bytes", "read_text", "fromfile", "loadtxt", "memmap", "np.load"}
 

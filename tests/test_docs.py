@@ -1,5 +1,6 @@
 """The tables, links, pictures and commands of the documentation agree with the code."""
 
+import doctest
 import gzip
 import importlib
 import re
@@ -14,6 +15,7 @@ from docs import tables
 from docs.conf import LISTS, contents_of
 from docs.pictures import IMAGES, PICTURES
 from docs.pictures.rooms import ROOMS as PICTURED
+from docs.questions import write_files
 from tests.commands import check, consoles_of, said
 from tests.evaluation import twin
 from tests.kernels import reference
@@ -175,13 +177,34 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "how-to/cluster",
         "how-to/consistency",
         "how-to/convert",
+        "how-to/find-frames",
+        "how-to/global-maps",
         "how-to/regions-and-classes",
         "how-to/report",
+        "how-to/slices",
+        "how-to/splits",
         "how-to/track",
+        "how-to/view",
+        "how-to/why-numbers-differ",
     ],
 )
 def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> None:
     check_commands(reader, page)
+
+
+@pytest.mark.parametrize("page", ["how-to/changed-maps", "how-to/own-map", "how-to/poses", "how-to/two-maps"])
+def test_the_commands_of_a_page_read_the_files_that_its_python_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert not doctest.testfile(str(DOCS / f"{page}.md"), module_relative=False, optionflags=flags).failed
+    check_commands(tmp_path, page)
+
+
+def test_the_commands_for_recordings_print_what_the_page_says(reader: Path) -> None:
+    pytest.importorskip("rerun", reason="rerun-sdk is not installed")
+    check_commands(reader, "how-to/rerun")
 
 
 def test_the_commands_for_several_methods_print_what_the_page_says(tmp_path: Path) -> None:
@@ -205,6 +228,11 @@ def test_the_commands_for_lane_graphs_print_what_the_page_says(tmp_path: Path) -
     check_commands(
         write_pickles(tmp_path, "result.pkl", "baseline.pkl", "data_dict_subset_A_val.pkl"), "how-to/openlane-v2"
     )
+
+
+def test_the_commands_that_answer_critiques_print_what_the_page_says(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    check_commands(tmp_path, "explanation/which-number")
 
 
 def check_commands(folder: Path, page: str) -> None:

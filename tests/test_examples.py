@@ -1,5 +1,6 @@
 """The examples run unchanged, and pages show their output."""
 
+import json
 import runpy
 from pathlib import Path
 
@@ -38,6 +39,17 @@ def test_an_example_runs_and_prints(
     assert complaints == ""
     if name in SHOWN_ON:
         assert f"```text\n{printed}```" in (ROOT / "docs" / SHOWN_ON[name]).read_text(encoding="utf-8")
+
+
+def test_the_page_on_training_shows_the_results_of_the_study() -> None:
+    """The results were computed on a GPU. The table is the one that the example prints for them."""
+    table = runpy.run_path(str(EXAMPLES / "train_polylines.py"))["table"]
+    page = (ROOT / "docs" / "how-to" / "train-with-sospa.md").read_text(encoding="utf-8")
+    results = json.loads((ROOT / "docs" / "pictures" / "training.json").read_text(encoding="utf-8"))
+    assert list(results) == ["search", "demo", "roads"]
+    for part in results.values():
+        assert f"```text\n{table(part)}\n```" in page
+        assert part["seeds"] == [100, 101, 102, 103, 104]
 
 
 def test_the_scores_over_time_are_those_of_the_definitions() -> None:

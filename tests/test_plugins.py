@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -144,17 +145,17 @@ def test_a_module_on_the_path_is_enough(world: Path) -> None:
 PYTHON = """
 import mapgauge as mg
 from mapgauge.metrics.table import settings_rows
-from mapgauge.torch import PolylineMetric
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # processes import this file, too, and need no torch
+    from mapgauge.torch import PolylineMetric
+
     assert "toy.price" in [row["name"] for row in settings_rows()]
     protocol = mg.protocol("paper-60x30", settings={"toy": {"price": 2}})
     sides = mg.read("good.parquet"), mg.read("truth.parquet")
     results = mg.evaluate(*sides, protocol)
     assert results.metrics[-1] == "toy" and results.mean["toy"] > 0, results.mean
-    for engine in ("processes", "dask"):
-        streamed = mg.evaluate("good.parquet", "truth.parquet", protocol, engine=engine, workers=2)
-        assert streamed.mean == results.mean, engine
+    streamed = mg.evaluate("good.parquet", "truth.parquet", protocol, engine="processes", workers=2)
+    assert streamed.mean == results.mean
     accumulator = mg.Accumulator(protocol)
     metric = PolylineMetric(protocol, metrics=["toy"])
     for kept in (accumulator, metric):
@@ -167,7 +168,6 @@ if __name__ == "__main__":
 
 def test_python_accumulates_streams_and_trains_with_it(world: Path) -> None:
     pytest.importorskip("torchmetrics")
-    pytest.importorskip("distributed")
     (world / "everywhere.py").write_text(PYTHON)
     done = python(world, "everywhere.py")
     assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
@@ -208,7 +208,7 @@ def test_a_plug_in_with_a_fault_is_an_error_that_names_its_distribution(
 def test_protocols_of_plug_ins_are_listed(world: Path, tmp_path: Path) -> None:
     code = 'from mapgauge import Protocol\nOURS = Protocol("ours", "our own", cutoffs=(0.7,), spacing=0.5)'
     site = made(tmp_path / "site", code=code, rows="[mapgauge.protocols]\nours = toy_metric:OURS\n")
-    assert "ours                 our own" in shell(world, "protocols", path=str(site))
+    assert re.search("^ours +our own$", shell(world, "protocols", path=str(site)), re.M)
     assert "PLD" in shell(world, "evaluate", "good.json", "truth.geojson", "-p", "ours", path=str(site))
 
 

@@ -39,6 +39,18 @@ def test_every_function_has_an_example_and_names_its_arguments(name: str) -> Non
 
 
 CONTRACT = {
+    "mark_ignored": "same=0.25 workers=None",
+    "changes": "same=0.25 floor=0.4 samples=1000 level=0.95 seed=0 workers=None progress=None",
+    "mean_accuracy": "",
+    "mask_iou": "",
+    "neighbours": "tokens=None count=1 protocol=paper-60x30 other_scenes=False work=None workers=None progress=None",
+    "diversity": "protocol=paper-60x30 workers=None progress=None",
+    "thin": "protocol=paper-60x30 progress=None",
+    "propose": "shares=None margin=5.0 cell=200.0 tags=None",
+    "splits": "protocol=paper-60x30 tags=None work=None workers=None progress=None",
+    "read_tags": "",
+    "with_poses": "",
+    "slices": "tags=None samples=1000 level=0.95 seed=0",
     "sospa": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
     "sospa_align": "cutoff=1.5 order=1.0 closed=False directed=True",
     "sospa_matrix": "cutoff=1.5 order=1.0 closed=False directed=True normalised=False",
@@ -51,6 +63,10 @@ CONTRACT = {
     "graph_scores": "parity=None settings=None",
     "frames_from_graphs": "name=",
     "graphs_from_frames": "",
+    "global_map": (
+        "rule=median poses=None region=(60.0, 30.0) cutoff=1.5 break_cost=0.5 over_time=False pose_noise=None seed=0 "
+        "workers=None progress=None"
+    ),
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
@@ -68,6 +84,11 @@ CONTRACT = {
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none",
     "causes": "fixes=False thresholds=None workers=None progress=None",
     "compare_causes": "samples=1000 level=0.95 seed=0",
+    "differences": "",
+    "write_rerun": "images=None progress=None",
+    "explain": "inputs=((None, None), (None, None)) workers=None progress=None",
+    "published": "",
+    "cite": "",
     "load_results": "",
     "confidence": "cutoff=None hit=0.5 bins=10 samples=1000 level=0.95 seed=0 workers=None progress=None",
     "track": "poses=None scenes=None method=pld confidence=0.4 look_back=5 cutoff=1.5 spacing=0.5 region=(60.0, 30.0) "
