@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mapgauge.io.files.source import Content
 
 _exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
-_ZIP = b"PK\x03\x04"  # the first bytes of a file of results
+_HEADER = slice(30, 40), b"header.npy"  # the name of the first file in a ZIP with results
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
 STDIN = ("-", "/dev/stdin")  # names of the standard input
 _PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
@@ -135,7 +135,7 @@ def is_results(file: Path) -> bool:
         if not is_plain_file(file):  # opening a pipe would wait for its writer
             return False
         with file.open("rb") as stream:
-            return stream.read(len(_ZIP)) == _ZIP
+            return stream.read(_HEADER[0].stop)[_HEADER[0]] == _HEADER[1]
     except OSError:
         return False  # reading the file raises a better error
 
