@@ -634,7 +634,7 @@ def test_the_first_screen_of_a_laptop_has_scores_list_and_drawings(show: Show, t
     assert scores["y"] < 100
     assert rows["y"] < 500
     assert drawing["y"] < 480
-    assert on_screen(page, "#overview .worse")
+    assert on_screen(page, "#overview :is(em, .worse)")
     assert page.locator("#values caption").evaluate_all(
         "all => all.every((node) => node.firstChild.getBoundingClientRect().right <= 390)"
     )

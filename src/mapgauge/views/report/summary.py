@@ -37,8 +37,10 @@ class Summary(NamedTuple):
 def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> Summary:
     """Return the parts above and below the list of frames. ``sliced`` are the slices of each method, if any."""
     names = comparison.names
+    added = [section.bodies(methods, names) for section in SECTIONS]
     bodies = {
         "values": ("Values", _values(methods, comparison)),
+        **{name: section for each in added for name, section in each.items()},
         "slices": (f"Values by {escape(sliced[0].by)}", _slices(names, sliced)) if sliced else ("", ""),
         "parts": ("Parts of the error", bars(methods, names)),
         "findings": ("Findings", _findings(methods, names, LEVELS)),
