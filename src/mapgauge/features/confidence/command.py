@@ -11,7 +11,6 @@ from mapgauge.cli import options as o
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import (
     Table,
-    exit_on,
     inform,
     progress,
     save_figure,
@@ -60,7 +59,6 @@ def confidence(
     ] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
-    fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Say what confidences are worth.
@@ -102,8 +100,6 @@ def confidence(
         with outputs.attempt():
             save_figure(plot.confidence(list(measured.values()), names=names), figure)
     outputs.end()
-    of_results = [finding for method in methods for finding in method.findings]
-    exit_on(fail_on, [*of_results, *(finding for method in measured.values() for finding in method.findings)])
 
 
 def in_words(results: "Results", workers: int | None) -> str:
