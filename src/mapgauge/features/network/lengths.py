@@ -91,7 +91,9 @@ def lengths_of_points(side: Network) -> Floats:
     start = np.flatnonzero(side.after >= 0)
     stop, points = side.after[start], side.points
     half = 0.5 * np.sqrt(np.square(points[:, stop] - points[:, start]).sum(axis=0))
-    lengths: Floats = np.bincount(start, half, points.shape[1]) + np.bincount(stop, half, points.shape[1])
+    lengths = np.zeros(points.shape[1])
+    for end in (start, stop):
+        np.add.at(lengths, end, half)
     return lengths
 
 
