@@ -111,7 +111,7 @@ def test_order_of_classes_ties_and_cutoffs_do_not_matter_but_classes_and_cuts_do
     assert reasons(crop=True) == ("crop False, here True",)
     assert reasons(window="ahead") == ("window none, here ahead",)
     assert reasons(count=100) == ("count 200, here 100",)
-    assert reasons(region=(40.0, 20.0)) == ("region 60x30: 40x20",)
+    assert reasons(region=(40.0, 20.0)) == ("region 60x30, here 40x20",)
 
 
 def test_a_combined_score_has_the_rules_of_its_parts() -> None:
