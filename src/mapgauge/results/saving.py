@@ -249,7 +249,7 @@ class _Header(_Layout):
     frames_missing: int
     frames_ignored: int
     findings: tuple[Finding, ...]
-    growth: tuple[dict[str, float | None], ...] = ()
+    kept: dict[str, Any] = {}
 
 
 def save_results(
@@ -269,7 +269,7 @@ def save_results(
         summary.frames_missing,
         summary.frames_ignored,
         summary.findings,
-        summary.growth,
+        dict(summary.kept),
     )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
@@ -306,7 +306,7 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
-    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "growth")
+    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "kept")
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
         "ranges": infinite_bounds(header.ranges),

@@ -1,6 +1,7 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -199,8 +200,11 @@ class ByCause(NamedTuple):
             "(a missed line = 0.5)"
         )
         for name, (offset, completeness, _) in zip(names, both, strict=True):
-            share = f"{100 * completeness:.0f} % of the true length found"
-            say(f"{name}: {offset:.2f} m beside the true line (median), {share}")
+            words = [
+                *([] if isnan(offset) else [f"{offset:.2f} m beside the true line (median)"]),
+                *([] if isnan(completeness) else [f"{100 * completeness:.0f} % of the true length found"]),
+            ]
+            say(f"{name}: {', '.join(words) or 'nothing to compare'}")
 
 
 def differences_by_cause(

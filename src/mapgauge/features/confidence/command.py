@@ -103,11 +103,11 @@ def confidence(
 
 
 def in_words(results: "Results", workers: int | None) -> str:
-    """Return what rounding the confidences would bring."""
+    """Return what rounding the confidences would bring; nothing if it would not lower PLD."""
     from mapgauge.features.confidence.confidence import best_rounding
 
     best = None if results.geometry is None else best_rounding(results, workers=workers)
-    return "" if best is None else best.in_words()
+    return "" if best is None or best.rounded >= best.pld else best.in_words()
 
 
 def _print(form: Form, methods: "dict[str, Confidence]") -> None:
@@ -130,7 +130,7 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
             advice, thresholds = method.advice(), method.thresholds()["classes"]
-            if thresholds:
+            if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
                 advice.insert(1, f"To apply it: mapgauge evaluate PREDICTIONS,{','.join(chosen)},certain TRUTH")
             for text in advice:
