@@ -35,7 +35,7 @@ from mapgauge.results.intervals import (
     estimate,
 )
 from mapgauge.results.results import Results
-from mapgauge.results.slices import Slices, slices
+from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.typing import Floats, Indices, Progress
 
@@ -129,7 +129,7 @@ class SplitOverlap:
             near = self.place[rows] < CLOSE
             far = ~near
             names = {f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far}
-            place = slices(results, _listed(results, names), **settings)
+            place = results.by(_listed(results, names), **settings)
             matched = _matched(results.tokens, shape, near, far, seed)
             if len(matched[0]):
                 values = np.stack([draws.of(frames) for frames in matched])
@@ -144,7 +144,7 @@ class SplitOverlap:
         values = np.stack([draws.of(by_bin[k]) for k in filled])
         centre, frames = (edges[:-1] + edges[1:])[which[chosen]] / 2, np.flatnonzero(chosen)
         geometry = draws.estimate(_rise(middle, values, count), frames, centre - centre.mean())
-        by_shape = slices(results, _listed(results, bins), **settings)
+        by_shape = results.by(_listed(results, bins), **settings)
         tokens = [tuple(results.tokens[frame] for frame in side) for side in matched]
         return Joint(value, place, by_shape, location, geometry, (tokens[0], tokens[1]))
 
