@@ -193,7 +193,7 @@ function showMoment() {
   const at = frames.indexOf(state.frame);
   const seconds = known.arrays?.seconds;
   const time = seconds ? ` · ${(seconds[state.frame] - seconds[frames[0]]).toFixed(1)} s` : "";
-  showLong($$("moment"), clock.scene, `: frame ${at + 1} of ${frames.length}${time}`);
+  showLong($$("moment"), clock.scene, `: frame ${at + 1} of ${frames.length}${time}`, 0.8);
   Object.assign($$("moments"), { max: frames.length - 1, value: at, disabled: frames.length < 2 });
   $$("moments").setAttribute("aria-valuetext", $$("moment").textContent);
   const cursor = $$("curves").querySelector(".cursor");

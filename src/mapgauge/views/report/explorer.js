@@ -272,7 +272,7 @@ function build() {
   const onView = (make) => change({ view: make(state.view) });
   const nameOf = (panel) => [meta.tokens[state.frame], meta.methods[panel.method]];
   buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel))));
-  const layers = Object.entries(LAYERS).filter(([key]) => (key === "links" ? meta.linkStates.length : meta.matched || key === "truth" || key === "predictions"));
+  const layers = Object.entries(LAYERS).filter(([key]) => ({ truth: true, predictions: true, links: meta.linkStates.length, ignored: meta.ignored })[key] ?? meta.matched);
   boxes("layer-boxes", "checkbox", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
   boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
