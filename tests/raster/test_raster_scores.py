@@ -57,7 +57,7 @@ def test_iou_of_hdmapnet(floor: str) -> None:
     settings = mg.protocol("hdmapnet-60x30", settings={"raster_iou": {"floors": (float(floor),)}})
     results = mg.evaluate(*sample("60x30"), settings)
     expected = reference()["hdmapnet"][f"score>={floor}"]["iou"]
-    assert {name: results.classes[name]["raster_iou"] for name in expected} == pytest.approx(expected, abs=1e-7)  # float32
+    assert {name: results.classes[name]["raster_iou"] for name in expected} == pytest.approx(expected, abs=1e-7)
 
 
 def test_points_at_which_a_line_crosses_itself_are_rounded_as_after_shapelys_cut(rng: np.random.Generator) -> None:
