@@ -104,6 +104,8 @@ ADDITIONS = {
     "differences by cause": "features.causes.command:differences_by_cause",  # of compare
     "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
     "confidence in words": "features.confidence.command:in_words",
+    "changes since a prior": "features.priors.command:since_prior",  # of evaluate
+    "tables of changes": "features.priors.command:show",
     "columns of similar frames": "features.splits.command:similar_frames",  # of frames
 }
 
@@ -179,7 +181,7 @@ def advice(command: str | None, option: str) -> str:
     if key in FILE_KEYS:
         item = f"FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
         return f"How a file is read is said after its name: {item}{_MORE.get(key, '')}"
-    if command == "evaluate" and option in ("--prior", "--only"):
+    if command == "evaluate" and option in ("--only", "--same", "--floor"):
         return "It is an option of changes: mapgauge changes PREDICTIONS... TRUTH --prior FILE"
     if command not in (*_SIDES, "evaluate", "sweep"):
         return ""
