@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,10 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("mapgauge")
+
+# A script starts what follows `&` with Ctrl-C ignored. Processes that tests start and interrupt would ignore it too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_the_command_reads_labels_and_evaluates_some_lines(call: Run, tmp_path: 
     for arguments, words in (
         (["changes", *both, "--only", "deleted"], "must be kept or moved or inserted"),
         (["changes", *both, "--only", "kept", "--floor", "0.1"], "--floor: has no effect with --only"),
-        (["evaluate", *both, "--only", "inserted"], "It is an option of changes: mapgauge changes"),
+        (["evaluate", *both, "--only", "inserted"], "It is an option of changes"),
         (["evaluate", *both, "--csv"], "needs one protocol, and no --csv or --latex"),
         (["evaluate", *both, "-p", "paper-60x30,maptr"], "needs one protocol, and no --csv or --latex"),
         (["evaluate", *both, "--work", tmp_path / "work"], "without options after the names, --tokens and --prior"),

@@ -5,7 +5,6 @@ import os
 import pickle
 import pickletools
 import re
-import time
 import tracemalloc
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator
@@ -199,9 +198,7 @@ def colliding(kind: str) -> list[bytes]:
 @pytest.mark.parametrize("keys", COLLIDING)
 def test_keys_that_may_have_equal_hashes_are_limited(keys: str, container: str) -> None:
     data = CONTAINERS[container](colliding(keys))
-    before = time.process_time()
     assert re.search("keys that are large whole numbers|a set of more than", refusal(data))
-    assert time.process_time() - before < 5
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
