@@ -122,6 +122,17 @@ def test_a_change_relative_to_no_error_is_not_known(
     assert np.isnan([*joint.location, *joint.geometry]).all()
 
 
+def test_bins_of_distances_in_shape_may_be_narrow(overlap: mg.SplitOverlap) -> None:
+    """The change from the first to the last bin depends on the order of the distances, not on their size."""
+    predictions, truth = (renamed(side, "val-") for side in demo_world(SCENES * FRAMES, seed=2))
+    results = mg.evaluate(predictions, truth, metrics=["pld"])
+    near = replace(overlap.shape, distance=0.8 + 0.01 * overlap.shape.distance)
+    wide, narrow = (some.joint(results, samples=50) for some in (overlap, replace(overlap, shape=near)))
+    assert narrow.geometry.value == pytest.approx(wide.geometry.value)
+    frames = [[len(part.tokens) for part in joint.shape.slices.values()] for joint in (wide, narrow)]
+    assert frames[0] == frames[1]
+
+
 def test_results_of_other_frames_are_refused(overlap: mg.SplitOverlap) -> None:
     with pytest.raises(mg.InvalidInput, match="are not validation frames, such as scene-0000-0"):
         overlap.joint(mg.evaluate(*demo_world(5)))
