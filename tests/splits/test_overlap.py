@@ -10,6 +10,7 @@ from benchmarks.coverage_splits import SCENES as SIMULATED
 from numpy.typing import NDArray
 
 import mapgauge as mg
+from mapgauge import plot
 from mapgauge.demo import demo_world
 
 SCENES, FRAMES = 6, 10
@@ -131,6 +132,22 @@ def test_bins_of_distances_in_shape_may_be_narrow(overlap: mg.SplitOverlap) -> N
     assert narrow.geometry.value == pytest.approx(wide.geometry.value)
     frames = [[len(part.tokens) for part in joint.shape.slices.values()] for joint in (wide, narrow)]
     assert frames[0] == frames[1]
+
+
+def test_the_figure_has_panels_for_what_is_known(overlap: mg.SplitOverlap) -> None:
+    predictions, truth = (renamed(side, "val-") for side in demo_world(SCENES * FRAMES, seed=2))
+    joint = overlap.joint(mg.evaluate(predictions, truth, metrics=["pld"]), samples=20)
+    without = replace(overlap, place=None, positions=None)
+    labels = [
+        [axes.get_xlabel() for axes in plot.splits(some, methods).axes]
+        for some, methods in ((overlap, {}), (overlap, {"a": joint}), (without, {"a": replace(joint, place=None)}))
+    ]
+    places, errors = ["x (m)"], ["distance in shape (PLD)", "distance in place"]
+    assert labels == [places, places + errors, errors[:1]]
+    with pytest.raises(mg.InvalidInput, match="nothing to draw"):
+        plot.splits(without)
+    with pytest.raises(mg.InvalidInput, match="must have the same value, got ap_chamfer, pld"):
+        plot.splits(overlap, {"a": joint, "b": replace(joint, key="ap_chamfer")})
 
 
 def test_results_of_other_frames_are_refused(overlap: mg.SplitOverlap) -> None:
