@@ -134,7 +134,7 @@ def argoverse2_rig(root: Path, log: str, times: list[int], poses: Floats) -> Pat
     turns, shifts = zip(*map(_place, at.values()), strict=True)
     _write(folder / "city_SE3_egovehicle.feather", {"timestamp_ns": np.array(list(at))} | _columns(turns, shifts))
     names = pa.array([*RING, "up_lidar"])
-    mounts = _columns([*map(facing, RING.values()), about_z(0)], [[AHEAD, 0.0, HEIGHT]] * 3)
+    mounts = _columns([*map(facing, RING.values()), about_z(0)], [[AHEAD, 0.0, HEIGHT]] * (len(RING) + 1))
     _write(folder / "calibration" / "egovehicle_SE3_sensor.feather", {"sensor_name": names} | mounts)
     numbers = {"fx_px": FOCAL, "fy_px": FOCAL, "cx_px": SIZE[0] / 2, "cy_px": SIZE[1] / 2, "k1": -0.2}
     sizes = {"height_px": SIZE[1], "width_px": SIZE[0]}

@@ -48,7 +48,7 @@ def test_the_command_reads_labels_and_evaluates_some_lines(call: Run, tmp_path: 
     for arguments, words in (
         (["changes", *both, "--only", "deleted"], "must be kept or moved or inserted"),
         (["changes", *both, "--only", "kept", "--floor", "0.1"], "--floor: has no effect with --only"),
-        (["evaluate", files[0], files[1], "--prior", files[2]], "It is an option of changes: mapgauge changes"),
+        (["evaluate", files[0], files[1], "--prior", files[2]], "It is an option of changes"),
     ):
         failed = call(*arguments)
         assert failed.returncode == 2

@@ -25,7 +25,10 @@ def test_the_commands(call: Run, tmp_path: Path) -> None:
     assert "O_geom of pld" in done.stdout
     assert "cities are not known" in done.stderr
     assert (tmp_path / "figure.png").stat().st_size > 10_000
-    document = json.loads(call("splits", *files, "--json").stdout)
+    document, again = (
+        json.loads(call("splits", *files, "--json", "--search", tmp_path / "search.npz").stdout) for _ in range(2)
+    )
+    assert again == document  # from the file of the search
     assert document["summary"]["pairs"] == 2500
     assert len(document["frames"]) == 50
     assert document["summary"]["close"] == 1.0

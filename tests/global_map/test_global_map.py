@@ -172,8 +172,8 @@ def test_the_findings_and_the_growth_are_saved_with_the_results(tmp_path: Path) 
     made = mg.global_map(drive(), city({"divider": [[[-30.0, 9.0], [300.0, 9.0]]]}), rule="last", over_time=True)
     made.results.save(tmp_path / "map.mg")
     read = mg.load_results(tmp_path / "map.mg")
-    assert read.growth == made.results.growth
-    assert [row["share"] for row in read.growth] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    assert read.kept == made.results.kept
+    assert [row["share"] for row in read.kept["growth"]] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
     assert {finding.code for finding in made.findings} <= {finding.code for finding in read.findings}
 
 

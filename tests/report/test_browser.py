@@ -608,6 +608,33 @@ def test_a_phone_needs_no_sideways_scrolling(show: Show, three: Path) -> None:
     assert on_screen(page, "#reasons, .panel figcaption")
     assert page.locator("#list tbody tr[data-frame]").count() < 30  # the list scrolls in a box
     assert min(page.locator(".panel svg").evaluate_all("all => all.map((node) => node.clientWidth)")) > 350
+    drawing, bench = page.locator(".panel").first.bounding_box(), page.locator("#filters").bounding_box()
+    assert drawing is not None
+    assert bench is not None
+    assert drawing["y"] < bench["y"]  # the drawing comes before the filters and the list
+
+
+def test_a_phone_has_two_drawings_side_by_side(show: Show, two: Path) -> None:
+    page = show(two, "#frame=scene-0001-4", width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    first, second = (panel.bounding_box() for panel in page.locator(".panel").all())
+    assert first is not None
+    assert second is not None
+    assert first["y"] == second["y"]
+    assert first["width"] > 170
+
+
+def test_the_first_screen_of_a_laptop_has_scores_list_and_drawings(show: Show, two: Path) -> None:
+    page = show(two, width=1280, height=720)
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+    scores, rows, drawing = (page.locator(name).first.bounding_box() for name in ("#overview", "#list", ".panel svg"))
+    assert scores is not None
+    assert rows is not None
+    assert drawing is not None
+    assert scores["y"] < 100
+    assert rows["y"] < 500
+    assert drawing["y"] < 480
+    assert on_screen(page, "#overview :is(em, .worse)")
     assert page.locator("#values caption").evaluate_all(
         "all => all.every((node) => node.firstChild.getBoundingClientRect().right <= 390)"
     )

@@ -24,6 +24,6 @@ def test_a_map_is_coloured_by_distance_and_grows(show: Callable[..., "Page"], tm
     assert page.locator("#cause-key li").count() == 7
     page.locator("#cause").select_option("")
     assert page.locator(".panel .offset").count() == 0
-    chart = page.locator("#growth svg")
-    assert chart.locator(".grown").count() == 3
+    chart = page.locator("#growth figure svg")
+    assert chart.locator("path[stroke-width]").count() == 3
     assert "completeness from" in (chart.get_attribute("aria-label") or "")

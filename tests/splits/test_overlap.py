@@ -114,6 +114,14 @@ def test_cities_are_not_compared(world: tuple[mg.MapFrames, mg.MapFrames], tmp_p
         mg.splits(train, val, tags=mg.read_tags(tmp_path / "tags.csv"))
 
 
+def test_a_change_relative_to_no_error_is_not_known(
+    world: tuple[mg.MapFrames, mg.MapFrames], overlap: mg.SplitOverlap
+) -> None:
+    joint = overlap.joint(mg.evaluate(world[1].with_confidence(1.0), world[1], metrics=["pld"]))
+    assert joint.location is not None
+    assert np.isnan([*joint.location, *joint.geometry]).all()
+
+
 def test_results_of_other_frames_are_refused(overlap: mg.SplitOverlap) -> None:
     with pytest.raises(mg.InvalidInput, match="are not validation frames, such as scene-0000-0"):
         overlap.joint(mg.evaluate(*demo_world(5)))

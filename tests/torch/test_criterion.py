@@ -209,6 +209,16 @@ def test_a_batch_without_lines_trains_the_confidences_only() -> None:
 
 
 @pytest.mark.parametrize("progress", [0.0, 1.0])
+@pytest.mark.parametrize("lines_of_others", [0, 1])
+def test_points_that_are_not_finite_are_refused_in_images_without_lines(progress: float, lines_of_others: int) -> None:
+    outputs, targets = batch()
+    some = [{name: value[:count] for name, value in targets[0].items()} for count in (lines_of_others, 0)]
+    outputs["pred_points"].data[-1, 1, 0, 0] = torch.nan
+    with pytest.raises(mg.InvalidInput, match="costs are NaN or infinite"):
+        PldCriterion(10, directed=False)(outputs, some, progress)
+
+
+@pytest.mark.parametrize("progress", [0.0, 1.0])
 def test_the_losses_are_float32_under_autocast(progress: float) -> None:
     outputs, targets = batch()
     half = {name: value.detach().to(torch.bfloat16).requires_grad_() for name, value in outputs.items()}

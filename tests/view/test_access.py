@@ -1,5 +1,6 @@
 """``mapgauge view`` and the report can be used without a mouse, and read by everybody."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,16 @@ def test_a_phone_shows_everything_without_scrolling_sideways(show: Open, cameras
     page.wait_for_selector("#where-wrong:visible")
     page.wait_for_function("() => document.documentElement.scrollWidth === 390")
     assert faults_of(page) == []
+    boxes = [page.locator(name).bounding_box() for name in (".right", "#time", "#cameras", "#filters", ".left")]
+    for above, below in pairwise(boxes):
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"]  # nothing covers anything
+
+
+def test_a_laptop_shows_drawings_scene_and_images_without_scrolling(show: Open, cameras: Server) -> None:
+    page = show(f"{cameras.address}#frame=scene-0001-4")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.wait_for_selector(".camera .instance", state="attached")
+    page.wait_for_function("() => document.querySelector('#images').getBoundingClientRect().bottom <= 720")
+    page.wait_for_function("() => document.querySelector('.panel svg').getBoundingClientRect().height > 200")

@@ -152,16 +152,6 @@ _WHERE = (
 WhereOption = Annotated[str | None, option("--where QUERY", COMPUTED, _WHERE)]
 _TOKENS = "File with one frame token per line. Only these frames are used. With several, `evaluate` compares them."
 TokensOption = Annotated[list[Path] | None, option("--tokens FILE", READ, _TOKENS, parser=input_file)]
-FormatOption = Annotated[
-    str | None,
-    option(
-        "--format NAME",
-        READ,
-        "Format of the input; see `mapgauge formats`. Default: recognised from the content.",
-        callback=_known_format,
-        autocompletion=_names("io", "FORMATS"),
-    ),
-]
 _TO = "Format to write, if the suffix is not .parquet or .geojson."
 ToOption = Annotated[
     str | None, option("--to NAME", WRITTEN, _TO, callback=_known_format, autocompletion=_writable_formats)

@@ -4,6 +4,7 @@ The matches of an earlier evaluation of the same frames are used again, if they 
 wrong, so they are used only if they have the parts of PLD that the file has.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.metrics.groups import Block, Groups
-from mapgauge.metrics.pld import assign_groups, parts_of_matches, shared_key
+from mapgauge.metrics.pld import assign_groups, shared_key
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -19,12 +20,20 @@ _SAME = 1e-9  # parts of PLD that differ by more than this share of the mass hav
 
 
 class Assigned(NamedTuple):
-    """The assignment of groups: true lines of predictions, and matched points."""
+    """The assignment of groups: true lines of predictions, matched points, and SOSPA."""
 
     truth_of: Indices  # (instances,): the true instance of each matched prediction; -1 for others
     partner: Indices  # (points,): the matched point of each point; -1 for others
     matched: Indices  # (instances,): the number of matched points of each prediction
     cost: Floats  # (instances,): the sum of their distances, to the power of the order
+    total: Floats  # (instances,): SOSPA to the power of the order of each matched prediction; 0 for others
+    distance: Floats  # (instances,): normalised SOSPA of each matched prediction; NaN for others
+
+    @property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """The matched predictions, and the true instance of each."""
+        matched = np.flatnonzero(self.truth_of >= 0)
+        return matched, self.truth_of[matched]
 
 
 class Matches(NamedTuple):
@@ -92,7 +101,7 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
     if key not in groups.shared:
         truth_of, sums = groups.shared.get(f"matches@{cutoff}", (None, None))
         assignment = None if truth_of is None else _with_points(groups, protocol, cutoff, truth_of)
-        if assignment is None or not _has_parts(assignment, groups, protocol, cutoff, sums):
+        if assignment is None or not _has_parts(assignment, groups, protocol.order, sums):
             assignment = _with_points(groups, protocol, cutoff, assign_groups(groups, protocol, cutoff).truth_of)
         groups.shared[key] = assignment
     shared: Assigned = groups.shared[key]
@@ -100,7 +109,7 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
 
 
 def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: Indices) -> Assigned:
-    """Return an assignment of instances with the matched points."""
+    """Return an assignment of instances with the matched points and SOSPA, as kernels compute it."""
     count = len(groups.confidence)
     partner, matched, cost = np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count)
     kernels.matched_points.match_points(
@@ -115,14 +124,41 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
         matched,
         cost,
     )
-    return Assigned(truth_of, partner, matched, cost)
+    x, total, distance = np.flatnonzero(truth_of >= 0), np.zeros(count), np.full(count, np.nan)
+    span = groups.lines.span.astype(np.int64)
+    points, order = span[:, 1] - span[:, 0], protocol.order
+    both, unit = points[x] + points[truth_of[x]], 0.5 * (cutoff if order == 1 else 1.0)  # others: costs in cutoffs
+    total[x] = cost[x] + unit * (both - 2 * matched[x])
+    share = np.minimum(total[x] / np.where(both > 0, unit * both, 1.0), 1.0)
+    if order != 1:  # the last bit of numpy's power differs between processors
+        share = np.array([math.pow(value, 1 / order) for value in share.tolist()])
+    distance[x] = 2 * share / (1 + share)
+    return Assigned(truth_of, partner, matched, cost, total, distance)
 
 
-def _has_parts(assignment: Assigned, groups: Groups, protocol: Protocol, cutoff: float, sums: Floats | None) -> bool:
+def parts_of(assignment: Assigned, groups: Groups, order: float) -> Floats:
+    """Return the parts of PLD of groups and the mass for an assignment, up to rounding."""
+    truth_of = assignment.truth_of
+    (x, y), half, is_false = assignment.pairs, 0.5 * groups.confidence, groups.is_prediction & (truth_of < 0)
+    is_missed = ~groups.is_prediction
+    is_missed[y] = False
+    cost, total = assignment.cost[x], assignment.total[x]
+    weighted = np.minimum(*groups.confidence[[x, y]]) * assignment.distance[x] ** order
+    of_points = np.divide(cost, total, out=np.zeros(len(x)), where=total > 0)
+    columns = (
+        (x, weighted * of_points),
+        (x, weighted * (1 - of_points)),
+        (x, np.abs(half[x] - half[y])),
+        *((rows := np.flatnonzero(flags), half[rows]) for flags in (is_missed, is_false, np.ones_like(is_false))),
+    )
+    of_row = groups.side // 2
+    return np.stack([np.bincount(of_row[rows], part, len(groups.bounds)) for rows, part in columns], axis=1)
+
+
+def _has_parts(assignment: Assigned, groups: Groups, order: float, sums: Floats | None) -> bool:
     """Whether an assignment has the parts of PLD that are known, and so the smallest cost."""
     if sums is None:
         return True
     if sums.shape != (len(groups.bounds), kernels.pld.MASS + 1):
         return False
-    parts = parts_of_matches(groups, assignment.truth_of, assignment.matched, assignment.cost, cutoff, protocol.order)
-    return bool((np.abs(parts - sums) <= _SAME * sums[:, -1:]).all())  # False for NaN
+    return bool((np.abs(parts_of(assignment, groups, order) - sums) <= _SAME * sums[:, -1:]).all())  # False for NaN

@@ -99,8 +99,8 @@ class Results(Summary):
         """Return the same results with predictions and truth, for assignments and figures.
 
         Results that have them already are returned as they are. Otherwise the evaluated files are read again as they
-        were read the first time: with the same format, rotation, names and so on. Relative paths are searched for in
-        the current folder and beside the file of results. A side whose content is not the evaluated one is refused.
+        were read the first time: with the same format, rotation, names and so on. Files are also searched for beside
+        the file of results. A side whose content is not the evaluated one is refused.
 
         Args:
             predictions: The evaluated predictions, or their file if it was moved. If None, the recorded file.

@@ -57,8 +57,8 @@ def read_again(
 ) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of an evaluation.
 
-    A side that is not given is read from the recorded file. Relative paths are also searched for beside ``origin``, the
-    file of results.
+    A side that is not given is read from the recorded file, which is also searched for beside ``origin``, the file of
+    results.
     """
     name = str(origin or "these results")
     sides = list(zip(_SIDES, given, inputs, strict=True))
@@ -76,9 +76,11 @@ def recorded_paths(recorded: Input, origin: Path | None) -> list[str]:
 
 
 def _places(path: str, origin: Path | None) -> list[str]:
-    if is_url(path) or origin is None or Path(path).is_absolute():
+    """Return a path as recorded, then from the folder of the results, then its name alone in that folder."""
+    if is_url(path) or origin is None:
         return [path]
-    return list(dict.fromkeys([path, os.fspath(origin.parent / path)]))
+    beside = [os.fspath(origin.parent / each) for each in (path, Path(path).name)]
+    return list(dict.fromkeys([path, *beside]))
 
 
 def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
@@ -247,7 +249,7 @@ class _Header(_Layout):
     frames_missing: int
     frames_ignored: int
     findings: tuple[Finding, ...]
-    growth: tuple[dict[str, float | None], ...] = ()
+    kept: dict[str, Any] = {}
 
 
 def save_results(
@@ -267,7 +269,7 @@ def save_results(
         summary.frames_missing,
         summary.frames_ignored,
         summary.findings,
-        summary.growth,
+        dict(summary.kept),
     )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
@@ -304,7 +306,7 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
-    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "growth")
+    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "kept")
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
         "ranges": infinite_bounds(header.ranges),

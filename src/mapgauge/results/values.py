@@ -1,7 +1,7 @@
 """Inputs, settings and values of results: the values of each class, pooled over all frames, and their means."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -176,8 +176,8 @@ class Summary:
     findings: tuple[Finding, ...]  # of the readers and the checks
     version: str  # of mapgauge
     source: Totals | Scores  # totals, or the rows from which they are computed when needed
-    # Of whole maps: means over classes after a share of the frames, with ``share``. Empty unless computed.
-    growth: tuple[dict[str, float | None], ...] = field(default=(), kw_only=True)
+    # What features keep with the results, as plain values by name.
+    kept: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def inputs(self) -> tuple[Input, Input]:

@@ -98,6 +98,12 @@ class Confidence:
             *map(note, [*self.advice(), *worrying]),
         )
 
+    @property
+    def gains(self) -> bool:
+        """Whether confidences that are rounded at the recommended thresholds lower the mean PLD."""
+        prices = [of_class.price.value for of_class in self.classes.values() if of_class.price is not None]
+        return sum(prices) > 0
+
     def advice(self) -> list[str]:
         """Return the best thresholds, what they gain, which classes are over-confident, and what recalibration does."""
         chosen = {name: of_class for name, of_class in self.classes.items() if of_class.best is not None}
@@ -110,10 +116,13 @@ class Confidence:
         )
         judged = "" if np.isnan(held) else f"; {held - before:+.3f} on {self.unit}s that did not choose them"
         over = [name for name in chosen if self.calibration[name]["hit"].excess.low > 0]
-        lines = [
-            f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
-            f"{judged}). Over-confident: {', '.join(over) or 'no class'}"
-        ]
+        first = f"No threshold lowers the mean PLD of {before:.3f}"
+        if self.gains:
+            first = (
+                f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
+                f"{judged})"
+            )
+        lines = [f"{first}. Over-confident: {', '.join(over) or 'no class'}"]
         change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
         if not np.isnan(change):
             lines.append(

@@ -15,6 +15,7 @@ from mapgauge.evaluation.prepare import Frames
 from mapgauge.features.global_map.accumulate import RULES, accumulate, check_rule, united
 from mapgauge.features.global_map.gap import Gap, gap_of
 from mapgauge.features.global_map.region import shapely_module
+from mapgauge.features.global_map.report_section import GROWTH
 from mapgauge.features.global_map.scenes import (
     FAR,
     Scene,
@@ -103,7 +104,7 @@ class GlobalMap:
                 name: {key: value._asdict() for key, value in values.items()} for name, values in self.estimates.items()
             },
             "gap": None if self.gap is None else self.gap._asdict() | {"sampling_floor_m": self.gap.floor},
-            "over_time": self.results.growth,
+            "over_time": self.results.kept[GROWTH],
             "findings": [{"level": each.level, "code": each.code, "text": each.text} for each in self.findings],
         }
 
@@ -216,9 +217,9 @@ def global_map(
         tasks = [(scene, share) for scene in scenes.values()]
         early = in_threads(lambda task: cut_map(work.predictions(*task), task[0])[0], tasks, workers)
         shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers)
-    growth = tuple({"share": share, **{key: each.mean.get(key) for key in SHOWN}} for share, each in shares.items())
+    growth = [{"share": share, **{key: each.mean.get(key) for key in SHOWN}} for share, each in shares.items()]
     return GlobalMap(
-        replace(results, findings=(*findings, *results.findings), growth=growth),
+        replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
         gap,
         {name: scene.region for name, scene in scenes.items()},
         {name: len(scene.poses) for name, scene in scenes.items()},

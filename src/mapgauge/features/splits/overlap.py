@@ -133,7 +133,7 @@ class SplitOverlap:
             matched = _matched(results.tokens, shape, near, far, seed)
             if len(matched[0]):
                 values = np.stack([draws.of(frames) for frames in matched])
-                location = draws.estimate((values[1] - values[0]) / values[0], np.concatenate(matched))
+                location = draws.estimate(_ratio(values[1] - values[0], values[0]), np.concatenate(matched))
         chosen = far if far.any() else near
         edges = np.linspace(shape[chosen].min(), shape[chosen].max(), BINS + 1)
         which = np.clip(np.digitize(shape, edges[1:-1]), 0, BINS - 1)
@@ -291,13 +291,16 @@ def _rise(middle: Floats, values: Floats, count: Indices) -> Floats:
     value = np.where(np.isfinite(values), values, 0.0)
     total = weight.sum(axis=0)
     x = middle[:, None]
-    mean_x, mean_y = (weight * x).sum(axis=0) / total, (weight * value).sum(axis=0) / total
+    mean_x, mean_y = (_ratio((weight * of).sum(axis=0), total) for of in (x, value))
     spread = (weight * np.square(x - mean_x)).sum(axis=0)
     covariance = (weight * (x - mean_x) * (value - mean_y)).sum(axis=0)
-    slope = np.divide(covariance, spread, out=np.full_like(spread, np.nan), where=spread > 0)
-    first = mean_y + slope * (middle[0] - mean_x)
-    rise: Floats = slope * (middle[-1] - middle[0]) / first
-    return rise
+    slope = _ratio(covariance, spread)
+    return _ratio(slope * (middle[-1] - middle[0]), mean_y + slope * (middle[0] - mean_x))
+
+
+def _ratio(value: Floats, base: Floats) -> Floats:
+    """Return values divided by others above 0; NaN where these are 0 or less."""
+    return np.divide(value, base, out=np.full_like(base, np.nan), where=base > 0)
 
 
 class _Sampler:

@@ -53,8 +53,8 @@ function imageNode(frame, camera, panel, arrays) {
   larger.addEventListener("click", () => change({ camera: state.camera === camera.name ? "" : camera.name }));
   svg.addEventListener("click", unpin);
   const stage = element("div", { className: "stage" }, image, svg, lost);
-  stage.style.aspectRatio = `${width} / ${height}`;
   const figure = element("figure", { className: "panel camera" }, larger, stage);
+  figure.style.setProperty("--shape", width / height);
   figure.dataset.camera = camera.name;
   return figure;
 }
@@ -65,8 +65,7 @@ extras.push({
 
   build() {
     $$("cameras").hidden = !meta.cameras;
-    document.body.classList.toggle("with-cameras", meta.cameras);
-    $$("time").after($$("cameras"));
+    $$("workbench").append($$("cameras"));
   },
 
   show(now, differs) {

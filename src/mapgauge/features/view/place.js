@@ -41,7 +41,7 @@ function collect() {
   const [[west, east], [south, north]] = [span(cells.map(({ i }) => i)), span(cells.map(({ j }) => j))];
   place.whole = cells.length ? { x: (west + east) / 2, y: (south + north) / 2, width: 1.08 * (east - west), height: 1.08 * (north - south) } : null;
   const worst = cells.sort((a, b) => (lower ? b.mean - a.mean : a.mean - b.mean)).slice(0, WORST);
-  $$("place-worst").replaceChildren(...worst.map((cell) => {
+  $$("place-worst").replaceChildren(element("li", { textContent: "Worst:" }), ...worst.map((cell) => {
     const text = `${shown(state.value, cell.mean)} at ${Math.round((cell.i + 0.5) * CELL)}, ${Math.round((cell.j + 0.5) * CELL)} m`;
     const button = element("button", { type: "button", textContent: text, title: aboutCell(cell) });
     button.addEventListener("click", () => change({ frame: cell.worst }));
@@ -77,7 +77,7 @@ function drawPlace() {
   const paper = canvas.getContext("2d");
   paper.scale(ratio, ratio);
   const [left, top] = [(east) => (east - x) / unit + width / 2, (north) => (y - north) / unit + height / 2];
-  const size = Math.max(CELL / unit, 2.5); // a square of a large city is still seen
+  const size = Math.max(CELL / unit, 5); // a square of a large city is still seen
   for (const { i, j, mean } of place.cells.values()) {
     paper.fillStyle = colourOf(mean);
     paper.fillRect(left(i * CELL), top((j + 1) * CELL), size, size);
@@ -85,13 +85,13 @@ function drawPlace() {
   const { tracks } = known.arrays;
   const path = meta.scenes ? framesOfScene(meta.scenes[state.frame]) : [state.frame];
   const ink = getComputedStyle(canvas).color;
-  Object.assign(paper, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5 });
+  Object.assign(paper, { strokeStyle: ink, lineWidth: 2 });
   paper.beginPath();
   path.forEach((frame, k) => paper[k ? "lineTo" : "moveTo"](left(tracks[3 * frame]), top(tracks[3 * frame + 1])));
   paper.stroke();
   paper.beginPath();
-  paper.arc(left(tracks[3 * state.frame]), top(tracks[3 * state.frame + 1]), 5, 0, 2 * Math.PI);
-  paper.fill();
+  paper.arc(left(tracks[3 * state.frame]), top(tracks[3 * state.frame + 1]), 7, 0, 2 * Math.PI);
+  paper.stroke();
   canvas.setAttribute("aria-label", `Map of ${labelOf(state.value)} over ${place.cells.size} squares of ${CELL} m. The worst places are the buttons below it.`);
 }
 

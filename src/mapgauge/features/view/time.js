@@ -3,13 +3,13 @@
 const SPEEDS = ["0.25", "0.5", "1", "2", "4", "8"];
 const SPACES = { "": "ego frame", follow: "north up, around the ego", world: "world frame" };
 const TRAILS = ["0", "3", "5", "10", "20", "40"];
-const [NAMES, CURVE, CURVE_GAP] = [190, 34, 6]; // pixels: the width of names, the height of a curve, the gap between two
+const [CURVE, CURVE_GAP, CURVE_END] = [34, 6, 8]; // pixels: the height of a curve, the gap between two, the room after them
 const [USUAL, SHORTEST, LONGEST] = [0.5, 0.04, 2]; // seconds between two frames: if times are unknown, at least, at most
 const AHEAD = 8; // frames that are asked for while the scene plays
 
 let inTime = null; // the frames of each scene in the order of time, by name
 let playing = null; // the timer, while the scene plays
-let clock = { scene: null, frames: [], key: "" }; // the scene that is shown
+let clock = { scene: null, frames: [], key: "", left: 0, right: 1 }; // the scene that is shown, and the ends of its axis
 let seen = { space: "", scene: null }; // what the panels are arranged for
 
 // The frames of a scene in the order of time. Before the times are read, it is the order of the results.
@@ -146,17 +146,22 @@ function showPlaying() {
   $$("play").setAttribute("aria-pressed", String(playing !== null));
 }
 
-// The values that are drawn as curves: those of the address, or the first metric and its headline values.
+// The values that are drawn as curves: those of the address, or the first metric and its headline values. Images need the
+// room of the latter.
 function curveKeys() {
-  const usual = meta.metrics.slice(0, 1).flatMap(({ key, headlines }) => [key, ...headlines]);
+  const usual = meta.metrics.slice(0, 1).flatMap(({ key, headlines }) => [key, ...(meta.cameras ? [] : headlines)]);
   return (state.curves === "" ? usual : state.curves.split(" ")).filter((key) => numberKeys.includes(key));
 }
+
+// Where a frame of the scene is on the axis of the curves, in pixels.
+const timeAt = (i) => clock.left + (i / Math.max(clock.frames.length - 1, 1)) * (clock.right - clock.left);
 
 // Draws a curve for each value, with a line for each method, above the same axis as the slider.
 function drawCurves(frames, keys) {
   const svg = $$("curves");
   const width = Math.max($$("clock").clientWidth, 300);
-  const x = (i) => NAMES + (frames.length > 1 ? (i / (frames.length - 1)) * (width - NAMES - 8) : 0);
+  clock.left = parseFloat(getComputedStyle($$("clock")).getPropertyValue("--names"));
+  clock.right = width - CURVE_END;
   const nodes = keys.flatMap((key, row) => {
     const top = row * (CURVE + CURVE_GAP) + 4;
     const series = meta.methods.map((_, method) => frames.map((frame) => numbersOf(method, key, state.of)[frame]));
@@ -166,14 +171,14 @@ function drawCurves(frames, keys) {
     const lines = series.map((values, method) => {
       let d = "";
       values.forEach((value, i) => {
-        if (!Number.isNaN(value)) d += `${d && !Number.isNaN(values[i - 1]) ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+        if (!Number.isNaN(value)) d += `${d && !Number.isNaN(values[i - 1]) ? "L" : "M"}${timeAt(i).toFixed(1)} ${y(value).toFixed(1)}`;
       });
       return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d });
     });
     const name = svgElement("text", { class: "name", x: 4, y: top + 13 }, labelOf(key));
     const value = svgElement("text", { class: "now", x: 4, y: top + 28, "data-key": key });
     const range = all.length ? [svgElement("title", {}, `${labelOf(key)}: ${shown(key, low)} to ${shown(key, high)} in this scene`)] : [];
-    const box = svgElement("rect", { class: "field", x: NAMES, y: top, width: width - NAMES - 8, height: CURVE }, ...range);
+    const box = svgElement("rect", { class: "field", x: clock.left, y: top, width: clock.right - clock.left, height: CURVE }, ...range);
     return [box, ...lines, name, value];
   });
   const height = keys.length * (CURVE + CURVE_GAP) + 4;
@@ -188,12 +193,11 @@ function showMoment() {
   const at = frames.indexOf(state.frame);
   const seconds = known.arrays?.seconds;
   const time = seconds ? ` · ${(seconds[state.frame] - seconds[frames[0]]).toFixed(1)} s` : "";
-  $$("moment").textContent = `${clock.scene}: frame ${at + 1} of ${frames.length}${time}`;
+  showLong($$("moment"), clock.scene, `: frame ${at + 1} of ${frames.length}${time}`);
   Object.assign($$("moments"), { max: frames.length - 1, value: at, disabled: frames.length < 2 });
   $$("moments").setAttribute("aria-valuetext", $$("moment").textContent);
   const cursor = $$("curves").querySelector(".cursor");
-  const x = NAMES + (frames.length > 1 ? (at / (frames.length - 1)) * ($$("curves").width.baseVal.value - NAMES - 8) : 0);
-  for (const name of ["x1", "x2"]) cursor.setAttribute(name, x);
+  for (const name of ["x1", "x2"]) cursor.setAttribute(name, timeAt(at));
   for (const text of $$("curves").querySelectorAll(".now")) {
     text.textContent = meta.methods.map((_, method) => shown(text.dataset.key, numbersOf(method, text.dataset.key, state.of)[state.frame])).join(" | ");
   }
@@ -217,7 +221,7 @@ extras.push({
 
   build(change) {
     $$("time").hidden = !meta.scenes;
-    $$("workbench").after($$("time"));
+    $$("workbench").append($$("time"));
     if (!meta.scenes) return;
     options("speed", SPEEDS.map((value) => [value, `${value}×`]));
     options("space", Object.entries(SPACES));
@@ -238,7 +242,7 @@ extras.push({
     $$("moments").addEventListener("input", () => change({ frame: clock.frames[Number($$("moments").value)] }));
     $$("curves").addEventListener("click", (event) => {
       const box = $$("curves").getBoundingClientRect();
-      const share = (event.clientX - box.left - NAMES) / (box.width - NAMES - 8);
+      const share = (event.clientX - box.left - clock.left) / (clock.right - clock.left);
       const frame = clock.frames[Math.round(share * (clock.frames.length - 1))];
       if (frame !== undefined) change({ frame });
     });

@@ -200,7 +200,10 @@ class PldCriterion(torch.nn.Module):
                     costs.append(torch.where(live[:, None], chance * (distance - 1), 0.0))
                     groups.append(padded.labels)
                 limit = torch.tensor([math.inf] * (layers * batch) + [0.0] * (len(of_pld) * batch))
-            host = costs_to_host(torch.cat(costs), torch.cat(groups), limit)
+                # A column of padding more is NaN for bad points, which are refused in images without lines too.
+                checked = functional.pad(torch.cat(costs), (0, 1))
+                checked[: layers * batch, :, -1] = (points * 0.0).sum((-1, -2)).flatten(0, 1)
+            host = costs_to_host(checked, functional.pad(torch.cat(groups), (0, 1), value=-1), limit)
         return Pending(stage, logits, points, padded, problem, l1_reading, sospa, sospa_reading, of_pld, host)
 
     @torch.compiler.disable
@@ -210,7 +213,8 @@ class PldCriterion(torch.nn.Module):
         layers, batch = logits.shape[:2]
         with torch.autocast(logits.device.type, enabled=False):
             lines = _mean_over_processes((targets.labels >= 0).sum().float()).clamp(min=1.0)
-            queries, *of_pld = assign(pending.host).split([layers * batch, *[batch] * len(pending.of_pld)])
+            assigned = assign(pending.host)[:, :-1]
+            queries, *of_pld = assigned.split([layers * batch, *[batch] * len(pending.of_pld)])
             chosen = queries.reshape(layers, batch, -1)
             losses = {"loss_class": self._class_loss(stage, logits, targets.labels, chosen, lines)}
             if stage.l1:

@@ -26,18 +26,18 @@ function applyCauses(panel, chosen) {
       node.setAttribute("stroke-opacity", dotsOpacity(instance) * (chosen !== "" && !found ? ASIDE : 1));
     }
     const strength = found && Math.max(Math.sqrt(found.cost / most), FAINTEST);
-    if (node === instance.node) colourLine(instance, colour, strength, chosen === "" ? 1 : ASIDE);
+    if (layer === instance.side) colourLine(node, instance, colour, strength, chosen === "" ? 1 : ASIDE);
   }
 }
 
 // Colours a line by a cause, or by its class if `strength` is null; then `faint` is the opacity of truth. Light and dark
 // colours need an outline to be seen on any paper.
-function colourLine(instance, colour, strength, faint) {
-  const stroke = instance.node.querySelector(".stroke");
+function colourLine(node, instance, colour, strength, faint) {
+  const stroke = node.querySelector(".stroke");
   const opacity = strength ?? faint * (instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1));
   stroke.setAttribute("stroke", colour);
   stroke.setAttribute("stroke-opacity", opacity);
-  instance.node.querySelector(".casing")?.remove();
+  node.querySelector(".casing")?.remove();
   if (strength !== null) stroke.before(svgElement("path", { class: "casing", d: stroke.getAttribute("d"), "stroke-opacity": opacity }));
 }
 
@@ -58,14 +58,15 @@ function showCauses(state, onChoose) {
     return element("li", {}, button);
   });
   const focused = document.activeElement?.dataset?.cause;
-  list.replaceChildren(...items);
+  list.replaceChildren(element("li", { textContent: meta.shares ? `Parts of ${meta.shares}:` : "Costs:" }), ...items);
   if (focused) list.querySelector(`[data-cause="${focused}"]`)?.focus(); // a click must not lose the place of the keyboard
 }
 
-// What the instances of a drawn frame cost by a cause: a share of PLD if there is such a column, or the sum of their costs.
+// What the instances of a drawn frame cost by a cause, as a share of its PLD. Without PLD it is the sum of their costs.
 function shareOf(panel, state, key) {
   if (numberKeys.includes(key)) return numbersOf(panel.method, key, state.of)[state.frame] || 0;
   const mine = panel.instances.filter(({ label }) => state.of === "" || meta.classes[label] === state.of);
   const costs = mine.flatMap(({ causes }) => causes.filter(({ cause }) => meta.causes[cause].key === key));
-  return costs.reduce((sum, { cost }) => sum + cost, 0);
+  const sum = costs.reduce((total, { cost }) => total + cost, 0);
+  return meta.shares ? sum * scaleOf(panel.method, panel.geometry, state.of) : sum;
 }

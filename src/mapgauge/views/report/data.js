@@ -112,6 +112,14 @@ function causesOf(of, i) {
   return found.sort((a, b) => b.cost - a.cost);
 }
 
+// The factor from a cost to its share of PLD in a drawn frame: of one class, or of all classes pooled (""). Classes without
+// lines have the factor 0.
+function scaleOf(method, { arrays, place }, className) {
+  const scales = arrays[`${method}.scale`].subarray(place * classCount, (place + 1) * classCount);
+  if (className !== "") return scales[meta.classes.indexOf(className)];
+  return 1 / scales.reduce((sum, scale) => sum + (scale > 0 ? 1 / scale : 0), 0);
+}
+
 // A drawn frame of one method: predictions, truth, and matches. Matched instances refer to their match.
 function sceneOf(method, geometry) {
   const { arrays, place } = geometry;

@@ -204,7 +204,7 @@ function describe({ method, geometry }, instance) {
   const said = [`${instance.side === "truth" ? "truth" : "prediction"} ${instance.number}, ${meta.classes[instance.label]}`];
   if (instance.side !== "truth") said.push(`confidence ${instance.confidence.toFixed(3)}`);
   if (!meta.matched) return said;
-  const scale = geometry.arrays[`${method}.scale`][geometry.place * classCount + instance.label];
+  const scale = scaleOf(method, geometry, meta.classes[instance.label]);
   const share = (cost) => (cost * scale).toFixed(4);
   const of = meta.shares ? `share of the ${meta.shares} of the class` : "cost";
   const why = instance.causes.map(({ cause, cost }) => `${meta.causes[cause].name} ${share(cost)}`);

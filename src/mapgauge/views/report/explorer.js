@@ -28,6 +28,7 @@ const DEFAULTS = () => ({
 const ownColours = extras.flatMap(({ colours }) => colours ?? []);
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
+const noFilters = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
 const ownKeys = extras.flatMap(({ defaults }) => Object.keys(defaults ?? {}));
 
 let state = DEFAULTS();
@@ -165,6 +166,7 @@ function showControls() {
     const typed = $$(id).value;
     if (text === "" ? typed !== "" : typed === "" || Number(typed) !== value) $$(id).value = text; // keep "0.50" while it is typed
   }
+  $$("clear").hidden = Object.keys(state.ranges).length === 0 && Object.entries(noFilters).every(([key, value]) => state[key] === value);
   $$("least").value = state.least;
   $$("least-value").textContent = state.least.toFixed(2) + hiddenInWords(state.least);
   $$("gains").hidden = !state.method.includes("-") || !meta.metrics.length;
@@ -286,8 +288,7 @@ function build() {
     });
   }
   onBrush((range) => setRange(state.value, range));
-  const cleared = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
-  for (const id of ["clear", "clear-empty"]) $$(id).addEventListener("click", () => change({ ...cleared, ranges: {} }));
+  for (const id of ["clear", "clear-empty"]) $$(id).addEventListener("click", () => change({ ...noFilters, ranges: {} }));
   $$("largest-gain").addEventListener("click", () => sortGains(true));
   $$("largest-loss").addEventListener("click", () => sortGains(false));
   $$("save-list").addEventListener("click", () => download("frames.csv", "text/csv", csvOf(rows, columns, choiceOf(state))));
@@ -311,6 +312,13 @@ function build() {
     for (const panel of panels) panel.size = null;
     refresh();
   });
+  const fit = () => {
+    for (const panel of panels) panel.size = null;
+    for (const panel of panels) applyView(panel, state.view);
+    if (rows.includes(state.frame)) scrollToRow(rows.indexOf(state.frame));
+    showRows(state, rows, columns);
+  };
+  new ResizeObserver(fit).observe($$("panels")); // what is below it may change its height
   window.addEventListener("beforeprint", () => showPrinted(rows, columns, choiceOf(state)));
   window.addEventListener("hashchange", () => {
     if ($$(location.hash.slice(1))) return; // a link within the page, not a state

@@ -23,7 +23,7 @@ from mapgauge.views.report.pack import Arrays
 from mapgauge.views.report.sections import SECTIONS
 
 # Joined to one script: a source of arrays, these, the scripts of sections, and the last.
-SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "offsets", "growth", "view", "frame", "export")
+SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "offsets", "view", "frame", "export")
 LAST = "explorer"
 RESOURCES = "mapgauge.views.report"  # the package with scripts, styles and elements
 
@@ -44,7 +44,6 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
         "shares": PLD.title if has_shares(first) else None,
         "matched": bool(first.protocol.cutoffs),
         "cutoff": first.protocol.cutoffs[0] if first.protocol.cutoffs else None,
-        "growth": [method.growth for method in methods],
         "linkStates": LINK_STATES if linked else [],
         "region": None if world else first.protocol.region,
         "ego": not world,

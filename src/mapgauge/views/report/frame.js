@@ -1,12 +1,21 @@
 // Shows the values of the chosen frame, and the table of frames for printing.
 
 const $$ = (id) => document.getElementById(id);
+const ENDING = 14; // letters of a token that are never cut
 const PRINTED = 40; // rows of the printed list
+
+// Shows a text whose start is cut if there is no room for it. Tokens of one log differ only at the end.
+function showLong(node, start, end) {
+  node.replaceChildren(element("span", { className: "start", textContent: start }), end);
+  node.style.setProperty("--end", `${end.length}ch`);
+  node.title = start + end;
+}
 
 // Shows the name and the values of the chosen frame: for each method, for all classes and for each class.
 function showFrame(frame) {
   const [token, scene] = [meta.tokens[frame], meta.scenes?.[frame]];
-  $$("chosen").textContent = scene && !token.startsWith(scene) ? `${token} · ${scene}` : token;
+  const [start, end] = [token.slice(0, -ENDING), token.slice(-ENDING)];
+  showLong($$("chosen"), start, scene && !token.startsWith(scene) ? `${end} · ${scene}` : end);
   const reasons = reasonsOf(frame);
   $$("reasons").textContent = reasons.length ? `Why it is drawn: ${reasons.join("; ")}.` : "";
   const several = meta.methods.length > 1;

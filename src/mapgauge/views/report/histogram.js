@@ -2,8 +2,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const BINS = 40;
-const HEIGHT = 104; // pixels; equals that in page.css
-const [TOP, BASE] = [8, 86]; // the top and the bottom of the bars, in pixels from the top
+const TOP = 8; // pixels above the bars
+const BELOW = 18; // pixels below them
 const histogram = document.getElementById("histogram");
 const histogramTip = document.getElementById("histogram-tip");
 let axis = { low: 0, high: 1, left: 0, width: 1, count: BINS, key: "", told: [] };
@@ -56,6 +56,8 @@ function countTicks(most) {
 function drawHistogram(key, series, chosen, others, kept, range) {
   const bins = binsOf(key, series.map(({ column }) => column));
   const width = Math.max(histogram.clientWidth || 600, 200);
+  const height = histogram.clientHeight || 104;
+  const base = height - BELOW;
   const counts = series.map(({ column }) => countsOf(column, others, bins));
   const now = countsOf(series[chosen].column, kept, bins);
   const most = Math.max(1, ...counts.map((each) => Math.max(...each)));
@@ -64,34 +66,34 @@ function drawHistogram(key, series, chosen, others, kept, range) {
   axis = { low: bins.low, high: bins.high, left, width: width - left - 1, count: bins.count, key };
   axis.told = series.map(({ name }, k) => ({ name, counts: counts[k] }));
   const bar = axis.width / bins.count;
-  const heightOf = (count) => (count / ticks.at(-1)) * (BASE - TOP);
+  const heightOf = (count) => (count / ticks.at(-1)) * (base - TOP);
   const parts = ticks.flatMap((count) => {
-    const y = BASE - heightOf(count);
+    const y = base - heightOf(count);
     return [svgElement("line", { class: "tick", x1: left, x2: width, y1: y, y2: y }), svgElement("text", { x: left - 4, y: y + 4, "text-anchor": "end" }, count.toLocaleString("en"))];
   });
   for (const [name, values] of [["all", counts[chosen]], ["kept", now]]) {
     values.forEach((count, i) => {
-      const height = heightOf(count);
-      if (count) parts.push(svgElement("rect", { class: name, x: left + i * bar + 0.5, y: BASE - height, width: Math.max(bar - 1, 0.5), height }));
+      const up = heightOf(count);
+      if (count) parts.push(svgElement("rect", { class: name, x: left + i * bar + 0.5, y: base - up, width: Math.max(bar - 1, 0.5), height: up }));
     });
   }
   counts.forEach((values, k) => {
     if (k === chosen) return;
-    let path = `M${left} ${BASE}`;
-    values.forEach((count, i) => (path += `V${BASE - heightOf(count)}H${left + (i + 1) * bar}`));
-    parts.push(svgElement("path", { class: `outline outline-${k % 4}`, d: `${path}V${BASE}` }));
+    let path = `M${left} ${base}`;
+    values.forEach((count, i) => (path += `V${base - heightOf(count)}H${left + (i + 1) * bar}`));
+    parts.push(svgElement("path", { class: `outline outline-${k % 4}`, d: `${path}V${base}` }));
   });
   if (range) {
     const [from, to] = range.map((value) => Math.min(Math.max(xOf(value), left), width));
-    parts.push(svgElement("rect", { class: "brush", x: from, y: 0, width: Math.max(to - from, 1), height: BASE }));
+    parts.push(svgElement("rect", { class: "brush", x: from, y: 0, width: Math.max(to - from, 1), height: base }));
   }
-  const tick = (value, x, anchor) => svgElement("text", { x, y: HEIGHT - 4, "text-anchor": anchor }, numberOf(key, value));
+  const tick = (value, x, anchor) => svgElement("text", { x, y: height - 4, "text-anchor": anchor }, numberOf(key, value));
   if (!bins.empty) {
     const inset = isWhole(key) ? 0.5 : 0;
     parts.push(tick(bins.low + inset, left, "start"), tick(bins.high - inset, width - 1, "end"));
-    parts.push(svgElement("text", { x: left + axis.width / 2, y: HEIGHT - 4, "text-anchor": "middle" }, `number of frames by ${labelOf(key)}`));
+    parts.push(svgElement("text", { x: left + axis.width / 2, y: height - 4, "text-anchor": "middle" }, `number of frames by ${labelOf(key)}`));
   }
-  histogram.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+  histogram.setAttribute("viewBox", `0 0 ${width} ${height}`);
   histogram.setAttribute(
     "aria-label",
     `Number of frames by ${labelOf(key)}, over ${others.length} frames, ${kept.length} of them in the list. Use the fields from and to.`,

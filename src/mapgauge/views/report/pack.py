@@ -69,6 +69,10 @@ class Section:
         """Return what explains the difference between two methods, by class and label. ``draws`` sets the bootstrap."""
         return {}
 
+    def bodies(self, methods: Sequence[Results], names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Return sections below the frames, by their ids: a title, and HTML that needs no script."""
+        return {}
+
     def sentence(self, results: Results, metric: Metric) -> str:
         """Return a sentence about the parts of a metric."""
         return ""

@@ -37,8 +37,10 @@ class Summary(NamedTuple):
 def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> Summary:
     """Return the parts above and below the list of frames. ``sliced`` are the slices of each method, if any."""
     names = comparison.names
+    added = [section.bodies(methods, names) for section in SECTIONS]
     bodies = {
         "values": ("Values", _values(methods, comparison)),
+        **{name: section for each in added for name, section in each.items()},
         "slices": (f"Values by {escape(sliced[0].by)}", _slices(names, sliced)) if sliced else ("", ""),
         "parts": ("Parts of the error", bars(methods, names)),
         "findings": ("Findings", _findings(methods, names, LEVELS)),
@@ -77,19 +79,21 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
             best = several and k in _best([of_method[key].value for of_method in estimates], column.lower_is_better)
             text = _estimate(values[key], method, "mean", key)
             cells.append(f'<span class="best">{text} <b title="the best value">best</b></span>' if best else text)
-        cells.insert(2, _whisker(values[main], bounds))
+        about_main = [_whisker(values[main], bounds)]
         if colours:
-            cells.insert(3, _bar(method.mean, colours, words, {"method": str(k)} if k else {}))
+            about_main.append(_bar(method.mean, colours, words, {"method": str(k)} if k else {}))
         if several:
             difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
-            cells.append(_verdict(difference, metric) if k else "")
-        rows.append(cells)
+            about_main.append(_verdict(difference, metric) if k else "")
+        rows.append([*cells[:2], *about_main, *cells[2:]])
     titles = [escape(column.title + setting_of(column.main.key, first.protocol)) for column in shown]
     arrows = [title + column.arrow_of(column.main) for title, column in zip(titles, shown, strict=True)]
-    header = ["method", *arrows, *([f"{titles[0]} against {escape(comparison.names[0])}"] if several else [])]
-    header.insert(2, f'<span class="axis"><span>{bounds[0]:g}</span><span>{bounds[1]:g}</span></span>')
+    about_main = [f'<span class="axis"><span>{bounds[0]:g}</span><span>{bounds[1]:g}</span></span>']
     if colours:
-        header.insert(3, f"parts of {titles[0]} from 0 to 1")
+        about_main.append(f"parts of {titles[0]} from 0 to 1")
+    if several:
+        about_main.append(f"{titles[0]} against {escape(comparison.names[0])}")
+    header = ["method", arrows[0], *about_main, *arrows[1:]]
     drawn = f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
     caption = f"Means over classes, with {comparison.level:.0%} intervals over {drawn}"
     return _table(caption, header, rows) + (_legend(colours, words) if colours else "")
@@ -123,9 +127,9 @@ def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> str:
 def _verdict(difference: Difference | None, metric: Metric) -> str:
     """Return whether a method is better or worse than the first one, in words."""
     if difference is None or not difference.told_apart:
-        return "-" if difference is None else f"{difference.numbers}<br><em>{difference.verdict}</em>"
+        return "-" if difference is None else f"{difference.numbers} <em>{difference.verdict}</em>"
     word = "better" if (difference.value < 0) == metric.lower_is_better else "worse"
-    return f'{difference.numbers}<br><strong class="{word}">{word}</strong>'
+    return f'{difference.numbers} <strong class="{word}">{word}</strong>'
 
 
 def _worries(methods: Sequence[Results], names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.temporal.worlds import dropping, jittering, perfect, shuffled
+from tests.tracks.worlds import dropping, jittering, perfect, shuffled
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
