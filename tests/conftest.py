@@ -33,6 +33,14 @@ for name, handler in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG
         signal.signal(number, handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def unsynced() -> "Iterator[None]":
+    """What tests write need not survive a loss of power. They would wait for the disk seven thousand times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261115)
