@@ -40,9 +40,14 @@ COLUMNS = (
 _HISTOGRAM = slice(COLUMNS.index("across_0"), None)
 
 
+def _break_cost(protocol: Protocol) -> float:
+    """Return the break cost of network PLD, the recommended one if the protocol has none."""
+    return float(protocol.settings.get("network_pld", NetworkPldSettings()).break_cost)
+
+
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Network PLD uses the same assignment."""
-    cost = protocol.settings.get("network_pld", NetworkPldSettings()).break_cost
+    cost = _break_cost(protocol)
     rows, of_pld = (np.zeros((len(groups.bounds), len(columns))) for columns in (COLUMNS, PLD_COLUMNS))
     for g, x, y in sides_of(groups, protocol.directed):
         assignment = assign_points(x.network, y.network, cutoff, cost, directed=protocol.directed)
@@ -178,7 +183,7 @@ NETWORK_COMPLETENESS = Metric(
     ),
     rows=SumRows(COLUMNS, _score, _values),
     setting=Setting("cutoffs", "cutoff"),
-    stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m",
+    stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m, break cost {_break_cost(protocol):g}",
     default=False,
     limits=(0.0, 1.0),
 )
