@@ -236,6 +236,7 @@ def test_raster_ap_leaves_out_what_is_beyond_the_most_and_below_the_floor() -> N
         ({"raster_iou": {"thickness": 0}}, "thickness must be"),
         ({"raster_iou": {"spread": 4}}, "spread must be odd, got 4"),
         ({"raster_iou": {"floors": (1.5,)}}, "floors must be a number from 0 to 1, got 1.5"),
+        ({"raster_ap": {"strict": True}}, "raster_ap has no setting 'strict'"),
         ({"raster_ap": {"cut": True}}, "raster AP draws whole instances, got cut=True"),
     ],
 )

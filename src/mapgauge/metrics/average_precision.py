@@ -14,7 +14,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.polylines import buffers_meet
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, Setting, Value
-from mapgauge.metrics.settings import HitSettings, setting, thresholds_of
+from mapgauge.metrics.settings import DistanceSettings, setting, thresholds_of
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -138,7 +138,7 @@ PairDistance = Callable[[Groups, Protocol, Any, float], Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChamferSettings(HitSettings):
+class ChamferSettings(DistanceSettings):
     """Settings of Chamfer-AP."""
 
     thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="chamfer")
@@ -152,7 +152,7 @@ class ChamferSettings(HitSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrechetSettings(HitSettings):
+class FrechetSettings(DistanceSettings):
     """Settings of Fréchet-AP."""
 
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="frechet")
@@ -161,7 +161,7 @@ class FrechetSettings(HitSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SospaSettings(HitSettings):
+class SospaSettings(DistanceSettings):
     """Settings of SOSPA-AP, whose thresholds are on normalised SOSPA at the first cutoff."""
 
     thresholds: tuple[float, ...] = thresholds_of(unit="", word="sospa")
@@ -276,7 +276,7 @@ def range_factor(groups: Groups, relaxed: bool) -> Floats:
 
 
 def _row(
-    name: str, title: str, hits: Callable[[Groups, Protocol], Bits], settings: type[HitSettings], unit: str = "m"
+    name: str, title: str, hits: Callable[[Groups, Protocol], Bits], settings: type[DistanceSettings], unit: str = "m"
 ) -> Metric:
     return Metric(
         name=name,

@@ -87,7 +87,6 @@ class HitSettings(Settings):
     """Settings of an average precision."""
 
     thresholds: tuple[float, ...] = thresholds_of()
-    strict: bool = setting(False, help="Whether a hit needs a distance below the threshold, not equal to it.")
     interpolation: Literal["area", "11-point", "101-point"] = setting(
         "area", help="How average precision follows from precision and recall."
     )
@@ -99,6 +98,13 @@ class HitSettings(Settings):
             raise InvalidInput(
                 f"thresholds must be one or more and at most {MOST_THRESHOLDS}, got {len(self.thresholds)}"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceSettings(HitSettings):
+    """Settings of an average precision whose hits are nearer than a threshold."""
+
+    strict: bool = setting(False, help="Whether a hit needs a distance below the threshold, not equal to it.")
 
 
 def word_of(field: "Field[Any]") -> str:

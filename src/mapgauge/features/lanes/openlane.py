@@ -28,7 +28,7 @@ from mapgauge.metrics.average_precision import (
 )
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, CombinedRows, HitRows, Kind, Metric, Need, Setting, SumRows, Value
-from mapgauge.metrics.settings import HitSettings, Settings, setting, thresholds_of
+from mapgauge.metrics.settings import DistanceSettings, Settings, setting, thresholds_of
 from mapgauge.protocols import AREAS, LANE, Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -77,7 +77,7 @@ def at_lanes(groups: Groups, numbers: Floats) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenLaneSettings(HitSettings):
+class OpenLaneSettings(DistanceSettings):
     """Rules of all average precisions of OpenLane-V2."""
 
     strict: bool = setting(True, help="Whether a hit needs a distance below the threshold, not equal to it.")
@@ -250,7 +250,7 @@ def _metric(name: str, title: str, *, symbol: str = "", values: Sequence[Value] 
 def _det(
     name: str,
     score: Callable[[str, Groups, Protocol], Bits],
-    settings: type[HitSettings],
+    settings: type[DistanceSettings],
     of: Kind,
     stated: str,
     *needs: Need,
