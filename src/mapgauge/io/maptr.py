@@ -172,7 +172,7 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
         raise collector.error(f"$.{key} is not {'an object by token' if by_token else 'a list of frames'}")
     kinds: set[tuple[str, Any]] = set()
     with gc_paused():
-        for place, frame in given.items() if by_token else enumerate(given):
+        for place, frame in given.items() if isinstance(given, dict) else enumerate(given):
             where = f'$.{key}["{place}"]' if by_token else f"$.{key}[{place}]"
             if not isinstance(frame, dict) or "vectors" not in frame or not (by_token or "sample_token" in frame):
                 raise collector.error(f"{where} is not an object with {'' if by_token else 'sample_token and '}vectors")
