@@ -19,7 +19,7 @@ from docs.questions import write_files
 from tests.commands import check, consoles_of, said
 from tests.evaluation import twin
 from tests.kernels import reference
-from tests.metrics.lane_worlds import write_pickles
+from tests.lanes.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 from tools.check_site import faults
 

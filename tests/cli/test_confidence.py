@@ -48,6 +48,16 @@ def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
         assert message in done.stderr
 
 
+def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tmp_path: Path) -> None:
+    mg.write(mg.read(world / "truth.geojson").with_confidence(1), tmp_path / "perfect.parquet")
+    text = call("confidence", tmp_path / "perfect.parquet", "truth.geojson", "--samples", "10").stdout
+    assert "No threshold lowers the mean PLD of 0.000. Over-confident: no class" in text
+    assert "To apply it" not in text
+    words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
+    assert "100 % of the true length found" in words
+    assert "rounding confidences" not in words
+
+
 def test_json_and_csv(call: Run) -> None:
     one = json.loads(call("confidence", "good.mg", "--json", "--hit", "0.3", "--bins", "5").stdout)
     assert (one["name"], one["hit"]) == ("good", 0.3)

@@ -13,9 +13,7 @@ from tests.cli.conftest import Run
 
 from mapgauge.cli.app import COMMANDS, app, load
 
-# 7 of `truth map`, 9 of `frames`, 6 of `diff` and `published`, 6 of `view`, 5 of `export`, 19 of `splits`,
-# 10 of `global`, 8 of `changes`, 2 of `masks`, 3 of `truth ... --global`
-MOST_OF_EVALUATE, MOST_OF_ALL = 24, 258
+MOST_OF_EVALUATE, MOST_OF_ALL = 25, 246
 LONGEST = 40  # lines of the body of a command, without its signature and its docstring
 
 

@@ -25,7 +25,7 @@ def rich(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_folder_gets_all_tables_and_figures(call: Run, rich: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = call("paper", rich, "-o", out, "--samples", "9", "--seed", "4", "--style", "slides")
+    done = call("paper", rich, "-o", out, "--samples", "9", "--seed", "4")
     assert done.returncode == 0, done.stderr
     assert {file.name for file in out.iterdir()} == {*FILES, MARK}
     assert all((out / name).read_bytes().startswith(b"%PDF") for name in FILES if name.endswith(".pdf"))

@@ -60,11 +60,10 @@ def test_a_level_means_all_that_are_as_serious(call: Run, world: Path, tmp_path:
     predictions = mg.read(world / "good.json")
     mg.write(predictions.at(range(10)), tmp_path / "half.json", "streammapnet")  # frames are missing: a warning
     half = (tmp_path / "half.json", "truth.geojson", "--metrics", "pld")
-    for command, *rest in (("evaluate", *half), ("sweep", *half), ("show", *half[:2], "-o", tmp_path / "x.svg")):
-        assert call(command, *rest, "--fail-on", "error").returncode == 0
-        failed = call(command, *rest, "--fail-on", "warning")
-        assert failed.returncode == 1
-        assert "1 warning among the findings" in failed.stderr
+    assert call("evaluate", *half, "--fail-on", "error").returncode == 0
+    failed = call("evaluate", *half, "--fail-on", "warning")
+    assert failed.returncode == 1
+    assert "1 warning among the findings" in failed.stderr
     assert call("evaluate", "good.json", "truth.geojson", "--fail-on", "warning").returncode == 0  # it has notes
     call("evaluate", *half, "-o", tmp_path / "half.mg")
     assert call("inspect", "good.mg", tmp_path / "half.mg", "--fail-on", "warning").returncode == 1
@@ -80,7 +79,7 @@ def test_who_asks_for_equal_confidences_is_not_warned_of_them(call: Run, certain
 
 
 def test_commands_that_print_findings_have_fail_on() -> None:
-    assert all("--fail-on" in options_of(name) for name in ("evaluate", "sweep", "show", "inspect", "convert"))
+    assert all("--fail-on" in options_of(name) for name in ("evaluate", "inspect", "convert"))
     with_quiet = ("evaluate", "compare", "sweep", "show", "plot", "report", "paper", "convert")
     assert all({"--quiet", "-q"} <= options_of(name) for name in with_quiet)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.cli.conftest import Run
 
@@ -44,6 +45,13 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     fixed = call("why", "good.json", "truth.geojson", "--fixes").stdout
     assert "ideal confidences" in fixed
     assert "Chamfer-AP" in fixed
+
+
+def test_a_method_without_matches_has_no_offset(call: Run, world: Path, tmp_path: Path) -> None:
+    good = mg.read(world / "good.json")
+    mg.write(good.keep(np.zeros(len(good.polylines), bool)), tmp_path / "none.parquet")
+    text = call("why", "good.json", tmp_path / "none.parquet", "truth.geojson").stdout
+    assert "\nnone: 0 % of the true length found\n" in text
 
 
 @pytest.mark.parametrize(("printed", "key"), [("under-confident", "under_confident"), ("found only faintly", "faint")])

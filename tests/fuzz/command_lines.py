@@ -53,7 +53,6 @@ VALID: dict[str, tuple[str, ...]] = {
     "--scenes": ("scene-0103", "scene-0916"),
     "--correction": ("holm", "none"),
     "--to": ("geojson", "parquet", "streammapnet", "streammapnet-truth", "maptr-truth", "vectormapnet"),
-    "--format": ("geojson", "streammapnet", "parquet", "maptr"),
     "--engine": ("threads",),  # processes and Dask take seconds to start; the soak has them
 }
 SUFFIXES = (".mg", ".html", ".json", ".parquet", ".geojson", ".png", ".svg", ".pdf", ".pkl", ".geojson.gz", ".zst", "")

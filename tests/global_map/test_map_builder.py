@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mapgauge.features.global_map.map_builder import DISTANCES, Element, build, update
+from mapgauge.features.global_map.map_builder import DISTANCES, Element, _replaced, build, update
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 BOX = np.array([[-30.0, -15], [30, -15], [30, 15], [-30, 15], [-30, -15]])
@@ -30,6 +30,19 @@ def test_a_match_replaces_its_stretch_and_shares_the_score_by_length() -> None:
 def test_a_prediction_against_the_direction_is_turned() -> None:
     (made,) = update([line(-20, 0, 0, 0.5)], [line(30, -18, 0, 0.9)], BOX, RADII)
     assert made.points[[0, -1], 0] == pytest.approx([-20, 30])
+
+
+def test_a_vertex_counts_where_its_point_lies_first() -> None:
+    """An open line that ends at an earlier vertex of its own loses its end with this vertex."""
+    knot = np.array([[0.0, 0], [30, 0], [30, 30], [5, 30], [30, 0]])
+    made = _replaced(knot, np.array([[20.0, 3], [33, -3], [33, 20]]))
+    assert made.tolist() == [[0, 0], [20, 3], [33, -3], [33, 20], [30, 30], [5, 30]]
+
+
+def test_the_last_vertex_of_a_ring_counts_at_its_end() -> None:
+    ring = np.array([[0.0, 0], [30, 0], [30, 30], [0, 30], [0, 0]])
+    made = _replaced(ring, np.array([[-3.0, -3], [33, -3], [33, 20]]))
+    assert made.tolist() == [[-3, -3], [33, -3], [33, 20], [30, 30], [0, 30], [0, 0]]
 
 
 def test_a_line_beyond_the_distance_of_its_class_is_no_match() -> None:

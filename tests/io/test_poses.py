@@ -43,6 +43,7 @@ def frames(token: str, forward: Any = "x") -> mg.MapFrames:
         {"roi": [60, 30], "frames": {"a": {"translation": [10, 20, 0.5], "rotation": TURN}}},
         {"a": {"ego2global_translation": [10, 20, 0.5], "ego2global_rotation": TURN}},
         {"a": {"translation": [10, 20, 0.5], "rotation": [row[:3] for row in MATRIX[:3]]}},
+        [{"sample_token": "a", "ego2global": MATRIX}],
         {"a": {"pose": MATRIX}},
         {"a": MATRIX},
         {"a": [10, 20, 0.5, *TURN]},
@@ -58,6 +59,11 @@ def test_a_pose_can_be_a_place_and_an_angle(tmp_path: Path) -> None:
     read = read_poses(saved({"a": [10, 20, 90]}, tmp_path / "poses.json"))
     assert read.poses is not None
     near(read.poses[0, :2], [MATRIX[0], MATRIX[1]])
+
+
+def test_poses_without_tokens_are_named_by_their_times(tmp_path: Path) -> None:
+    given = [{"timestamp": TIME, "translation": [10, 20, 0.5], "rotation": TURN}]
+    assert read_poses(saved(given, tmp_path / "poses.json")).tokens == (str(TIME),)
 
 
 def test_lines_of_tum_keep_nanoseconds_and_have_w_last(tmp_path: Path) -> None:

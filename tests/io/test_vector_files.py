@@ -1,10 +1,13 @@
 """Maps of a GIS: GeoPackage and others are read as GeoJSON is, and in a map every part of a geometry is a line."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
@@ -34,7 +37,29 @@ def as_geojson(path: Path, shapes: list[Any], names: list[str]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["map.gpkg", "map.geojson", "map.csv"])
+def as_geoparquet(path: Path, shapes: list[Any], names: list[str]) -> Path:
+    wkb = pa.array([None if shape is None else shape.wkb for shape in shapes], pa.binary())
+    geo = {"version": "1.1.0", "primary_column": "geom", "columns": {"geom": {"encoding": "WKB", "crs": None}}}
+    table = pa.table({"class": names, "geom": wkb}).replace_schema_metadata({"geo": json.dumps(geo)})
+    pq.write_table(table, path)
+    return path
+
+
+def as_zip(path: Path, shapes: list[Any], names: list[str]) -> Path:
+    """Write a Shapefile of each kind of geometry. Shapefiles have no lines without a geometry."""
+    for kind in ("Line", "Polygon", "Point"):
+        chosen = [k for k, shape in enumerate(shapes) if shape is not None and kind in shape.geom_type]
+        file, of_kind = path.with_name(f"{kind}.shp"), [shapes[k] for k in chosen]
+        wkb = np.array([shape.wkb for shape in of_kind], object)
+        values = [np.array([names[k] for k in chosen], object)]
+        pyogrio.raw.write(file, wkb, values, ["CLASS"], geometry_type=of_kind[0].geom_type, crs="EPSG:32632")
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(path.parent.glob("*.[sdp]*")):
+            archive.write(file, file.name)
+    return path
+
+
+@pytest.mark.parametrize("name", ["map.gpkg", "map.geojson", "map.csv", "map.parquet", "map.zip"])
 def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name == "map.geojson":
@@ -42,13 +67,31 @@ def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
     elif name == "map.csv":
         rows = (f'{kind},"{shape.wkt if shape else ""}"\n' for kind, shape in zip(KINDS, SHAPES, strict=True))
         path.write_text("class,wkt\n" + "".join(rows))
+    elif name == "map.parquet":
+        as_geoparquet(path, SHAPES, KINDS)
+    elif name == "map.zip":
+        as_zip(path, SHAPES, KINDS)
     else:
         saved(path, SHAPES, {"class": KINDS})
     frames = mg.read(path)
     assert (frames.tokens, frames.counts) == (("map",), {"kerb": 2, "island": 1})
     assert sorted(each.points.tolist() for each in frames["map"])[:2] == [[[0, 0], [80, 0]], [[0, 9], [80, 9]]]
-    assert [finding.message.partition(": ")[2] for finding in frames.findings] == [LEFT_OUT]
-    assert mg.evaluate(frames, frames, "map").mean["pld"] == 0
+    left_out = "1 elements are left out: 1 tree without a line" if name == "map.zip" else LEFT_OUT
+    assert [finding.message.partition(": ")[2] for finding in frames.findings] == [left_out]
+    assert mg.evaluate(path, path, "map").mean["pld"] == 0
+
+
+def test_rings_and_members_of_collections_are_lines_of_a_map(tmp_path: Path) -> None:
+    with_hole = shapely.box(0, 0, 9, 9) - shapely.box(3, 3, 4, 4)
+    shapes = [shapely.GeometryCollection([with_hole, shapely.LineString([(20, 0), (30, 0)]), shapely.Point(1, 1)])]
+    frames = mg.read(as_geojson(tmp_path / "map.geojson", shapes, ["kerb"]))
+    assert sorted(len(each.points) for each in frames["map"]) == [2, 5, 5]
+
+
+def test_the_class_may_have_another_usual_name(tmp_path: Path) -> None:
+    text = as_geojson(tmp_path / "map.geojson", SHAPES, KINDS).read_text()
+    (tmp_path / "map.geojson").write_text(text.replace('"class"', '"Kind"'))
+    assert mg.read(tmp_path / "map.geojson").counts == {"kerb": 2, "island": 1}
 
 
 def test_in_a_frame_an_instance_is_one_line(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_a_kernel_of_two_types_holds_nobody_up(answered: bytes, monkeypatch: pyt
     assert kernel in _jit.PENDING
     os.write(answer, answered)
     os.close(answer)
-    waiting.join(20)
+    waiting.join(120)
     assert not waiting.is_alive()
     assert kernel not in _jit.PENDING
 

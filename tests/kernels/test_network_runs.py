@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.metrics.network_cases import CUTOFF, Map, disturbed, pair_costs, random_map, random_rings
+from tests.network.network_cases import CUTOFF, Map, disturbed, pair_costs, random_map, random_rings
 
 from mapgauge.features.network.kernels import all_runs, best_runs, find_pairs
 from mapgauge.features.network.run_kernels import pairs_of, prices_of, rows_of, savings_of, uses_of

@@ -170,6 +170,12 @@ def test_titles(function: Callable[[Any], str], key: Any, text: str, monkeypatch
     assert function(key) == text
 
 
+def test_no_two_values_that_are_compared_have_the_same_title() -> None:
+    shown = [value for metric in METRICS.values() for value in metric.values if value.role in ("main", "headline")]
+    titles = [value.title for value in shown]
+    assert sorted(set(titles)) == sorted(titles)
+
+
 def test_full_titles() -> None:
     assert title_of("matched_points@0.5", full=True) == "matched points@0.5"
     assert title_of("ap_chamfer", full=True) == "Chamfer-AP"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.metrics.lane_graph_cases import LIGHTS, Map, distance, random_map
+from tests.lanes.lane_graph_cases import LIGHTS, Map, distance, random_map
 
 from mapgauge.features.lanes.linked_graphs import Linked, LinkGraph, assign_with_links
 from mapgauge.typing import Floats

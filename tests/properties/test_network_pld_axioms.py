@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.metrics.network_cases import Map, distance, disturbed, random_map, random_rings
+from tests.network.network_cases import Map, distance, disturbed, random_map, random_rings
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg

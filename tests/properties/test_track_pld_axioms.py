@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.metrics.track_cases import Side, distance, line, random_side
+from tests.tracks.track_cases import Side, distance, line, random_side
 
 from mapgauge.features.tracks.track_scene import Candidates, assign_over_time
 from mapgauge.typing import Floats

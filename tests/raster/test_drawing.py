@@ -62,6 +62,12 @@ def test_a_line_across_the_border_is_cut() -> None:
     assert picture(drawn([[-1000000, 3], [1000000, 3]], 3)) == "\n".join(["#" * 12] * 5)
 
 
+def test_the_last_row_of_a_wide_line_has_its_outline_only() -> None:
+    """Seen only where the border of the image cuts the line. Pixels of OpenCV 4.8.1."""
+    assert picture(drawn([[14, -4], [10, -2]], 3)) == "..........#"
+    assert picture(drawn([[7, -1], [6, -3]], 3)) == "......###\n.......#"
+
+
 def test_spreading_makes_squares() -> None:
     image = drawn([[0, 0], [0, 0]])
     image[4, 6] = 1

@@ -85,6 +85,18 @@ def test_relative_files_are_also_found_beside_the_results(folder: Path, monkeypa
     assert_same_frames(mg.load_results("../run.mg").with_data(), results)
 
 
+def test_files_in_the_folder_of_the_results_are_found_from_that_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    paths = [Path(folder.name) / name for name in ("x.geojson", "y.json")]
+    truth = mg.read(paths[1])
+    results = mg.evaluate(mg.read(paths[0]).rotate(-90).rename({"lane_divider": "divider"}), truth, **PLD)
+    results.save(folder / "run.mg")
+    monkeypatch.chdir(folder)
+    assert_same_frames(mg.load_results("run.mg").with_data(), results)
+
+
 def test_a_file_that_changed_is_refused(folder: Path) -> None:
     evaluated().save("run.mg")
     mg.write(mg.read("x.geojson").rotate(0.001), "x.geojson")

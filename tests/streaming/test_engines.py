@@ -106,21 +106,18 @@ def test_work_that_a_scheduler_cancels_ends_the_run() -> None:
 
 
 def test_workers_that_come_later_get_work() -> None:
-    workers = iter([1, 1, *[3] * 100])
-    running: list[int] = []
-    most: list[int] = []
+    width, three = [1], threading.Barrier(3)
 
     def busy(task: int) -> int:
-        running.append(task)
-        most.append(len(running))
-        wait_for_others.wait(0.05)
-        running.remove(task)
+        if task == 0:
+            width[0] = 3
+        else:
+            three.wait(120)  # for two others; without more workers, there would be one
         return task
 
-    wait_for_others = threading.Event()
     with ThreadPoolExecutor(8) as executor:
-        list(run(Pool(executor, lambda: next(workers)), busy, range(20)))
-    assert max(most) > 2
+        found = dict(run(Pool(executor, lambda: width[0]), busy, range(7)))
+    assert found == {task: task for task in range(7)}
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,17 +146,6 @@ def test_no_lines_are_no_error(queries: int, truths: int) -> None:
     assert sospa_cost(x, []).shape == (queries, 0)
 
 
-def test_vmap_gives_the_costs_and_gradients_of_a_batch() -> None:
-    x, y = lines(1, 3, 2, 4, 2), lines(2, 3, 2, 5, 2)
-    mapped = torch.vmap(lambda a, b: sospa_cost(a, b, closed=True))(x, y)
-    assert torch.equal(mapped, sospa_cost(x, y, closed=True))
-    slopes = torch.vmap(torch.func.grad(lambda a, b: sospa_cost(a, b).sum()), (0, None))(x, y[0])
-    for k in range(3):
-        one = x[k].clone().requires_grad_()
-        sospa_cost(one, y[0]).sum().backward()
-        assert torch.allclose(slopes[k], one.grad)
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the compiler itself
 def test_the_plain_backend_compiles_as_one_graph() -> None:
     if sys.version_info >= (3, 14):

@@ -209,6 +209,16 @@ def test_a_batch_without_lines_trains_the_confidences_only() -> None:
 
 
 @pytest.mark.parametrize("progress", [0.0, 1.0])
+@pytest.mark.parametrize("lines_of_others", [0, 1])
+def test_points_that_are_not_finite_are_refused_in_images_without_lines(progress: float, lines_of_others: int) -> None:
+    outputs, targets = batch()
+    some = [{name: value[:count] for name, value in targets[0].items()} for count in (lines_of_others, 0)]
+    outputs["pred_points"].data[-1, 1, 0, 0] = torch.nan
+    with pytest.raises(mg.InvalidInput, match="costs are NaN or infinite"):
+        PldCriterion(10, directed=False)(outputs, some, progress)
+
+
+@pytest.mark.parametrize("progress", [0.0, 1.0])
 def test_the_losses_are_float32_under_autocast(progress: float) -> None:
     outputs, targets = batch()
     half = {name: value.detach().to(torch.bfloat16).requires_grad_() for name, value in outputs.items()}
@@ -308,6 +318,10 @@ def test_wrong_input_is_refused() -> None:
         criterion(outputs, [{**target, "labels": target["labels"] * 0 + 3} for target in targets])
     with pytest.raises(mg.InvalidInput, match=r"closed of targets\[0\] must be a tensor of shape \(4,\), .* \(2,\)"):
         criterion(outputs, [{**target, "closed": target["closed"][:2]} for target in targets])
+    with pytest.raises(mg.InvalidInput, match="progress must be a number from 0 to 1, got 500"):
+        criterion(outputs, targets, progress=500)
+    with pytest.raises(mg.InvalidInput, match="targets must be Targets or a sequence of mappings, got dict"):
+        criterion(outputs, targets[0])
     for arguments, message in (
         ({"steps": 0}, "steps must be"),
         ({"steps": 1, "switch": 2}, "switch must be"),

@@ -88,9 +88,8 @@ def test_a_step_can_be_captured_as_a_graph() -> None:
 
 
 @gpu
-def test_vmap_and_bad_points() -> None:
+def test_points_that_are_not_finite_give_nan_where_they_are() -> None:
     x, y = (lines(k, 3, 2, 4, 2, device="cuda") for k in (1, 2))
-    assert torch.equal(torch.vmap(sospa_cost)(x, y), sospa_cost(x, y))
     x[1, 0, 0, 0] = torch.nan
     x[2, 1, 3, 1] = torch.inf
     x.requires_grad_()

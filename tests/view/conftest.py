@@ -85,7 +85,7 @@ def cameras(rig: Path, files: Path) -> Iterator[Server]:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for something outside the browser."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + PATIENCE / 1000
     while not condition():
         assert time.monotonic() < limit, "it did not happen"
         time.sleep(0.02)

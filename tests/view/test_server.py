@@ -240,7 +240,7 @@ def test_the_command_prints_its_address_and_a_tunnel_and_ends_with_an_interrupt(
     with started(files, "good.mg") as (process, address):
         assert status(address) == 200
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     port = urlsplit(address).port
     assert f"ssh -L {port}:127.0.0.1:{port}" in errors
@@ -250,7 +250,7 @@ def test_the_command_prints_its_address_and_a_tunnel_and_ends_with_an_interrupt(
 def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
     with started(files, "good.mg", "--until-closed") as (process, address):
         assert [status(address, path) for path in ("alive/one", "closed/one")] == [200, 200]
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
 
 
 def test_a_folder_of_images_that_is_not_there_is_refused_at_once(files: Path) -> None:

@@ -104,6 +104,8 @@ ADDITIONS = {
     "differences by cause": "features.causes.command:differences_by_cause",  # of compare
     "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
     "confidence in words": "features.confidence.command:in_words",
+    "changes since a prior": "features.priors.command:since_prior",  # of evaluate
+    "tables of changes": "features.priors.command:show",
     "columns of similar frames": "features.splits.command:similar_frames",  # of frames
 }
 
@@ -161,6 +163,7 @@ _MORE = {  # about options of a file
     "project": ", such as PREDICTIONS,project=auto TRUTH,project=auto",
     "tags": ", for the truth or the first results",
 }
+_OWNERS = 3  # an option of more commands is not explained by their names
 _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands that evaluate by a protocol only
 
 
@@ -179,22 +182,31 @@ def advice(command: str | None, option: str) -> str:
     if key in FILE_KEYS:
         item = f"FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
         return f"How a file is read is said after its name: {item}{_MORE.get(key, '')}"
-    if command == "evaluate" and option in ("--prior", "--only"):
-        return "It is an option of changes: mapgauge changes PREDICTIONS... TRUTH --prior FILE"
-    if command not in (*_SIDES, "evaluate", "sweep"):
-        return ""
-    able = typer.main.get_command(application(["evaluate"])).commands["evaluate"].params  # type: ignore[attr-defined]
-    words = next(([option, *([one.metavar] if one.metavar else [])] for one in able if option in one.opts), [])
     from mapgauge.protocols.protocol import Protocol
 
-    if not words and key in Protocol.__dataclass_fields__:
-        words = ["--set", f"{key}=VALUE"]
-    if command not in _SIDES:
-        return f"Write {' '.join(words)}" if words[:1] == ["--set"] else ""
-    if not words:
-        return ""
-    what = "an option of evaluate" if words[0] == option else "a setting"
-    return f"It is {what}. Evaluate first: {evaluate_first(command, [], *words)}"
+    known = _options()
+    if command in _SIDES and option in known["evaluate"]:
+        line = evaluate_first(command, [], option, *filter(None, [known["evaluate"][option]]))
+        return f"It is an option of evaluate. Evaluate first: {line}"
+    if command in _SIDES and key in Protocol.__dataclass_fields__:
+        return f"It is a setting. Evaluate first: {evaluate_first(command, [], '--set', f'{key}=VALUE')}"
+    if command in ("evaluate", "sweep") and key in Protocol.__dataclass_fields__:
+        return f"Write --set {key}=VALUE"
+    owners = [name for name, options in known.items() if option in options]
+    return f"It is an option of {' and '.join(owners)}" if 0 < len(owners) <= _OWNERS else ""
+
+
+def _options() -> dict[str, dict[str, str | None]]:
+    """Return the options of each command, and the metavariable of each option."""
+    found: dict[str, dict[str, str | None]] = {}
+
+    def walk(command: Any, name: str) -> None:
+        for called, inner in getattr(command, "commands", {}).items():
+            walk(inner, f"{name} {called}".strip())
+        found[name] = {option: one.metavar for one in command.params for option in one.opts}
+
+    walk(typer.main.get_command(application()), "")
+    return found
 
 
 def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:

@@ -35,7 +35,6 @@ def convert(
         ),
     ],
     to: o.ToOption = None,
-    format: o.FormatOption = None,
     workers: o.WorkersOption = None,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
@@ -49,7 +48,7 @@ def convert(
     from mapgauge.io.files.places import UNFINISHED, is_folder_target, is_url
 
     check_unnamed(*sources)
-    reading = Reading(format, workers)
+    reading = Reading(workers)
     target, settings = split_options(target)
     folder = is_folder_target(target)
     if not folder:

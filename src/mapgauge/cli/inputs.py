@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mapgauge.io.files.source import Content
 
 _exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
-_ZIP = b"PK\x03\x04"  # the first bytes of a file of results
+_HEADER = slice(30, 40), b"header.npy"  # the name of the first file in a ZIP with results
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
 STDIN = ("-", "/dev/stdin")  # names of the standard input
 _PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
@@ -135,7 +135,7 @@ def is_results(file: Path) -> bool:
         if not is_plain_file(file):  # opening a pipe would wait for its writer
             return False
         with file.open("rb") as stream:
-            return stream.read(len(_ZIP)) == _ZIP
+            return stream.read(_HEADER[0].stop)[_HEADER[0]] == _HEADER[1]
     except OSError:
         return False  # reading the file raises a better error
 
@@ -252,12 +252,11 @@ FILE_KEYS = {key: parse is _flag for key, parse in _KEYS.items()}  # all keys, a
 class Reading:
     """How files are read that do not say it themselves."""
 
-    format: str | None = None  # of the predictions, or of the only input
     workers: int | None = None  # number of threads; None for one per processor
 
     def predictions(self, path: Path, opened: "Content | None" = None) -> "MapFrames":
         """Read a file of predictions, which may have been opened before."""
-        return self._read(path, self.format, opened=opened)
+        return self._read(path, opened=opened)
 
     def predictions_ahead(self, path: Path, prepare: Callable[[], None]) -> "Callable[[], MapFrames]":
         """Begin to read a file of predictions in a thread, if there may be several. Returns a function that waits.
@@ -290,7 +289,7 @@ class Reading:
         )
         if unable:
             refuse(f"{path},{unable[0]}", f"truth has no option {unable[0]!r}, only predictions have it")
-        return self._read(path, None, truth=True)
+        return self._read(path, truth=True)
 
     def each(
         self, names: Sequence[str], predictions: Sequence[Path], truth: Path, classes: Texts = None
@@ -317,13 +316,11 @@ class Reading:
         """Return frames with poses if the file has options; the file if not, which can also be a folder."""
         return self.truth(path) if options_of(path) else path
 
-    def _read(
-        self, path: Path, format: str | None, *, truth: bool = False, opened: "Content | None" = None
-    ) -> "MapFrames":
-        """Read a file. Its own format comes before the given one."""
+    def _read(self, path: Path, *, truth: bool = False, opened: "Content | None" = None) -> "MapFrames":
+        """Read a file as its options say."""
         from mapgauge.io import DECLARED, read
 
-        how = {"format": format, "degenerate": "strict", **options_of(path)}
+        how = {"format": None, "degenerate": "strict", **options_of(path)}
         for key in ("predictions", "truth"):
             if key in how:
                 refuse(f"{path},{key}", f"only results have the option {key!r}")

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from mapgauge.cli import options as o
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.output import distrust, exit_on, paint, printable, say, tell_findings, warn, write_json
 from mapgauge.cli.summary import show_results
 from mapgauge.errors import MapgaugeError
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 def inspect(
     files: Annotated[list[Path], o.files_argument("FILE", "One or more files of predictions, truth or results.")],
-    format: o.FormatOption = None,
     json: o.JsonOption = False,
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
@@ -41,7 +40,7 @@ def inspect(
     from mapgauge.io import FORMATS
 
     check_unnamed(*files)
-    are_results = [format is None and is_results(file) for file in files]
+    are_results = ["format" not in options_of(file) and is_results(file) for file in files]
     with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
         check_files(*(file for file, stored in zip(files, are_results, strict=True) if not stored))
     documents: list[dict[str, Any]] = []
@@ -49,7 +48,7 @@ def inspect(
     read = 0
     for file, stored in zip(files, are_results, strict=True):
         try:
-            content: Any = load_results(file) if stored else Reading(format).alone(file)
+            content: Any = load_results(file) if stored else Reading().alone(file)
         except MapgaugeError as error:
             if len(files) == 1:
                 raise

@@ -142,6 +142,7 @@ SetOption = Annotated[
 ]
 ClassesOption = Annotated[Texts, classes_option("the classes of the protocol. `all` takes every class that occurs")]
 _RANGES = "Bounds of rings around the ego, such as 0,10,20,30."
+PRIOR = option("--prior FILE", READ, "The prior map: frames in any format, or one map.", parser=input_file)
 RangesOption = Annotated[Texts, option("--ranges METRES,...", COMPUTED, _RANGES)]
 BY = "Look at subsets of the frames by a column: scene, or one of the tags of FILE,tags=TABLE."
 ByOption = Annotated[str | None, option("--by COLUMN", COMPUTED, BY)]
@@ -152,16 +153,6 @@ _WHERE = (
 WhereOption = Annotated[str | None, option("--where QUERY", COMPUTED, _WHERE)]
 _TOKENS = "File with one frame token per line. Only these frames are used. With several, `evaluate` compares them."
 TokensOption = Annotated[list[Path] | None, option("--tokens FILE", READ, _TOKENS, parser=input_file)]
-FormatOption = Annotated[
-    str | None,
-    option(
-        "--format NAME",
-        READ,
-        "Format of the input; see `mapgauge formats`. Default: recognised from the content.",
-        callback=_known_format,
-        autocompletion=_names("io", "FORMATS"),
-    ),
-]
 _TO = "Format to write, if the suffix is not .parquet or .geojson."
 ToOption = Annotated[
     str | None, option("--to NAME", WRITTEN, _TO, callback=_known_format, autocompletion=_writable_formats)

@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from mapgauge.results.comparison import Comparison
     from mapgauge.results.results import Results
-    from mapgauge.views.figures.style import Style
 
 # For each file, what it holds.
 ABOUT = {
@@ -51,8 +50,6 @@ def paper(
     samples: o.SamplesOption = 1000,
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
-    style: o.StyleOption = "paper",
-    workers: o.WorkersOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Write tables and figures for a paper.
@@ -70,7 +67,7 @@ def paper(
     from mapgauge import plot as figures
 
     comparison = compare(methods, names=names, samples=samples, level=level, seed=seed)
-    drawn = _figures(methods, names, style)
+    drawn = _figures(methods, names)
     line = provenance(methods, names, comparison, seed)
     texts = _tables(methods, names, comparison, line)
     outputs = Attempts()
@@ -90,26 +87,26 @@ def paper(
     inform(f"written to {output}")
 
 
-def _figures(methods: "list[Results]", names: "Sequence[str]", style: str) -> "dict[str, Figure]":
+def _figures(methods: "list[Results]", names: "Sequence[str]") -> "dict[str, Figure]":
     """Return the figures that the results have values for, by file."""
     from mapgauge import plot
     from mapgauge.metrics.pld import PLD
     from mapgauge.metrics.table import METRICS, hit_metrics
 
-    first, how = methods[0], cast("Style", style)
+    first = methods[0]
     shared = [
         key for key in first.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
     ]
     has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
     figures: dict[str, Figure] = {}
     if has_pld and first.protocol.order == 1:
-        figures["parts.pdf"] = plot.parts(methods, names=names, style=how)
+        figures["parts.pdf"] = plot.parts(methods, names=names)
     if hits:
-        figures["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0], style=how)
+        figures["pr.pdf"] = plot.precision_recall(methods, names=names, metric=hits[0])
     if has_pld and all(len(method.ranges) > 1 for method in methods):
-        figures["ranges.pdf"] = plot.ranges(methods, names=names, style=how)
+        figures["ranges.pdf"] = plot.ranges(methods, names=names)
     if has_pld and len(first.protocol.cutoffs) > 1:
-        figures["cutoffs.pdf"] = plot.cutoffs(methods, names=names, style=how)
+        figures["cutoffs.pdf"] = plot.cutoffs(methods, names=names)
     return figures
 
 

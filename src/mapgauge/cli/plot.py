@@ -11,7 +11,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.frames import frames_of, pointing
 from mapgauge.cli.methods import Choose, Methods, with_data, with_data_if_there
-from mapgauge.cli.output import exit_on, inform, printable, progress, save_figure, say
+from mapgauge.cli.output import inform, printable, progress, save_figure, say
 from mapgauge.cli.parsing import Texts, bounded, listed, refuse, without_effect
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_page, check_targets
@@ -77,7 +77,6 @@ def plot(
     title: o.TitleOption = None,
     style: o.StyleOption = "paper",
     protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Draw results as a figure.
@@ -131,7 +130,6 @@ def report(
     by: o.ByOption = None,
     with_paths: Annotated[bool, o.option("--with-paths", o.WRITTEN, _PATHS_HELP)] = False,
     protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Write results as an HTML page.
@@ -195,8 +193,6 @@ def show(
     title: o.TitleOption = None,
     style: o.StyleOption = "paper",
     protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
-    fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Draw one frame with its matches, or frames of a scene.
@@ -224,7 +220,6 @@ def show(
         title = title if title is not None else frame if len(tokens) > 1 else tokens[0]
         figure = _draw_frames(methods, tokens, shared | {"side_by_side": side_by_side, "title": title})
     save_figure(figure, output)
-    exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
 def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Figure":

@@ -39,7 +39,6 @@ def sweep(
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
     latex: o.LatexOption = False,
-    fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Evaluate with several settings.
@@ -68,15 +67,13 @@ def sweep(
         with output.progress(f"evaluating {method}", settings=number_of_settings) as advance:
             sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
         output.warn_of(sweeps[-1].results[0].findings)
-    findings = [finding for swept in sweeps for finding in swept.results[0].findings]
-    output.distrust(dict.fromkeys(findings))
+    output.distrust(dict.fromkeys(finding for swept in sweeps for finding in swept.results[0].findings))
     rows = [{"name": called} | row for called, swept in zip(names, sweeps, strict=True) for row in swept.rows]
     _print(form, rows, settings)
     if figure is not None:
         from mapgauge import plot
 
         output.save_figure(plot.cutoffs(sweeps, names=names), figure)
-    output.exit_on(fail_on, findings)
 
 
 def _varied(settings: "Protocol", vary: parsing.Texts) -> dict[str, Any]:

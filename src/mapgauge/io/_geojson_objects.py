@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -108,6 +108,8 @@ MAP = "map"  # the token of a file whose features have no frame: a map
 _PLACE = re.compile(r"\$\.features\[(\d+)\](?:\.properties)?\.?\s?")
 _LIKE_FRAME = re.compile("frame|token|sample|timestamp", re.IGNORECASE)  # in the name of what may be the frame
 PROPERTIES = ("frame", "class", "confidence", "track", "scene", "intersection", "ignore", "change")
+# What maps call the property that names the class of an element, the most likely first. Shapefiles have capitals.
+_CLASS_PROPERTIES = ("class", "class_name", "kind", "type", "category", "label", "layer")
 
 
 def property_names(properties: object) -> dict[str, str]:
@@ -121,6 +123,12 @@ def property_names(properties: object) -> dict[str, str]:
     if unknown:
         raise InvalidInput(f"{expected}, got {', '.join(map(repr, unknown))}")
     return {name: properties.get(name, name) for name in PROPERTIES}
+
+
+def class_property(names: Iterable[str]) -> str:
+    """Return which of the properties of a map names the class of an element; ``"class"`` if none does."""
+    given = {name.lower(): name for name in names}
+    return next((given[name] for name in _CLASS_PROPERTIES if name in given), "class")
 
 
 def read_rows(
@@ -166,6 +174,8 @@ def read_objects(
         members: dict[str, list[int]] = {token: [] for token in about}
         names = {name for properties in features for name in properties}
         is_one_map = not about and called["frame"] == "frame" and not any(map(_LIKE_FRAME.search, names))
+        if is_one_map and called["class"] == "class":
+            called = called | {"class": class_property(names)}
         for i, properties in enumerate(features):
             token = (
                 MAP
@@ -343,50 +353,52 @@ def _add(
 def _lines(collector: Collector, geometry: Any, where: str, *, is_one_map: bool) -> list[tuple[Any, str]]:
     """Return the points of the lines of a geometry, and their places.
 
-    In a map, each part of a geometry is a line, and points and features without a geometry have none. In a frame, an
-    instance has one line.
+    In a map, each part of a geometry and each ring of a polygon is a line, and points and features without a geometry
+    have none. In a frame, an instance has one line.
     """
     kind = geometry.get("type") if isinstance(geometry, dict) else None
-    single = {"MultiLineString": "LineString", "MultiPolygon": "Polygon"}.get(kind) if isinstance(kind, str) else None
-    parts = geometry.get("coordinates") if single else None
-    if isinstance(parts, list) and (is_one_map or len(parts) == 1):
-        places = [f"{where}.coordinates[{k}]" for k in range(len(parts))]
-        return [
-            _line(collector, {"type": single, "coordinates": part}, where, place)
-            for part, place in zip(parts, places, strict=True)
-        ]
     if is_one_map and (geometry is None or kind in ("Point", "MultiPoint")):
         return []
-    return [_line(collector, geometry, where, f"{where}.coordinates")]
+    if geometry is None:
+        raise collector.error(
+            f"{where} is missing", remedy="A frame without instances needs no feature; list it in $.frames"
+        )
+    parts, place = _parts(geometry, kind, where)
+    if isinstance(parts, list) and (is_one_map or len(parts) == 1):
+        lines = (_lines(collector, part, f"{place}[{k}]", is_one_map=is_one_map) for k, part in enumerate(parts))
+        return [line for each in lines for line in each]
+    if kind == "LineString":
+        return [(geometry.get("coordinates"), place)]
+    if kind == "Polygon":
+        return _rings(collector, geometry.get("coordinates"), where, place, is_one_map=is_one_map)
+    several = isinstance(kind, str) and kind.startswith(("Multi", "GeometryCollection"))
+    split = "Split it into one feature for each part (QGIS: multipart to singleparts; geopandas: explode)"
+    raise collector.error(f"{where} is {kind!r}, expected a LineString or a Polygon", remedy=split if several else None)
+
+
+def _parts(geometry: Any, kind: Any, where: str) -> tuple[Any, str]:
+    """Return the parts of a geometry as geometries, and their place; None for a geometry of one part."""
+    if kind == "GeometryCollection":
+        return geometry.get("geometries"), f"{where}.geometries"
+    parts = geometry.get("coordinates") if isinstance(kind, str) and kind.startswith("Multi") else None
+    if isinstance(parts, list):
+        parts = [{"type": kind.removeprefix("Multi"), "coordinates": part} for part in parts]
+    return parts, f"{where}.coordinates"
+
+
+def _rings(collector: Collector, rings: Any, where: str, place: str, *, is_one_map: bool) -> list[tuple[Any, str]]:
+    """Return the rings of a polygon. In a frame, it must not have holes."""
+    if not isinstance(rings, list):
+        raise collector.error(f"{place} is not a list of rings")
+    if len(rings) > 1 and not is_one_map:
+        raise collector.error(f"{where} has a hole", remedy="Make one feature for each ring, or leave the holes out")
+    for k, ring in enumerate(rings):
+        if isinstance(ring, list) and ring and ring[0] != ring[-1]:
+            raise collector.error(f"{place}[{k}] does not end with its first point, as a polygon does")
+    return [(ring, f"{place}[{k}]") for k, ring in enumerate(rings or [[]])]
 
 
 def _without_a_line(class_name: Any, geometry: Any) -> str:
     """Return what an element of a map is called that has no line."""
     name = class_name if isinstance(class_name, str) else "element without a class"
     return f"{name} without a {'geometry' if geometry is None else 'line'}"
-
-
-def _line(collector: Collector, geometry: Any, where: str, place: str) -> tuple[Any, str]:
-    """Return the points of a geometry with one line, and their place."""
-    if geometry is None:
-        raise collector.error(
-            f"{where} is missing", remedy="A frame without instances needs no feature; list it in $.frames"
-        )
-    kind = geometry.get("type") if isinstance(geometry, dict) else None
-    if kind == "LineString":
-        return geometry.get("coordinates"), place
-    if kind != "Polygon":
-        several = isinstance(kind, str) and (kind.startswith("Multi") or kind == "GeometryCollection")
-        split = "Split it into one feature for each part (QGIS: multipart to singleparts; geopandas: explode)"
-        raise collector.error(
-            f"{where} is {kind!r}, expected a LineString or a Polygon", remedy=split if several else None
-        )
-    rings = geometry.get("coordinates")
-    if not isinstance(rings, list):
-        raise collector.error(f"{place} is not a list of rings")
-    if len(rings) > 1:
-        raise collector.error(f"{where} has a hole", remedy="Make one feature for each ring, or leave the holes out")
-    ring = rings[0] if rings else []
-    if isinstance(ring, list) and ring and ring[0] != ring[-1]:
-        raise collector.error(f"{place}[0] does not end with its first point, as a polygon does")
-    return ring, f"{place}[0]"

@@ -247,9 +247,9 @@ def _check(error: MakeError, schema: Any) -> None:
             f"no column {', '.join(missing)}; expected at least {', '.join(REQUIRED)}, "
             f"got {', '.join(schema.names) or 'none'}",
             remedy=Remedy(
-                'Make such a file with mg.write(mg.MapFrames.of(...), "map.parquet"), or save a map as GeoPackage',
+                'Make such a file with mg.write(mg.MapFrames.of(...), "map.parquet"), or save a map as GeoParquet',
                 "Make such a file from one of another format with: mapgauge convert FILE map.parquet, or save a map as "
-                "GeoPackage",
+                "GeoParquet",
             ),
         )
     for name in COLUMNS:

@@ -17,6 +17,7 @@ from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import Format, ReadOptions, refuse_ids
 from mapgauge.io._parquet_columns import ParquetColumns, link_lists, link_type, read_links
 from mapgauge.io._parquet_file import AXES, VERSION, Metadata
+from mapgauge.io.files.places import is_geoparquet_map
 from mapgauge.io.files.source import Content
 from mapgauge.typing import Points
 
@@ -229,7 +230,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
 PARQUET = Format(
     "parquet",
     "the schema of mapgauge, which keeps everything; also GeoParquet with native points",
-    lambda content: content.kind == "parquet",
+    lambda content: content.kind == "parquet" and not is_geoparquet_map(content.data),
     read,
     write,
     flags=True,

@@ -40,6 +40,7 @@ _KINDS = {"numbers": "iuf", "whole numbers": "iu", "text": "OUT"}  # kinds of nu
 _LISTS = ("poses", "infos", "samples", "frames")  # names of a list or an object of poses
 _PREFIXES = ("", "ego2global_", "e2g_")  # of translation and rotation
 _ROTATIONS = ("rotation", "rotation_wxyz")
+_TOKENS = ("token", "sample_token", "timestamp", "timestamp_ns")  # the first that an entry has is its token
 _SCENES, _TIMES = ("scene", "scene_name", "scene_token", "log_id"), ("timestamp", "timestamp_ns")
 _OTHERS = {"results", "features", "vectors", "annotation", "predictions", "map_elements", "nodes"}
 _HEAD = 1 << 12
@@ -138,7 +139,7 @@ def _entries(document: Any, check: ValueChecker) -> list[tuple[str, Any]]:
     listed = _listed(document)
     if not isinstance(listed, list):
         return [(check.text(token, "a token"), each) for token, each in check.top(listed, dict, "poses").items()]
-    tokens = [check.text(check.member(each, "token", f"$[{k}]"), f"$[{k}].token") for k, each in enumerate(listed)]
+    tokens = [_token(check, each, f"$[{k}]") for k, each in enumerate(listed)]
     by_token = dict(zip(tokens, listed, strict=True))
     if len(by_token) < len(listed):
         token = next(token for token in by_token if tokens.count(token) > 1)
@@ -146,9 +147,17 @@ def _entries(document: Any, check: ValueChecker) -> list[tuple[str, Any]]:
     return list(by_token.items())
 
 
+def _token(check: ValueChecker, given: Any, where: str) -> str:
+    """Return the token of an entry of a list. A pose without a token has its time as token, as TUM does."""
+    name = next((name for name in _TOKENS if isinstance(given, dict) and name in given), "token")
+    token = check.member(given, name, where)
+    return str(token) if type(token) is int else check.text(token, f"{where}.{name}")
+
+
 def _pose(check: ValueChecker, given: Any, where: str) -> Floats:
     """Return the matrix of a pose in any of its forms."""
-    given = given.get("pose", given) if isinstance(given, dict) else given
+    for name in ("pose", "ego2global"):
+        given = given.get(name, given) if isinstance(given, dict) else given
     if isinstance(given, dict):
         return _named_pose(check, given, where, _prefix(given) or "")
     try:

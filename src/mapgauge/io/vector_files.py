@@ -1,7 +1,7 @@
 """Maps as GIS programs write them: GeoPackage, Shapefile and FlatGeobuf, which GDAL reads, and GeoParquet.
 
-The elements become features of GeoJSON, with the same rules: without a property ``frame``, the file is one map.
-``mapgauge truth map`` also reads GeoParquet this way. Elsewhere Parquet has tokens, and is the format ``parquet``.
+The elements become features of GeoJSON, with the same rules: without a property ``frame``, the file is one map. Parquet
+with a column ``token`` is the format ``parquet``.
 """
 
 import warnings
@@ -13,16 +13,16 @@ from mapgauge.dependencies import pyarrow_modules, require
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import Format, ReadOptions, geometry_column, system_of_schema
 from mapgauge.io._geojson_objects import read_rows
-from mapgauge.io.files.source import Content
+from mapgauge.io.files.places import is_geoparquet_map
+from mapgauge.io.files.source import ZIP, Content
 
 _GDAL = (b"SQLite format 3", b"\x00\x00\x27\x0a", b"fgb")  # the first bytes of files
-_ZIP = b"PK\x03\x04"  # of Shapefiles; also of other files
 Features: TypeAlias = tuple[list[dict[str, Any]], Any]  # features of GeoJSON, and the declared reference system
 
 
 def is_vector_file(content: Content) -> bool:
     """Whether GDAL may read a file, or it is GeoParquet."""
-    return content.data.startswith((*_GDAL, _ZIP, b"PAR1"))
+    return content.data.startswith((*_GDAL, ZIP, b"PAR1"))
 
 
 def read_elements(content: Content) -> Features:
@@ -91,14 +91,20 @@ def _from_parquet(content: Content, shapely: Any) -> tuple[list[dict[str, Any]],
     return rows, shapes, crs
 
 
+def _is_map(content: Content) -> bool:
+    if content.data.startswith(_GDAL) or content.is_zipped_map:
+        return True
+    return content.kind == "parquet" and is_geoparquet_map(content.data)
+
+
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     return read_rows(content, GIS.name, options, *read_elements(content))
 
 
 GIS = Format(
     "gis",
-    "a map as GeoPackage, Shapefile or FlatGeobuf",
-    lambda content: content.data.startswith(_GDAL),
+    "a map as GeoPackage, Shapefile (also in a ZIP), FlatGeobuf or GeoParquet",
+    _is_map,
     _read,
     options=("properties", "project"),
 )

@@ -4,56 +4,50 @@ The matches of an earlier evaluation of the same frames are used again, if they 
 wrong, so they are used only if they have the parts of PLD that the file has.
 """
 
-from collections.abc import Sequence
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge import kernels
 from mapgauge.metrics.groups import Block, Groups
-from mapgauge.metrics.pld import assign_groups, parts_of_matches, shared_key
+from mapgauge.metrics.pld import assign_groups, shared_key
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Flags, Floats, Indices
+from mapgauge.typing import Floats, Indices
 
 _SAME = 1e-9  # parts of PLD that differ by more than this share of the mass have another assignment
 
 
 class Assigned(NamedTuple):
-    """The assignment of groups: true lines of predictions, and matched points."""
+    """The assignment of groups: true lines of predictions, matched points, and SOSPA."""
 
     truth_of: Indices  # (instances,): the true instance of each matched prediction; -1 for others
     partner: Indices  # (points,): the matched point of each point; -1 for others
     matched: Indices  # (instances,): the number of matched points of each prediction
     cost: Floats  # (instances,): the sum of their distances, to the power of the order
+    total: Floats  # (instances,): SOSPA to the power of the order of each matched prediction; 0 for others
+    distance: Floats  # (instances,): normalised SOSPA of each matched prediction; NaN for others
 
-
-class Matches(NamedTuple):
-    """The matches of predictions, in the order of rows: by frame, class and position in the file."""
-
-    truth: Indices  # (predictions,): the index among the truth of the same frame and class; -1 for none
-    distance: Floats | None  # (predictions,): normalised SOSPA; NaN for none. None if they come from a file
-
-    def at(self, rows: Indices | Flags | slice) -> "Matches":
-        """Return the matches of some predictions."""
-        return Matches(self.truth[rows], None if self.distance is None else self.distance[rows])
-
-    @classmethod
-    def concatenate(cls, parts: Sequence["Matches"]) -> "Matches":
-        """Concatenate the matches of consecutive ranges of predictions."""
-        distances = [part.distance for part in parts if part.distance is not None]
-        truth = np.concatenate([part.truth for part in parts])
-        return cls(truth, np.concatenate(distances) if len(distances) == len(parts) else None)
+    @property
+    def pairs(self) -> tuple[Indices, Indices]:
+        """The matched predictions, and the true instance of each."""
+        matched = np.flatnonzero(self.truth_of >= 0)
+        return matched, self.truth_of[matched]
 
 
 class ScoredMatches(NamedTuple):
     """The matches of some frames, and the parts of PLD that belong to them."""
 
-    matches: Matches
+    matches: Indices  # (predictions,): as ``matches_of`` returns them
     sums: Floats | None  # (groups, 6): the parts of PLD and the mass; None if they are not known
 
 
-def matches_of(block: Block, protocol: Protocol) -> Matches | None:
-    """Return the matches of a block that was scored; None if PLD was not computed."""
+def matches_of(block: Block, protocol: Protocol) -> Indices | None:
+    """Return the matches of a block that was scored; None if PLD was not computed.
+
+    They are the index of each prediction's true instance among the truth of its frame and class, or -1. Predictions are
+    in the order of rows: by frame, class and position in the file.
+    """
     lines = block.lines
     scored = lines.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
     if scored is None:
@@ -61,17 +55,16 @@ def matches_of(block: Block, protocol: Protocol) -> Matches | None:
     place = np.empty_like(scored.truth_of)
     place[lines.by_row] = np.arange(len(place))
     truth = np.where(scored.truth_of >= 0, place[scored.truth_of] - lines.bounds[lines.side // 2, 1], -1)
-    columns = Matches(block.for_all(truth, -1), block.for_all(scored.distance, np.nan))
-    return columns.at(block.groups.predictions)
+    return block.for_all(truth, -1)[block.groups.predictions]
 
 
-def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
+def _truth_of(block: Block, matches: Indices) -> Indices | None:
     """Return the true instance of each line of a block, or -1; None if the matches cannot belong to the block."""
     lines, predictions = block.lines, block.groups.predictions
-    if len(matches.truth) != len(predictions):
+    if len(matches) != len(predictions):
         return None
     truth = np.full(len(block.groups.row), -1)
-    truth[predictions] = matches.truth
+    truth[predictions] = matches
     truth = truth if block.of_lines is None else truth[block.of_lines]
     _, first, end = lines.bounds[lines.side // 2].T
     if (first + truth >= end).any():
@@ -81,7 +74,7 @@ def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
 
 def use_matches(block: Block, protocol: Protocol, scored: ScoredMatches) -> None:
     """Let metrics use the matches of an earlier evaluation. Matches that cannot belong to the block are left out."""
-    truth_of = truth_of_matches(block, scored.matches)
+    truth_of = _truth_of(block, scored.matches)
     if truth_of is not None:
         block.lines.shared[f"matches@{protocol.cutoffs[0]}"] = truth_of, scored.sums
 
@@ -92,7 +85,7 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
     if key not in groups.shared:
         truth_of, sums = groups.shared.get(f"matches@{cutoff}", (None, None))
         assignment = None if truth_of is None else _with_points(groups, protocol, cutoff, truth_of)
-        if assignment is None or not _has_parts(assignment, groups, protocol, cutoff, sums):
+        if assignment is None or not _has_parts(assignment, groups, protocol.order, sums):
             assignment = _with_points(groups, protocol, cutoff, assign_groups(groups, protocol, cutoff).truth_of)
         groups.shared[key] = assignment
     shared: Assigned = groups.shared[key]
@@ -100,7 +93,7 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
 
 
 def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: Indices) -> Assigned:
-    """Return an assignment of instances with the matched points."""
+    """Return an assignment of instances with the matched points and SOSPA, as kernels compute it."""
     count = len(groups.confidence)
     partner, matched, cost = np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count)
     kernels.matched_points.match_points(
@@ -115,14 +108,41 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
         matched,
         cost,
     )
-    return Assigned(truth_of, partner, matched, cost)
+    x, total, distance = np.flatnonzero(truth_of >= 0), np.zeros(count), np.full(count, np.nan)
+    span = groups.lines.span.astype(np.int64)
+    points, order = span[:, 1] - span[:, 0], protocol.order
+    both, unit = points[x] + points[truth_of[x]], 0.5 * (cutoff if order == 1 else 1.0)  # others: costs in cutoffs
+    total[x] = cost[x] + unit * (both - 2 * matched[x])
+    share = np.minimum(total[x] / np.where(both > 0, unit * both, 1.0), 1.0)
+    if order != 1:  # the last bit of numpy's power differs between processors
+        share = np.array([math.pow(value, 1 / order) for value in share.tolist()])
+    distance[x] = 2 * share / (1 + share)
+    return Assigned(truth_of, partner, matched, cost, total, distance)
 
 
-def _has_parts(assignment: Assigned, groups: Groups, protocol: Protocol, cutoff: float, sums: Floats | None) -> bool:
+def parts_of(assignment: Assigned, groups: Groups, order: float) -> Floats:
+    """Return the parts of PLD of groups and the mass for an assignment, up to rounding."""
+    truth_of = assignment.truth_of
+    (x, y), half, is_false = assignment.pairs, 0.5 * groups.confidence, groups.is_prediction & (truth_of < 0)
+    is_missed = ~groups.is_prediction
+    is_missed[y] = False
+    cost, total = assignment.cost[x], assignment.total[x]
+    weighted = np.minimum(*groups.confidence[[x, y]]) * assignment.distance[x] ** order
+    of_points = np.divide(cost, total, out=np.zeros(len(x)), where=total > 0)
+    columns = (
+        (x, weighted * of_points),
+        (x, weighted * (1 - of_points)),
+        (x, np.abs(half[x] - half[y])),
+        *((rows := np.flatnonzero(flags), half[rows]) for flags in (is_missed, is_false, np.ones_like(is_false))),
+    )
+    of_row = groups.side // 2
+    return np.stack([np.bincount(of_row[rows], part, len(groups.bounds)) for rows, part in columns], axis=1)
+
+
+def _has_parts(assignment: Assigned, groups: Groups, order: float, sums: Floats | None) -> bool:
     """Whether an assignment has the parts of PLD that are known, and so the smallest cost."""
     if sums is None:
         return True
     if sums.shape != (len(groups.bounds), kernels.pld.MASS + 1):
         return False
-    parts = parts_of_matches(groups, assignment.truth_of, assignment.matched, assignment.cost, cutoff, protocol.order)
-    return bool((np.abs(parts - sums) <= _SAME * sums[:, -1:]).all())  # False for NaN
+    return bool((np.abs(parts_of(assignment, groups, order) - sums) <= _SAME * sums[:, -1:]).all())  # False for NaN

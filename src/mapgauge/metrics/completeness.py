@@ -17,10 +17,10 @@ import math
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.assigned import assigned, parts_of
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
-from mapgauge.metrics.pld import added, parts_of_matches, sospa_of_matches
+from mapgauge.metrics.pld import added
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats
 
@@ -53,16 +53,12 @@ OFFSETS, _ACROSS = slice(COLUMNS.index("offsets_0"), COLUMNS.index("across_0")),
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     matches = assigned(groups, protocol, cutoff)
-    matched = np.flatnonzero(matches.truth_of >= 0)
-    true = matches.truth_of[matched]
+    x, y = matches.pairs
     prediction_of = np.full(len(matches.truth_of), -1)
-    prediction_of[true] = matched
-    total, distance = sospa_of_matches(
-        groups, matched, true, matches.matched[matched], matches.cost[matched], cutoff, protocol.order
-    )
+    prediction_of[y] = x
+    total, weight = matches.total[x], np.minimum(groups.confidence[x], groups.confidence[y])
     factor = np.zeros(len(matches.truth_of))
-    weight = np.minimum(groups.confidence[matched], groups.confidence[true])
-    factor[matched] = weight * np.divide(distance, total, out=np.zeros(len(total)), where=total > 0)
+    factor[x] = weight * np.divide(matches.distance[x], total, out=np.zeros(len(x)), where=total > 0)
     block = np.zeros((len(groups.bounds), len(COLUMNS)))
     kernels.matched_points.measure_groups(
         groups.lines,
@@ -78,8 +74,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
         BINS,
         block,
     )
-    parts = parts_of_matches(groups, matches.truth_of, matches.matched, matches.cost, cutoff, protocol.order)
-    block[:, -1] = added(parts.T)
+    block[:, -1] = added(parts_of(matches, groups, protocol.order).T)
     return block
 
 

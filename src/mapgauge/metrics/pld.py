@@ -56,48 +56,6 @@ def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
     return scored
 
 
-def sospa_of_matches(
-    groups: Groups, x: Indices, y: Indices, matched: Indices, cost: Floats, cutoff: float, order: float
-) -> tuple[Floats, Floats]:
-    """Return ``sospa^p`` and normalised SOSPA of matched instances, as kernels compute them.
-
-    ``x`` and ``y`` are the matched instances, ``matched`` their numbers of matched points, and ``cost`` the sums of the
-    distances of these points, to the power of the order.
-    """
-    span = groups.lines.span.astype(np.int64)
-    points = span[:, 1] - span[:, 0]
-    both, unit = points[x] + points[y], 0.5 * (cutoff if order == 1 else 1.0)  # other orders have costs in cutoffs
-    total = cost + unit * (both - 2 * matched)
-    share = np.minimum(total / np.where(both > 0, unit * both, 1.0), 1.0)
-    if order != 1:  # the last bit of numpy's power differs between processors
-        share = np.array([math.pow(value, 1 / order) for value in share.tolist()])
-    return total, 2 * share / (1 + share)
-
-
-def parts_of_matches(
-    groups: Groups, truth_of: Indices, matched: Indices, cost: Floats, cutoff: float, order: float
-) -> Floats:
-    """Return the parts of PLD of groups and the mass for an assignment, up to rounding.
-
-    ``matched`` and ``cost`` are as for ``sospa_of_matches``, for all instances.
-    """
-    is_matched, is_false = truth_of >= 0, groups.is_prediction & (truth_of < 0)
-    is_missed = ~groups.is_prediction
-    is_missed[truth_of[is_matched]] = False
-    x, y, half = np.flatnonzero(is_matched), truth_of[is_matched], 0.5 * groups.confidence
-    total, distance = sospa_of_matches(groups, x, y, matched[x], cost[x], cutoff, order)
-    weighted = np.minimum(*groups.confidence[[x, y]]) * distance**order
-    of_points = np.divide(cost[x], total, out=np.zeros(len(x)), where=total > 0)
-    columns = (
-        (x, weighted * of_points),
-        (x, weighted * (1 - of_points)),
-        (x, np.abs(half[x] - half[y])),
-        *((rows := np.flatnonzero(flags), half[rows]) for flags in (is_missed, is_false, np.ones_like(is_matched))),
-    )
-    of_row = groups.side // 2
-    return np.stack([np.bincount(of_row[rows], part, len(groups.bounds)) for rows, part in columns], axis=1)
-
-
 def with_pld(protocol: Protocol, order: float | None = None) -> Protocol:
     """Return a protocol by which lines can be compared: with the sampling and the cutoff of the paper if it has none.
 

@@ -10,7 +10,6 @@ from mapgauge.frames.links import FrameLink
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
-from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import MAP, Protocol
 from mapgauge.results.notebook import assignment_html
@@ -126,8 +125,7 @@ def _matches(
     """Return the matches of each frame."""
     whole = assigned(groups, protocol, cutoff)
     x = groups.by_row[whole.truth_of[groups.by_row] >= 0]
-    y = whole.truth_of[x]
-    _, distance = sospa_of_matches(groups, x, y, whole.matched[x], whole.cost[x], cutoff, protocol.order)
+    y, distance = whole.truth_of[x], whole.distance[x]
     spans = groups.lines.span[:, :2].astype(np.int64).tolist()
     matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
     for i, j, g, value in zip(x.tolist(), y.tolist(), (groups.side[x] // 2).tolist(), distance.tolist(), strict=True):

@@ -57,8 +57,8 @@ def read_again(
 ) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of an evaluation.
 
-    A side that is not given is read from the recorded file. Relative paths are also searched for beside ``origin``, the
-    file of results.
+    A side that is not given is read from the recorded file, which is also searched for beside ``origin``, the file of
+    results.
     """
     name = str(origin or "these results")
     sides = list(zip(_SIDES, given, inputs, strict=True))
@@ -76,9 +76,11 @@ def recorded_paths(recorded: Input, origin: Path | None) -> list[str]:
 
 
 def _places(path: str, origin: Path | None) -> list[str]:
-    if is_url(path) or origin is None or Path(path).is_absolute():
+    """Return a path as recorded, then from the folder of the results, then its name alone in that folder."""
+    if is_url(path) or origin is None:
         return [path]
-    return list(dict.fromkeys([path, os.fspath(origin.parent / path)]))
+    beside = [os.fspath(origin.parent / each) for each in (path, Path(path).name)]
+    return list(dict.fromkeys([path, *beside]))
 
 
 def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:

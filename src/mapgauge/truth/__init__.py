@@ -148,8 +148,8 @@ def own_map(
         poses: A file of poses of the vehicle, or frames that have poses. Each pose gives a frame with x forward.
         region: Length and width in metres. The length is along the driving direction.
         rules: ``plain``, or ``simplified`` by 0.2 m.
-        properties: ``{"class": name}``: the property of an element that names its class, if it is not class, kind,
-            type, category or layer.
+        properties: ``{"class": name}``: the property of an element that names its class, if it is not class,
+            class_name, kind, type, category, label or layer.
         rename: The class, ``divider``, ``boundary`` or ``ped_crossing``, of each name in the map. Usual names and types
             of Lanelet2 are known. Elements of other names are left out, and a finding counts them.
         project: How longitude and latitude become the metres of the poses: ``"utm:LAT:LON"`` (UTM less the origin),

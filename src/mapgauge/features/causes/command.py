@@ -1,13 +1,14 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.methods import Methods, with_data, with_data_if_there
-from mapgauge.cli.output import Table, exit_on, printable, progress, say, show_table, write_csv, write_json
+from mapgauge.cli.output import Table, printable, progress, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import form_of, refuse, without_effect
 from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.markup import number
@@ -34,7 +35,6 @@ def why(
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
-    fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Split PLD by cause.
@@ -78,7 +78,6 @@ def why(
             _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
         for _, called in pairs_of:
             by_cause.show(names[0], called, "mean")
-    exit_on(fail_on, [finding for method in methods for finding in method.findings])
 
 
 def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
@@ -201,8 +200,11 @@ class ByCause(NamedTuple):
             "(a missed line = 0.5)"
         )
         for name, (offset, completeness, _) in zip(names, both, strict=True):
-            share = f"{100 * completeness:.0f} % of the true length found"
-            say(f"{name}: {offset:.2f} m beside the true line (median), {share}")
+            words = [
+                *([] if isnan(offset) else [f"{offset:.2f} m beside the true line (median)"]),
+                *([] if isnan(completeness) else [f"{100 * completeness:.0f} % of the true length found"]),
+            ]
+            say(f"{name}: {', '.join(words) or 'nothing to compare'}")
 
 
 def differences_by_cause(

@@ -17,7 +17,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block
-from mapgauge.metrics.pld import PLD, sospa_of_matches
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results
@@ -90,10 +90,7 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thres
     """Return the causes of the instances of a block. Indices of truth are those within the block."""
     lines, groups = block.lines, block.groups
     costs, whole = costs_of(lines, protocol, cutoff, thresholds), assigned(lines, protocol, cutoff)
-    distance, matched = np.ones(len(lines.row)), np.flatnonzero(whole.truth_of >= 0)
-    distance[matched] = sospa_of_matches(
-        lines, matched, whole.truth_of[matched], whole.matched[matched], whole.cost[matched], cutoff, 1.0
-    )[1]
+    distance = np.where(whole.truth_of >= 0, whole.distance, 1.0)
     predictions, truth = groups.by_row[groups.is_prediction], groups.by_row[~groups.is_prediction]
     place = np.full(len(groups.row) + 1, -1)  # of true instances; the last is for no instance, which has the index -1
     place[truth] = np.arange(len(truth))

@@ -97,7 +97,7 @@ def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thre
     if len(groups.bounds):
         numbers = {name: float(number) for name, number in asdict(thresholds).items()}
         rules = Rules(cutoff=cutoff, **numbers | {"reach": cutoff * thresholds.reach})
-        matches = tuple(assigned(groups, protocol, cutoff))
+        matches = assigned(groups, protocol, cutoff)[:4]
         causes_of_groups(
             groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes, matches, rules, *costs
         )

@@ -11,7 +11,6 @@ from mapgauge.cli import options as o
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.output import (
     Table,
-    exit_on,
     inform,
     progress,
     save_figure,
@@ -60,7 +59,6 @@ def confidence(
     ] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
-    fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """Say what confidences are worth.
@@ -102,16 +100,14 @@ def confidence(
         with outputs.attempt():
             save_figure(plot.confidence(list(measured.values()), names=names), figure)
     outputs.end()
-    of_results = [finding for method in methods for finding in method.findings]
-    exit_on(fail_on, [*of_results, *(finding for method in measured.values() for finding in method.findings)])
 
 
 def in_words(results: "Results", workers: int | None) -> str:
-    """Return what rounding the confidences would bring."""
+    """Return what rounding the confidences would bring; nothing if it would not lower PLD."""
     from mapgauge.features.confidence.confidence import best_rounding
 
     best = None if results.geometry is None else best_rounding(results, workers=workers)
-    return "" if best is None else best.in_words()
+    return "" if best is None or best.rounded >= best.pld else best.in_words()
 
 
 def _print(form: Form, methods: "dict[str, Confidence]") -> None:
@@ -134,7 +130,7 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
             advice, thresholds = method.advice(), method.thresholds()["classes"]
-            if thresholds:
+            if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
                 advice.insert(1, f"To apply it: mapgauge evaluate PREDICTIONS,{','.join(chosen)},certain TRUTH")
             for text in advice:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff, check_whole
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
@@ -98,6 +99,12 @@ class Confidence:
             *map(note, [*self.advice(), *worrying]),
         )
 
+    @property
+    def gains(self) -> bool:
+        """Whether confidences that are rounded at the recommended thresholds lower the mean PLD."""
+        prices = [of_class.price.value for of_class in self.classes.values() if of_class.price is not None]
+        return sum(prices) > 0
+
     def advice(self) -> list[str]:
         """Return the best thresholds, what they gain, which classes are over-confident, and what recalibration does."""
         chosen = {name: of_class for name, of_class in self.classes.items() if of_class.best is not None}
@@ -110,10 +117,13 @@ class Confidence:
         )
         judged = "" if np.isnan(held) else f"; {held - before:+.3f} on {self.unit}s that did not choose them"
         over = [name for name in chosen if self.calibration[name]["hit"].excess.low > 0]
-        lines = [
-            f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
-            f"{judged}). Over-confident: {', '.join(over) or 'no class'}"
-        ]
+        first = f"No threshold lowers the mean PLD of {before:.3f}"
+        if self.gains:
+            first = (
+                f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
+                f"{judged})"
+            )
+        lines = [f"{first}. Over-confident: {', '.join(over) or 'no class'}"]
         change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
         if not np.isnan(change):
             lines.append(
@@ -276,6 +286,8 @@ def confidence(
     count, length = check_whole("bins", bins, 1), cutoff_of(results, cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
+    if units.halves is not None and length in results.protocol.cutoffs:
+        results = with_metrics(results, ["completeness"], workers)  # for the radii
     ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))
     names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
     levels = {name: levels_of(solved, c, None, ordered) for c, name in names}

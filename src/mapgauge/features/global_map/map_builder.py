@@ -21,6 +21,7 @@ POINTS = 100
 SIMPLER = 1.0  # metres
 SLIVER = 0.05  # metres; shorter parts in a box are dropped
 OVERLAP = 0.1  # of buffers, from which the worse element is suppressed
+ROUND = 16  # segments of a quarter of a circle in these buffers
 # Metres by class: the largest distance of a match, and the radius of the buffers.
 DISTANCES = {"boundary": 2.0, "divider": 1.0, "ped_crossing": 0.5}
 _OTHER = 1.0
@@ -129,18 +130,22 @@ def _simplified(points: Points) -> Points:
 
 
 def _replaced(element: Points, prediction: Points) -> Points:
-    """Return an element whose stretch beside a prediction is replaced by it."""
+    """Return an element whose vertices beside a prediction are replaced by it."""
     shapely = shapely_module()
     base, new = _simplified(element), _simplified(prediction)
     line = shapely.linestrings(base)
     place = shapely.line_locate_point(line, shapely.points(new))
     if place[0] > place[-1]:
         new = new[::-1]
-    along = distances_along(base)
-    head, tail = base[along < place.min()], base[along > place.max()]
-    if len(head) + len(tail) == len(base):  # no vertex to replace
+    # A vertex counts where its point lies first on the line. The last vertex of a ring counts at the end.
+    along = shapely.line_locate_point(line, shapely.points(base))
+    if (base[0] == base[-1]).all():
+        along[-1] = line.length
+    is_beside = (along >= place.min()) & (along <= place.max())
+    if not is_beside.any():
         return base
-    return _simplified(np.concatenate([head, new, tail]))
+    first = int(is_beside.argmax())
+    return _simplified(np.concatenate([base[:first], new, base[first:][~is_beside[first:]]]))
 
 
 def _suppressed(elements: list[Element], distances: Floats) -> list[Element]:
@@ -151,7 +156,7 @@ def _suppressed(elements: list[Element], distances: Floats) -> list[Element]:
         own = sorted((each for each in elements if each.label == label), key=lambda each: -each.score)
         areas: list[Any] = []
         for each in own:
-            area = shapely.buffer(shapely.linestrings(each.points), radius)
+            area = shapely.buffer(shapely.linestrings(each.points), radius, quad_segs=ROUND)
             common = shapely.area(shapely.intersection(area, np.array(areas, object)))
             either = area.area + shapely.area(np.array(areas, object)) - common
             if not (common > OVERLAP * either).any():

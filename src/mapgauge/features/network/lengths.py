@@ -166,16 +166,16 @@ _METRES = (0.0, math.inf)
 NETWORK_COMPLETENESS = Metric(
     name="network_completeness",
     title="Completeness, correctness, ghosts and offsets by the assignment of network PLD",
-    symbol="completeness",
+    symbol="network completeness",
     lower_is_better=False,
     values=(
-        Value("network_completeness", "", "completeness", "main"),
-        Value("network_correctness", "correctness", "correctness", "headline", lower_is_better=False),
+        Value("network_completeness", "", "network completeness", "main"),
+        Value("network_correctness", "correctness", "network correctness", "headline", lower_is_better=False),
         Value("ghost", "ghost", "ghost", "headline", lower_is_better=True),
-        Value("network_far", "far", "far", "headline", lower_is_better=True),
+        Value("network_far", "far", "network far", "headline", lower_is_better=True),
         *(
-            Value(f"network_{key}", key, f"{key.replace('_', ' ')} m", "headline", _METRES, lower_is_better=True)
-            for key in ("median_across", "mean_across", "mean_along")
+            Value(key, key.removeprefix("network_"), f"{key.replace('_', ' ')} m", "headline", _METRES, True)
+            for key in ("network_median_across", "network_mean_across", "network_mean_along")
         ),
         Value("fragments_per_km", "fragments_per_km", "fragments/km", "headline", _METRES, lower_is_better=True),
         Value("ghost_length", "ghost_length", "ghost m", "headline", _METRES, lower_is_better=True),

@@ -15,17 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.features.priors import TRUE_STATES
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Groups, group
-from mapgauge.metrics.pld import sospa_of_matches
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
-STATES = ("kept", "moved", "inserted", "deleted")
 KEPT, MOVED, INSERTED, DELETED = range(4)
 NOTHING = 4  # in confusions: no line, or no statement about one
-PARTS = ("kept", "moved", "inserted", "stale", "invented")
+PARTS = (*TRUE_STATES, "stale", "invented")
 STALE, INVENTED = 3, 4  # the other parts have the numbers of states
 
 
@@ -50,14 +49,10 @@ def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
     """Match two sides by the assignment of PLD at the first cutoff."""
     groups, cutoff = group(x, y, protocol), protocol.cutoffs[0]
     matches = assigned(groups, protocol, cutoff)
-    of_x = np.flatnonzero(matches.truth_of >= 0)
-    of_y = matches.truth_of[of_x]
-    _, distance = sospa_of_matches(
-        groups, of_x, of_y, matches.matched[of_x], matches.cost[of_x], cutoff, protocol.order
-    )
+    of_x, of_y = matches.pairs
     partner, distances = np.full(len(x.polylines), -1), np.ones(len(x.polylines))
     partner[groups.row[of_x]] = groups.row[of_y]
-    distances[groups.row[of_x]] = distance
+    distances[groups.row[of_x]] = matches.distance[of_x]
     return Matched(groups, partner, distances)
 
 

@@ -146,6 +146,8 @@ def _rectangle(image, corners):
             at0, end0, x0, step0, left = _next_edge(corners, at0, 1, y, end0, x0, step0, left)
         if y >= end1:
             at1, end1, x1, step1, left = _next_edge(corners, at1, count - 1, y, end1, x1, step1, left)
+        if left < 0:  # the last row has the outline only
+            break
         _put_row(image, y, (min(x0, x1) + HALF) >> SHIFT, (max(x0, x1) + HALF) >> SHIFT)
         x0 += step0
         x1 += step1

@@ -27,7 +27,6 @@ from mapgauge.evaluation.prepare import Frames, loaded, prepare
 from mapgauge.frames.content import content_hash
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
-from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import normalised_pld, score_lines
@@ -155,6 +154,11 @@ def prepared_truth(frames: Frames, protocol: Protocol) -> MapFrames:
         lines = [name for name in protocol.classes if name not in protocol.boxes]
         protocol = protocol.replace(classes=lines, boxes=())
     _, prepared = prepare(truth.with_confidence(1.0), truth, protocol, "error")
+    if len(truth.frame) and not len(prepared.frame):  # all frames would be the same
+        raise InvalidInput(
+            f"{truth.name or 'the truth'}: no lines of {', '.join(prepared.classes)}, the classes of {protocol.name}",
+            remedy="Use a protocol with the classes of the truth",
+        )
     return prepared
 
 
@@ -170,7 +174,7 @@ class _Search:
         self._lock, self._saved = Lock(), monotonic()
         if file is not None and file.exists():
             try:
-                with np.load(io.BytesIO(Content(file).data), allow_pickle=False) as arrays:
+                with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
                     if str(arrays["key"]) != self.key:
                         raise InvalidInput(
                             f"{file}: it belongs to a search of other frames or settings", remedy=_OTHER_FILE

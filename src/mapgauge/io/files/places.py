@@ -33,20 +33,30 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
     return is_folder(path) and next(Path(path).rglob("*.parquet"), None) is not None
 
 
+def is_geoparquet_map(source: bytes | str | os.PathLike[str]) -> bool:
+    """Whether a Parquet file, or its bytes, is a map: GeoParquet without a column of tokens."""
+    pa, pq = pyarrow_modules()
+    try:
+        schema = pq.read_schema(pa.BufferReader(source) if isinstance(source, bytes) else source)
+    except (pa.ArrowException, OSError, ValueError):
+        return False  # reading the file gives a better error
+    return "token" not in schema.names and b"geo" in (schema.metadata or {})
+
+
 def streams(path: str | os.PathLike[str]) -> bool:
-    """Whether a path can be read row group by row group: a data set, or one Parquet file.
+    """Whether a path can be read row group by row group: a data set, or one Parquet file of frames.
 
     Pass ``opened(path)`` if ``read`` follows: the file is then opened only once.
     """
     if isinstance(path, Content):
-        return path.is_parquet
+        return path.is_parquet and not is_geoparquet_map(path.path)
     if is_dataset(path):
         return True
     if not is_plain_file(path):  # opening a pipe would wait for its writer
         return False
     try:
         with Path(path).open("rb") as file:
-            return file.read(4) == b"PAR1"
+            return file.read(4) == b"PAR1" and not is_geoparquet_map(path)
     except OSError:
         return False  # reading the file gives a better error
 

@@ -38,7 +38,7 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
 )
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 _ZEROS = re.compile(rb"\0*")
 _CHUNK = 1 << 10, 1 << 22  # bytes given to a decompressor after the first member: at first, and at most
@@ -253,7 +253,7 @@ class Content:
         start = self.data[:64]
         if start.startswith(_PARQUET):
             return "parquet"
-        if start.startswith(b"PK\x03\x04"):
+        if start.startswith(ZIP) and not self.is_zipped_map:
             raise self.error(
                 "a zip archive, as torch.save writes it; expected JSON, a pickle or Parquet",
                 remedy="Save numpy arrays with pickle.dump, or unpack the archive",
@@ -264,6 +264,11 @@ class Content:
         if start[:1] == b"\x80" or start[:1] in (b"(", b"]", b"}"):
             return "pickle"
         return "other"
+
+    @property
+    def is_zipped_map(self) -> bool:
+        """Whether the file is a zip archive with a Shapefile. Its names stand at the end."""
+        return self.data.startswith(ZIP) and b".shp" in self.data[-_HEAD:].lower()
 
     @cached_property
     def text(self) -> bytes:

@@ -19,67 +19,37 @@ class _Sospa(torch.autograd.Function):
     """Costs and readings of all pairs. Its arguments are a backend and the values of a ``Problem``."""
 
     @staticmethod
-    def forward(backend: ModuleType, *values: Any) -> tuple[Any, Any]:
-        cost, reading = backend.costs(Problem(*values))
-        return cost, reading
-
-    @staticmethod
-    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
+    def forward(context: Any, backend: ModuleType, *values: Any) -> tuple[Any, Any]:
         """Keep lines, costs and readings for the backward pass. The matching is computed again."""
-        tensors = [value if isinstance(value, torch.Tensor) else None for value in inputs[1:]]
-        context.save_for_backward(*output, *tensors)
-        context.backend = inputs[0]
-        context.rest = [None if isinstance(value, torch.Tensor) else value for value in inputs[1:]]
-        context.mark_non_differentiable(output[1])
+        cost, reading = backend.costs(Problem(*values))
+        tensors = [value if isinstance(value, torch.Tensor) else None for value in values]
+        context.save_for_backward(cost, reading, *tensors)
+        context.backend = backend
+        context.rest = [None if isinstance(value, torch.Tensor) else value for value in values]
+        context.mark_non_differentiable(reading)
+        return cost, reading
 
     @staticmethod
     def backward(context: Any, weight: Any, _: Any) -> tuple[Any, ...]:
         cost, reading, *tensors = context.saved_tensors
         values = [other if tensor is None else tensor for tensor, other in zip(tensors, context.rest, strict=True)]
         of_y = context.needs_input_grad[2]
-        gradients = _SospaGradient.apply if torch.is_grad_enabled() else _SospaGradient.forward
-        grad_x, grad_y = gradients(context.backend, reading, cost, weight, of_y, *values)
-        return None, grad_x, grad_y if of_y else None, None, None, None, None, None, None
-
-    @staticmethod
-    def vmap(info: Any, dims: tuple[Any, ...], backend: ModuleType, *values: Any) -> tuple[Any, Any]:
-        return _mapped(_Sospa, info.batch_size, dims, backend, *values), (0, 0)
+        grad_x, grad_y = _SospaGradient.apply(context.backend, reading, cost, weight, of_y, *values)
+        return None, grad_x, grad_y, None, None, None, None, None, None
 
 
 class _SospaGradient(torch.autograd.Function):
     """The gradients of ``_Sospa``. They have no gradient of their own."""
 
     @staticmethod
-    def forward(backend: ModuleType, reading: Any, cost: Any, weight: Any, of_y: bool, *values: Any) -> tuple[Any, Any]:
-        """Return the gradients for both sides. The gradient for y is empty unless it is needed."""
-        problem = Problem(*values)
-        grad_x, grad_y = backend.gradients(problem, reading, cost, weight, of_y)
-        return grad_x, problem.y.new_zeros(len(problem.y), 0) if grad_y is None else grad_y
-
-    @staticmethod
-    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
-        """Keep nothing."""
+    def forward(context: Any, backend: ModuleType, *arguments: Any) -> tuple[Any, Any]:
+        reading, cost, weight, of_y, *values = arguments
+        gradients: tuple[Any, Any] = backend.gradients(Problem(*values), reading, cost, weight, of_y)
+        return gradients
 
     @staticmethod
     def backward(context: Any, *weights: Any) -> tuple[Any, ...]:
         raise NotImplementedError("the gradient of SOSPA has no gradient: second derivatives are not computed")
-
-    @staticmethod
-    def vmap(info: Any, dims: tuple[Any, ...], backend: ModuleType, *values: Any) -> tuple[Any, Any]:
-        return _mapped(_SospaGradient, info.batch_size, dims, backend, *values), (0, 0)
-
-
-def _mapped(function: Any, size: int, dims: tuple[Any, ...], *values: Any) -> tuple[Any, ...]:
-    """Apply a function to tensors whose mapped dimensions become a part of the batch."""
-    folded = []
-    for value, dim in zip(values, dims, strict=True):
-        if isinstance(value, torch.Tensor):
-            moved = value.expand(size, *value.shape) if dim is None else value.movedim(dim, 0)
-            folded.append(moved.flatten(0, 1))
-        else:
-            folded.append(value)
-    mapped = function.apply(*folded)
-    return tuple(value.unflatten(0, (size, value.shape[0] // max(size, 1))) for value in mapped)
 
 
 def as_batch(lines: Any, name: str) -> tuple[Any, bool]:

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
@@ -15,6 +15,7 @@ from mapgauge.truth.from_map.vectors import RawMap
 
 _BEFORE = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and blanks
 _Places: TypeAlias = dict[str, tuple[float, float]]
+ClassOf: TypeAlias = Callable[[str], str | None]
 
 
 class _Element(NamedTuple):
@@ -37,8 +38,8 @@ def is_lanelet2(data: bytes) -> bool:
     return data[:4096].lstrip(_BEFORE).startswith(b"<")
 
 
-def read_lanelet2(content: Content, classes: Mapping[str, str], *, geographic: bool) -> RawMap:
-    """Read a map. ``classes`` are the classes of types of ways and of subtypes of lanelets and areas.
+def read_lanelet2(content: Content, class_of: ClassOf, *, geographic: bool) -> RawMap:
+    """Read a map. ``class_of`` gives the class of a type of ways and of a subtype of lanelets and areas.
 
     Nodes have their local coordinates, unless ``geographic`` asks for longitude and latitude.
     """
@@ -53,10 +54,10 @@ def read_lanelet2(content: Content, classes: Mapping[str, str], *, geographic: b
     places = document.local if has_local else document.nodes
     if nowhere := [node for node in used if not all(map(math.isfinite, places[node]))]:
         raise content.error(f"node {min(nowhere)}: a coordinate is not a finite number")
-    rows = _ways(document.ways, classes, places)
+    rows = _ways(document.ways, class_of, places)
     for name, relation in document.relations.items():
         kind, subtype = relation.tags.get("type", "relation"), relation.tags.get("subtype", "")
-        if kind in ("lanelet", "multipolygon") and subtype in classes:
+        if kind.lower() in ("lanelet", "multipolygon") and class_of(subtype):
             rows.append((name, subtype, _area(relation, document.ways, places)))
         else:
             rows.append((name, f"{kind} {subtype}".strip(), None))
@@ -68,11 +69,13 @@ def _parse(content: Content) -> _Document:
     document = _Document({}, {}, {}, {})
     try:
         for _, node in ElementTree.iterparse(io.BytesIO(content.data)):
-            if node.tag not in ("node", "way", "relation") or node.get("action") == "delete":
+            is_deleted = node.get("action") == "delete" or node.get("visible") == "false"
+            if node.tag not in ("node", "way", "relation") or is_deleted:
                 continue
             name, tags = node.get("id", ""), {tag.get("k", ""): tag.get("v", "") for tag in node.iter("tag")}
             if node.tag == "node":
-                document.nodes[name] = float(node.get("lon", "nan")), float(node.get("lat", "nan"))
+                # Autoware leaves both empty where a node has local coordinates.
+                document.nodes[name] = float(node.get("lon") or "nan"), float(node.get("lat") or "nan")
                 if "local_x" in tags and "local_y" in tags:
                     document.local[name] = float(tags["local_x"]), float(tags["local_y"])
             else:
@@ -86,15 +89,16 @@ def _parse(content: Content) -> _Document:
     return document
 
 
-def _ways(ways: Mapping[str, _Element], classes: Mapping[str, str], places: _Places) -> list[tuple[str, str, Any]]:
+def _ways(ways: Mapping[str, _Element], class_of: ClassOf, places: _Places) -> list[tuple[str, str, Any]]:
     """Return name, type and line of all ways. Ways of a class are joined where exactly two of them meet."""
     types = {name: way.tags.get("type", "way without a type") for name, way in ways.items()}
     by_class: dict[str, dict[str, list[str]]] = {}
     for name, way in ways.items():
-        if types[name] in classes and len(way.members) > 1:
+        class_name = class_of(types[name])
+        if class_name and len(way.members) > 1:
             is_open_area = way.tags.get("area") == "yes" and way.members[0] != way.members[-1]
             nodes = [*way.members, way.members[0]] if is_open_area else way.members
-            by_class.setdefault(classes[types[name]], {})[name] = nodes
+            by_class.setdefault(class_name, {})[name] = nodes
     joined = {name: line for own in by_class.values() for name, line in _joined(own).items()}
     continued = {name for own in by_class.values() for name in own if name not in joined}
     return [
@@ -140,7 +144,7 @@ def _area(relation: _Element, ways: Mapping[str, _Element], places: _Places) -> 
         refs = [ref for ref, given in zip(relation.members, relation.roles, strict=True) if given == role]
         own = {ref: ways[ref].members for ref in refs if ref in ways and len(ways[ref].members) > 1}
         bounds[role] = [[places[node] for node in line] for line in _joined(own).values()]
-    if relation.tags["type"] == "multipolygon":
+    if relation.tags["type"].lower() == "multipolygon":
         outline = bounds["outer"][0] if len(bounds["outer"]) == 1 else []
     elif len(bounds["left"]) == len(bounds["right"]) == 1:
         left, right = bounds["left"][0], bounds["right"][0]

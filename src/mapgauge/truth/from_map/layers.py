@@ -1,7 +1,7 @@
 """Brings a map of any format to classes and metres, as layers that can be cut."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from mapgauge.io.files.source import Content
 from mapgauge.truth.cutting.shapes import Geometries, Layer, as_geometries, lines_in, polygons_in, valid_polygons
 from mapgauge.truth.datasets import MapLayers, map_findings
 from mapgauge.truth.from_map.lanelet2 import is_lanelet2, read_lanelet2
-from mapgauge.truth.from_map.vectors import RawMap, read_vectors
+from mapgauge.truth.from_map.vectors import NAME_CLASSES, RawMap, read_vectors
 from mapgauge.truth.rules import CLASSES
 from mapgauge.typing import Indices
 
@@ -34,10 +34,6 @@ _PROJECT = Remedy(
     "Write FILE,project=utm:LAT:LON with the origin of the poses; local: and mercator: are other projections, and "
     "EPSG:CODE is a reference system. If the coordinates are metres, write FILE,project=none",
 )
-_NAME_CLASSES = Remedy(
-    'Name the classes: rename={"lane_marking": "divider"}, and the property: properties={"class": "kind"}',
-    "Name the classes: FILE,rename=lane_marking:divider, and the property: FILE,properties=class:kind",
-)
 
 
 def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str], project: str | None) -> MapLayers:
@@ -47,19 +43,20 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     is_projected = project not in (None, AS_IS)
     if is_projected:
         check_projection(project)
-    content, classes = Content(path), _class_names(rename)
+    content, class_of = Content(path), _class_of(rename)
     if is_lanelet2(content.data):
-        raw = read_lanelet2(content, classes, geographic=is_projected)
+        raw = read_lanelet2(content, class_of, geographic=is_projected)
     else:
         raw = read_vectors(content, class_property)
-    known = np.array([k for k, kind in enumerate(raw.kinds) if kind in classes], np.int64)
-    left_out = Counter(kind for kind in raw.kinds if kind not in classes)
+    classes = [class_of(kind) for kind in raw.kinds]
+    known = np.array([k for k, name in enumerate(classes) if name], np.int64)
+    left_out = Counter(kind for kind, name in zip(raw.kinds, classes, strict=True) if not name)
     shapes = raw.shapes.copy()
     shapes[known] = _in_metres(content, raw, known, project)
     layers: dict[str, Layer] = {}
     invalid: list[str] = []
     for name in CLASSES:
-        own = np.array([k for k in known.tolist() if classes[raw.kinds[k]] == name], np.int64)
+        own = np.array([k for k in known.tolist() if classes[k] == name], np.int64)
         parts, owner = (_areas if name == "ped_crossing" else _lines)(shapes[own])
         layers[name] = Layer.of(parts, _numbered([raw.names[k] for k in own[owner].tolist()]))
         if name == "ped_crossing":
@@ -70,18 +67,23 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     if not any(map(len, layers.values())):
         names = ", ".join(sorted(left_out)) or "none"
         text = f"no element has a class of {', '.join(CLASSES)}; found: {names[:200]}"
-        raise content.error(text, remedy=_NAME_CLASSES)
+        raise content.error(text, remedy=NAME_CLASSES)
     findings = (*left_out_of(path, left_out), *map_findings(str(path), repaired=invalid, left_out=()))
     return MapLayers(layers["ped_crossing"], layers["divider"], layers["boundary"], findings)
 
 
-def _class_names(rename: Mapping[str, str]) -> dict[str, str]:
-    """Return the class of each name that a map may use. ``rename`` comes before the usual names."""
+def _class_of(rename: Mapping[str, str]) -> Callable[[str], str | None]:
+    """Return a function from what a map calls a class to the class. ``rename`` comes before the usual names."""
     unknown = [name for name in rename.values() if name not in CLASSES]
     if unknown:
         raise InvalidInput(f"rename: unknown class {unknown[0]!r}, expected one of {', '.join(CLASSES)}")
-    usual = {name: class_name for class_name, names in SYNONYMS.items() for name in (class_name, *names)}
-    return usual | dict(rename)
+    usual = {_folded(name): class_name for class_name, names in SYNONYMS.items() for name in (class_name, *names)}
+    return lambda kind: rename.get(kind) or usual.get(_folded(kind))
+
+
+def _folded(name: str) -> str:
+    """Return a name without capitals, blanks and signs: "Lane marking" is ``lane_marking``."""
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _in_metres(content: Content, raw: RawMap, known: Indices, project: str | None) -> Geometries:

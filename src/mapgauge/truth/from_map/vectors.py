@@ -5,12 +5,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import shapely
 
+from mapgauge.errors import Remedy
 from mapgauge.io import csv_wkt
+from mapgauge.io._geojson_objects import class_property
 from mapgauge.io.files.source import Content
 from mapgauge.io.vector_files import is_vector_file, read_elements
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries
 
-_PROPERTIES = ("class", "kind", "type", "category", "layer")  # the first that occurs names the class of an element
+NAME_CLASSES = Remedy(
+    'Name the classes: rename={"lane_marking": "divider"}, and the property: properties={"class": "kind"}',
+    "Name the classes: FILE,rename=lane_marking:divider, and the property: FILE,properties=class:kind",
+)
 _EXPECTED = "GeoJSON (a FeatureCollection), CSV with WKT, GeoParquet, GeoPackage, Shapefile or Lanelet2"
 
 
@@ -23,8 +28,8 @@ class RawMap(NamedTuple):
     crs: Any  # the declared reference system; None if there is none
 
 
-def read_vectors(content: Content, class_property: str | None) -> RawMap:
-    """Read a map. ``class_property`` is the property that names the class of an element."""
+def read_vectors(content: Content, called: str | None) -> RawMap:
+    """Read a map. ``called`` is the property that names the class of an element."""
     features, crs = _features(content)
     rows, shapes = [], []
     for k, feature in enumerate(features):
@@ -36,10 +41,12 @@ def read_vectors(content: Content, class_property: str | None) -> RawMap:
         except (shapely.errors.ShapelyError, TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
             raise content.error(f"$.features[{k}] is not a feature: {str(error).strip()}") from error
     known = sorted({name for row in rows for name in row})
-    if class_property is not None and class_property not in known:
-        raise content.error(f"no element has the property {class_property!r}; available: {', '.join(known)}")
-    called = class_property or next((name for name in _PROPERTIES if name in known), "class")
+    called = class_property(known) if called is None else called
+    if rows and called not in known:
+        text = f"no element has the property {called!r}; available: {', '.join(known)}"
+        raise content.error(text, remedy=NAME_CLASSES)
     kinds = [row.get(called) for row in rows]
+    kinds = [int(kind) if isinstance(kind, float) and kind.is_integer() else kind for kind in kinds]
     texts = [str(kind) if isinstance(kind, str | int) else "element without a class" for kind in kinds]
     return RawMap([str(row["id"]) for row in rows], texts, as_geometries(shapes), crs)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.metrics.scenes import Line, pose, scene
-from tests.metrics.stability_twin import profiles, slow_sums, turning
 from tests.streaming.worlds import same, write_folder
+from tests.tracks.scenes import Line, pose, scene
+from tests.tracks.stability_twin import profiles, slow_sums, turning
 
 import mapgauge as mg
 from mapgauge.demo import demo_world

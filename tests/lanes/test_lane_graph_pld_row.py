@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.metrics.lane_graph_cases import LIGHTS, lane_world
+from tests.lanes.lane_graph_cases import LIGHTS, lane_world
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.metrics.lane_graph_cases import (
+from tests.lanes.lane_graph_cases import (
     Map,
     as_frames,
     by_trying_all,

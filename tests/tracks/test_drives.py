@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.temporal.worlds import perfect, shuffled
+from tests.tracks.worlds import perfect, shuffled
 
 import mapgauge as mg
 from mapgauge.features.tracks.drives import common_areas, drives_of, inverse_of, motions_between

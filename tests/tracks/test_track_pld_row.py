@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.metrics.scenes import scene as lines_of
-from tests.metrics.track_cases import tracked_world
 from tests.streaming.worlds import same, write_folder
+from tests.tracks.scenes import scene as lines_of
+from tests.tracks.track_cases import tracked_world
 
 import mapgauge as mg
 from mapgauge.features.tracks.track_scene import PARTS

@@ -5,7 +5,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from tests.graphs.drawn import three
+from tests.lanes.drawn import three
 
 import mapgauge as mg
 from mapgauge.features.lanes.graph import Graph

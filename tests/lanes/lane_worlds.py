@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import plain_lanes as plain
-from tests.metrics.lane_frames import lane_frames
+from tests.lanes.lane_frames import lane_frames
 
 import mapgauge as mg
 from mapgauge.protocols import AREAS, TRAFFIC_ELEMENTS

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.metrics.track_cases import (
+from tests.tracks.track_cases import (
     Frames,
     Side,
     as_frames,

@@ -10,7 +10,7 @@ from benchmarks.extra_kernels import all_distances
 from examples.graph_scores import table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
-from tests.graphs.drawn import moved, street, three
+from tests.lanes.drawn import moved, street, three
 
 import mapgauge as mg
 from mapgauge.features.lanes.graph import Graph

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.graphs.drawn import by_position, graphs, moved, shuffled, street
+from tests.lanes.drawn import by_position, graphs, moved, shuffled, street
 
 import mapgauge as mg
 from mapgauge.features.lanes.graph import Graph, frames_from_graphs, without_repeats

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.conftest import caller
-from tests.graphs.drawn import moved, street
+from tests.lanes.drawn import moved, street
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg

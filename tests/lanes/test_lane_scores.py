@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.metrics.lane_frames import lane_frames
-from tests.metrics.lane_worlds import both, plain_scores, world
+from tests.lanes.lane_frames import lane_frames
+from tests.lanes.lane_worlds import both, plain_scores, world
 
 import mapgauge as mg
 from mapgauge.frames.links import Links

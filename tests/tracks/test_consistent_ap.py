@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.metrics.scenes import Line, scene
 from tests.streaming.worlds import same, write_folder
+from tests.tracks.scenes import Line, scene
 
 import mapgauge as mg
 from mapgauge.features.tracks.consistent_ap import keeps_owner, track_codes

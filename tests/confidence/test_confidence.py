@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.metrics.lane_worlds import write_pickles
+from tests.lanes.lane_worlds import write_pickles
 
 import mapgauge as mg
 from mapgauge.demo import demo_world

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from examples.network_pld import cases
-from tests.metrics.network_cases import (
+from tests.network.network_cases import (
     CUTOFF,
     Map,
     by_runs,

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.graphs.drawn import three
+from tests.lanes.drawn import three
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.shared_data import DATA, needs_data
-from tests.temporal.worlds import Worse, dropping, jittering, perfect, reversing, shuffled, unsure
+from tests.tracks.worlds import Worse, dropping, jittering, perfect, reversing, shuffled, unsure
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
