@@ -130,7 +130,7 @@ def test_bins_of_distances_in_shape_may_be_narrow(overlap: mg.SplitOverlap) -> N
     near = replace(overlap.shape, distance=0.8 + 0.01 * overlap.shape.distance)
     wide, narrow = (some.joint(results, samples=50) for some in (overlap, replace(overlap, shape=near)))
     assert narrow.geometry.value == pytest.approx(wide.geometry.value)
-    frames = [[len(part.tokens) for part in joint.shape.slices.values()] for joint in (wide, narrow)]
+    frames = [[len(part.tokens) for part in joint.shape.values()] for joint in (wide, narrow)]
     assert frames[0] == frames[1]
 
 
