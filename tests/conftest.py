@@ -28,9 +28,10 @@ settings.load_profile("mapgauge")
 
 # A script starts what follows `&` with Ctrl-C ignored, and nohup ignores SIGHUP. Commands that tests interrupt, in this
 # process and in others, would ignore them too.
-for name, handler in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}.items():
-    if signal.getsignal(number := getattr(signal, name, signal.SIGINT)) is signal.SIG_IGN:
-        signal.signal(number, handler)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)
