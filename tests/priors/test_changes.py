@@ -11,7 +11,8 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.features.priors.states import PARTS, STATES
+from mapgauge.features.priors import STATES
+from mapgauge.features.priors.states import PARTS
 
 FOLDER = "prior_reference"
 NEEDED = needs_data(FOLDER)
@@ -184,7 +185,27 @@ def test_predictions_below_the_floor_say_nothing() -> None:
 
 def test_frames_that_the_prior_lacks_have_no_prior() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [at(0)]}, "b": {"divider": [at(0)]}})
-    assert compared(truth, truth, dividers(0)).truth_states == ("kept", "inserted")
+    changes = compared(truth, truth, dividers(0))
+    assert changes.truth_states == ("kept", "inserted")
+    (finding,) = changes.findings
+    assert (finding.code, finding.examples) == ("frames-without-prior", ("b",))
+    assert "1 of 2 frames have no prior" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (dividers(), "no line is in the frames"),
+        (dividers(400, 500), "none of its 2 lines in the frames and classes of the truth is near"),
+        (dividers(0).rename({"divider": "lane"}), "no line is in the frames"),
+    ],
+)
+def test_a_prior_without_lines_where_the_truth_is_has_a_finding(prior: mg.MapFrames, words: str) -> None:
+    changes = compared(dividers(0), dividers(0), prior)
+    (finding,) = changes.findings
+    assert finding.code == "prior-without-truth"
+    assert words in finding.message
+    assert changes.truth_states == ("inserted",)
 
 
 def test_other_input_is_refused() -> None:

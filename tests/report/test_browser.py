@@ -299,6 +299,24 @@ def test_layers_can_be_hidden(show: Show, two: Path) -> None:
         page.check(f"[data-layer={layer}]")
 
 
+def test_ignored_lines_are_dotted_and_a_layer_of_their_own(show: Show, tmp_path: Path, two: Path) -> None:
+    predictions, truth = demo_world(4)
+    flags = np.arange(len(truth.polylines)) % 3 == 0
+    results = mg.evaluate(predictions, truth.with_ignore(flags))
+    results.save(tmp_path / "results.mg", geometry="original")  # with the lines that are ignored
+    write_report(mg.load_results(tmp_path / "results.mg"), tmp_path / "ignored.html")
+    token = truth.tokens[0]
+    frame = results.assignment(token)
+    expected = sum(line.ignore for line in truth.with_ignore(flags)[token])
+    assert sum(line.confidence is None for line in frame.ignored) == expected > 0
+    assert len(frame.ignored) > expected  # and predictions that are matched with them
+    page = show(tmp_path / "ignored.html", f"#frame={token}&least=0&cause=every")
+    assert page.locator(".panel path.ignored:visible").count() == len(frame.ignored)
+    page.locator('[data-layer="ignored"]').uncheck()
+    assert page.locator(".panel path.ignored:visible").count() == 0
+    assert show(two).locator('[data-layer="ignored"]').count() == 0
+
+
 def test_the_slider_hides_what_is_less_confident(show: Show, two: Path, methods: list[mg.Results]) -> None:
     page = show(two)
     least = float(page.input_value("#least"))
@@ -612,6 +630,9 @@ def test_a_phone_needs_no_sideways_scrolling(show: Show, three: Path) -> None:
     assert drawing is not None
     assert bench is not None
     assert drawing["y"] < bench["y"]  # the drawing comes before the filters and the list
+    assert page.locator("#values caption").evaluate_all(
+        "all => all.every((node) => node.firstChild.getBoundingClientRect().right <= 390)"
+    )
 
 
 def test_a_phone_has_two_drawings_side_by_side(show: Show, two: Path) -> None:
@@ -635,9 +656,6 @@ def test_the_first_screen_of_a_laptop_has_scores_list_and_drawings(show: Show, t
     assert rows["y"] < 500
     assert drawing["y"] < 480
     assert on_screen(page, "#overview :is(em, .worse)")
-    assert page.locator("#values caption").evaluate_all(
-        "all => all.every((node) => node.firstChild.getBoundingClientRect().right <= 390)"
-    )
 
 
 @pytest.mark.usefixtures("browser")

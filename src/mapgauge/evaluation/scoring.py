@@ -13,7 +13,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import frames_by_scene
-from mapgauge.metrics.assigned import Matches, matches_of
+from mapgauge.metrics.assigned import matches_of
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
@@ -26,7 +26,7 @@ def score(
     protocol: Protocol,
     metrics: tuple[str, ...],
     rings: tuple[float, ...],
-    matches: Matches | None = None,
+    matches: Indices | None = None,
 ) -> Scores:
     """Score a block of frames by some metrics. For metrics of level "scene", it must have all frames of each scene.
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.scores import Scores, Totals
 from mapgauge.metrics.metric import ValueKey
-from mapgauge.metrics.table import METRICS, value_named
+from mapgauge.metrics.table import METRICS, hit_metrics, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.results.values import COUNTS, Summary, lists_of_frames
+from mapgauge.results.values import COUNTS, Summary, lists_of_frames, mean_of, values_of_classes
 from mapgauge.typing import Floats
 
 
@@ -50,6 +50,25 @@ def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
     where = order.tolist()
     scenes = None if rows.scenes is None else tuple(rows.scenes[i] for i in where)
     return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order))
+
+
+def frame_precisions(
+    scores: Scores, metrics: Sequence[str], protocol: Protocol, class_names: Sequence[str]
+) -> dict[str, Floats]:
+    """Return the average precisions of single frames by key, ``(1 + classes, frames)``: means first, then each class.
+
+    A frame alone has few instances, so they are coarse. NaN is a value that does not exist.
+    """
+    names = tuple(metric.name for metric, _ in hit_metrics(metrics) if metric.level == "frame")
+    keys = [metric.main.key for metric, _ in hit_metrics(names)]
+    table = np.full((len(keys), 1 + len(class_names), len(scores.true)), np.nan)
+    for frame in range(table.shape[2] if keys else 0):
+        totals = Totals.of(scores.at(np.array([frame])), protocol)
+        by_class = values_of_classes(totals, class_names, names, protocol, ())
+        rows = [mean_of(by_class.values()), *(by_class[name] for name in class_names)]
+        values = [[row.get(key) for row in rows] for key in keys]
+        table[..., frame] = np.array(values, np.float64)  # None becomes NaN
+    return dict(zip(keys, table, strict=True))
 
 
 def frame_columns(

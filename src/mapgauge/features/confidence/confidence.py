@@ -11,6 +11,7 @@ import numpy as np
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
@@ -285,6 +286,8 @@ def confidence(
     count, length = check_whole("bins", bins, 1), results.cutoff_or_first(cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
+    if units.halves is not None and length in results.protocol.cutoffs:
+        results = with_metrics(results, ["completeness"], workers)  # for the radii
     ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))
     names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
     levels = {name: levels_of(solved, c, None, ordered) for c, name in names}

@@ -171,3 +171,41 @@ def match_greedily(ious, bounds, by_confidence, considered, thresholds, hits):
                     taken[chosen] = True
                     hits[i] |= 1 << s
         at += (middle - first) * true
+
+
+@jit
+def _crossing(coords, i, j):
+    """Return the place on segment ``i``, from 0 to 1, where segment ``j`` meets it inside; -1 if it does not."""
+    ax, ay = coords[i + 1, 0] - coords[i, 0], coords[i + 1, 1] - coords[i, 1]
+    bx, by = coords[j + 1, 0] - coords[j, 0], coords[j + 1, 1] - coords[j, 1]
+    cx, cy = coords[j, 0] - coords[i, 0], coords[j, 1] - coords[i, 1]
+    cross = ax * by - ay * bx
+    if cross == 0:
+        return -1.0
+    own, other = (cx * by - cy * bx) / cross, (cx * ay - cy * ax) / cross
+    return own if 0 < own < 1 and 0 <= other <= 1 else -1.0
+
+
+@jit_allocating
+def with_crossings(coords, offsets):
+    """Return the points of polylines with a further point wherever a polyline crosses itself, and their offsets."""
+    made, ends, count = np.empty((len(coords), 2)), np.zeros(len(offsets), np.int64), 0
+    for line in range(len(offsets) - 1):
+        first, last = offsets[line], offsets[line + 1] - 1
+        for i in range(first, last + 1):
+            places, met = np.empty(max(last - first, 1)), 0
+            for j in range(first, last):
+                place = _crossing(coords, i, j) if i < last and abs(i - j) > 1 else -1.0
+                if place > 0:
+                    places[met] = place
+                    met += 1
+            if count + met + 1 > len(made):
+                longer = np.empty((2 * (count + met + 1), 2))
+                longer[:count] = made[:count]
+                made = longer
+            made[count] = coords[i, :2]
+            for k, place in enumerate(np.sort(places[:met])):
+                made[count + 1 + k] = coords[i, :2] + place * (coords[i + 1, :2] - coords[i, :2])
+            count += met + 1
+        ends[line + 1] = count
+    return made[:count], ends

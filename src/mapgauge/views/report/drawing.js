@@ -1,7 +1,7 @@
 // Draws the chosen frame in bird's-eye view, forward up, in one panel per method. All panels show the same view.
 
 const METRE = 100; // coordinates are in centimetres
-const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes" };
+const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes", ignored: "ignored truth" };
 const panels = []; // one per method: { figure, values, svg, tip, scale, none, save, size, nodes, instances, images, geometry }
 let pointed = null; // the instance under the pointer or with focus: { panel, instance }
 let pinned = false; // whether it stays marked, because it was clicked
@@ -180,11 +180,15 @@ function drawScene(panel, frame) {
     match.node = svgElement("path", { class: "pairs", d: pairsPath(match) });
     return add("pairs", match.prediction, match.node);
   });
+  const ignored = scene.ignored.map((instance) => {
+    const said = svgElement("title", {}, `ignored, ${meta.classes[instance.label]}: neither right nor wrong`);
+    return add("ignored", instance, svgElement("path", { class: "ignored", d: pathOf(instance.line, false), stroke: meta.colours[instance.label] }, said));
+  });
   const links = scene.links.map((link) => add("links", link.source, linkNode(link)));
   const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most confident on top
   const below = extras.flatMap((extra) => extra.below?.(panel, frame) ?? []);
   const placed = extras.map((extra) => extra.placed?.(frame)).find(Boolean);
-  const content = [...surroundings(), ...lines(scene.truth), ...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
+  const content = [...surroundings(), ...ignored, ...lines(scene.truth), ...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
   panel.svg.replaceChildren(...grid(), ...below, svgElement("g", placed ? { transform: placed } : {}, ...content));
   panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
 }
