@@ -288,3 +288,12 @@ class Results(Summary):
             level: As for ``to_pandas``.
         """
         return to_arrow(table_columns(self, self.rows, level))
+
+
+def check_results(given: object, name: str = "results") -> None:
+    """Raise an error for anything but the results of one evaluation."""
+    if not isinstance(given, Results):
+        raise InvalidInput(
+            f"{name}: expected Results from evaluate(), got {type(given).__name__}",
+            remedy="Evaluate first: mg.evaluate(predictions, truth)",
+        )

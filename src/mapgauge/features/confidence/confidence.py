@@ -32,7 +32,7 @@ from mapgauge.markup import block, interval, line, note, number, table, text_tab
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
 from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate, check_draws, too_few
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Progress
 from mapgauge.version import __version__
 
@@ -161,8 +161,10 @@ class Confidence:
         """
         if class_name not in self.classes:
             raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}")
-        levels = self.classes[class_name].levels
-        place = levels.place(np.asarray(thresholds, np.float64))
+        levels, given = self.classes[class_name].levels, np.asarray(thresholds)
+        if given.ndim != 1 or given.dtype.kind not in "iuf" or np.isnan(given).any():
+            raise InvalidInput(f"thresholds must be a list of numbers, got {thresholds!r}")
+        place = levels.place(given.astype(np.float64))
         columns = {
             "kept": levels.kept,
             "dropped": levels.pld("dropped"),
@@ -174,7 +176,7 @@ class Confidence:
         }
         return [
             {"threshold": float(at)} | {key: _plain_number(column[k]) for key, column in columns.items()}
-            for at, k in zip(thresholds, place.tolist(), strict=True)
+            for at, k in zip(given.tolist(), place.tolist(), strict=True)
         ]
 
     def table(self) -> str:
@@ -275,11 +277,7 @@ def confidence(
     >>> divider.pld.value > divider.best.value
     True
     """
-    if not isinstance(results, Results):
-        raise InvalidInput(
-            f"results must be results of one evaluation, got {type(results).__name__}",
-            remedy="Evaluate first: confidence(mg.evaluate(predictions, truth))",
-        )
+    check_results(results)
     if not isinstance(hit, int | float) or not 0 <= hit < 1:
         raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
     check_draws(samples, level, seed)

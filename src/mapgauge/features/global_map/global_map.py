@@ -236,7 +236,7 @@ class _Side(NamedTuple):
     truth: MapFrames
     own: MapFrames  # not cut
     city: MapFrames
-    dropped: tuple[tuple[int, float], tuple[int, float]]  # lines wholly outside and metres outside, of both sides
+    dropped: list[tuple[int, float]]  # lines wholly outside and metres outside, of predictions and of truth
     distance: float  # metres from the region to the nearest truth; 0 if some lies inside
 
 
@@ -283,8 +283,8 @@ class _Work:
         if not len(y.polylines) and len(city.polylines):
             shapely = shapely_module()
             distance = float(shapely.distance(scene.region, shapely.multipoints(city.polylines.coords)))
-        dropped = tuple((each.lines_outside, each.outside) for each in (x_cut, y_cut))
-        return _Side(x, y.with_confidence(None), own, city.with_confidence(None), dropped, distance)  # type: ignore[arg-type]
+        dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
+        return _Side(x, y.with_confidence(None), own, city.with_confidence(None), dropped, distance)
 
 
 def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None) -> Results:
@@ -294,10 +294,13 @@ def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None)
 def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[Finding]:
     """Return findings about what the regions dropped, and about scenes without predictions or truth."""
     found = []
-    lines, metres = (sum(side.dropped[0][k] for side in sides) for k in (0, 1))
-    if metres > 0.5:
-        text = f"{metres:.0f} m of predicted lines lie outside the region and were dropped, {lines} lines as a whole"
-        found.append(Finding("note", "outside-region", text, int(lines)))
+    lines, metres = np.array([side.dropped for side in sides]).sum(axis=0).T  # of predictions and of truth
+    if metres.max() > 0.5:
+        text = (
+            f"{metres[0]:.0f} m of predictions ({lines[0]:.0f} whole lines) and {metres[1]:.0f} m of truth "
+            f"({lines[1]:.0f} whole lines) lie outside the region and were dropped"
+        )
+        found.append(Finding("note", "outside-region", text, int(lines.sum())))
     called = [side.truth.tokens[0] for side in sides]
     if lacking := [scene for scene in called if scene not in given]:
         text = f"{len(lacking)} of {len(called)} scenes have no predictions. Their truth counts as missed"
@@ -324,7 +327,7 @@ def check_noise(noise: str | Sequence[float]) -> PoseNoise:
         return NOISES[noise]
     if not isinstance(noise, list | tuple) or len(noise) != 3:
         raise InvalidInput(
-            f"pose_noise must be three numbers, metres to the side, metres forward, degrees, or a name of "
+            f"pose_noise must be three numbers, metres to the side, metres forward, degrees, or one of "
             f"{', '.join(NOISES)}, got {noise!r}"
         )
     side, ahead, degrees = (check_number("pose_noise", each, "a standard deviation") for each in noise)

@@ -176,7 +176,7 @@ def map_named(maps: MapFrames, scene: str, city: str | None) -> int:
             return names.index(name)
     if len(maps) == 1:
         return 0
-    known = ", ".join(names[:5])
+    known = ", ".join(names[:5]) or "none"
     raise InvalidInput(
         f"{maps.name or 'truth'}: no map of the scene {scene}{f' or the city {city}' if city else ''}; available: "
         f"{known}{', ...' if len(maps) > 5 else ''}",

@@ -271,7 +271,6 @@ def thin(
     output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")],
     radius: Annotated[float, o.option("--radius PLD", o.COMPUTED, _RADIUS)] = 0.3,
     protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -285,7 +284,7 @@ def thin(
 
     check_targets([output], [truth])
     check_files(truth)
-    frames = Reading(workers=workers).truth(truth)
+    frames = Reading().truth(truth)
     name = parsing.one_protocol(protocol)
     with out.progress("thinning") as advance:
         thinned = make(frames, radius, protocol=name, progress=advance)
@@ -293,7 +292,7 @@ def thin(
     trees = {}
     for called, some in (("all", frames), ("kept", frames.of_tokens(thinned.tokens))):
         with out.progress(f"diversity of {called} frames") as advance:
-            trees[called] = diversity(some, protocol=name, workers=workers, progress=advance)
+            trees[called] = diversity(some, protocol=name, progress=advance)
     if json:
         sets = {called: {"frames": len(tree.tokens), "diversity": tree.total} for called, tree in trees.items()}
         pairs = [{"first": a, "second": b, "pld": pld} for a, b, pld in trees["all"].duplicates(radius)]
