@@ -356,7 +356,7 @@ function scrollToFrame() {
   const beside = drawing.offsetLeft > bench.offsetLeft + 50;
   const wanted = state.absent ? $$("absent") : beside || !said.has("frame") ? bench : drawing;
   const { top } = wanted.getBoundingClientRect();
-  if (top < 0 || top > innerHeight / 3) wanted.scrollIntoView();
+  if (top < 0 || top > innerHeight / 6) wanted.scrollIntoView();
 }
 
 function onKey(event, onView) {
