@@ -53,14 +53,6 @@ splits = typer.Typer(
 )
 
 
-def _one(protocol: parsing.Texts) -> str:
-    """Return the name of the only protocol."""
-    names = parsing.listed(protocol) or ["paper-60x30"]
-    if len(names) > 1:
-        parsing.refuse("--protocol", f"give one protocol, got {', '.join(names)}")
-    return names[0]
-
-
 @splits.command(_OVERLAP)
 def overlap(
     train: Annotated[Path, o.files_argument("TRAIN", "Truth of the training frames.")],
@@ -93,7 +85,9 @@ def overlap(
     tags = tags_of([validation, train])
     sides = reading.truth(train), reading.truth(validation)
     with out.progress("searching similar frames") as advance:
-        found = measure(*sides, protocol=_one(protocol), tags=tags, work=search, workers=workers, progress=advance)
+        found = measure(
+            *sides, protocol=parsing.one_protocol(protocol), tags=tags, work=search, workers=workers, progress=advance
+        )
     methods = load_all(given, names) if given else []
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
@@ -277,7 +271,6 @@ def thin(
     output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")],
     radius: Annotated[float, o.option("--radius PLD", o.COMPUTED, _RADIUS)] = 0.3,
     protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -291,15 +284,15 @@ def thin(
 
     check_targets([output], [truth])
     check_files(truth)
-    frames = Reading(workers=workers).truth(truth)
-    name = _one(protocol)
+    frames = Reading().truth(truth)
+    name = parsing.one_protocol(protocol)
     with out.progress("thinning") as advance:
         thinned = make(frames, radius, protocol=name, progress=advance)
     _save_tokens(output, thinned.tokens)
     trees = {}
     for called, some in (("all", frames), ("kept", frames.of_tokens(thinned.tokens))):
         with out.progress(f"diversity of {called} frames") as advance:
-            trees[called] = diversity(some, protocol=name, workers=workers, progress=advance)
+            trees[called] = diversity(some, protocol=name, progress=advance)
     if json:
         sets = {called: {"frames": len(tree.tokens), "diversity": tree.total} for called, tree in trees.items()}
         pairs = [{"first": a, "second": b, "pld": pld} for a, b, pld in trees["all"].duplicates(radius)]
