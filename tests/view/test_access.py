@@ -57,12 +57,15 @@ def test_everything_is_reached_with_the_keyboard(show: Open, cameras: Server) ->
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4&where=pld+%3E")
+    page = show(cameras.address)
     page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("about:blank")
+    page.goto(f"{cameras.address}#frame=scene-0001-4&where=pld+%3E")
     page.wait_for_selector(".camera img")
     page.wait_for_selector("#where-wrong:visible")
     page.wait_for_function("() => document.documentElement.scrollWidth === 390")
     assert faults_of(page) == []
+    assert page.evaluate("() => scrollY") == 0  # the drawing is on the first screen
     boxes = [page.locator(name).bounding_box() for name in (".right", "#time", "#cameras", "#filters", ".left")]
     for above, below in pairwise(boxes):
         assert above is not None

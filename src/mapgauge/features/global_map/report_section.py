@@ -51,7 +51,7 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
             f'<path d="M{_LEFT} {y(tick):.1f}H{_WIDTH - _RIGHT}" stroke="currentColor" stroke-opacity="0.15"/>'
         )
         drawn.append(text(_LEFT - 6, y(tick) + 4, "end", f"{tick:.1f}"))
-        drawn.append(text(x(tick), _HEIGHT - _BOTTOM + 16, "middle", f"{tick:.0%}"))
+        drawn.append(text(x(tick), _HEIGHT - _BOTTOM + 16, "middle", f"{100 * tick:.0f} %"))
     said = []
     for key, colour in _COLOURS.items():
         points = [f"{x(row['share']):.1f} {y(row[key]):.1f}" for row in rows if row[key] is not None]

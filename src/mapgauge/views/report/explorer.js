@@ -354,7 +354,9 @@ function scrollToFrame() {
   if (!said.has("frame") && !said.has("sort")) return;
   const [bench, drawing] = [$$("workbench"), document.querySelector(".right")];
   const beside = drawing.offsetLeft > bench.offsetLeft + 50;
-  (state.absent ? $$("absent") : beside || !said.has("frame") ? bench : drawing).scrollIntoView();
+  const wanted = state.absent ? $$("absent") : beside || !said.has("frame") ? bench : drawing;
+  const { top } = wanted.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 6) wanted.scrollIntoView();
 }
 
 function onKey(event, onView) {

@@ -14,7 +14,7 @@ import numpy as np
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of
+from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of, title_of
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.views.report.drawings import drawings, has_shares
@@ -56,7 +56,7 @@ def _described(metric: Metric, rows: SumRows, results: Results) -> dict[str, Any
     computed = rows.values(np.zeros(len(rows.columns)), results.protocol)
     return {
         "key": metric.main.key,
-        "title": metric.title + setting_of(metric.main.key, results.protocol),
+        "title": title_of(metric.main.key, full=True) + setting_of(metric.main.key, results.protocol),
         "lower": metric.lower_is_better,
         "caption": is_first(metric, results.metrics),
         "headlines": [value.key for value in metric.with_role("headline") if value.key in computed],

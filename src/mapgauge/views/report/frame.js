@@ -36,7 +36,7 @@ function showFrame(frame) {
       });
       const heads = names.map((text) => element("th", { scope: "row", textContent: text }));
       body.push(element("tr", {}, ...heads, ...cells));
-      if (name === "") panels[m].values.textContent = meta.metrics.filter(({ caption }) => caption).map((metric) => sentenceOf(metric, values)).join("; ");
+      if (name === "") panels[m].values.textContent = panels[m].values.title = meta.metrics.filter(({ caption }) => caption).map((metric) => sentenceOf(metric, values)).join("; ");
     });
   }
   const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : paper(key), textContent: labelOf(key) })));

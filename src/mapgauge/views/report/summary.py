@@ -86,7 +86,7 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
             difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
             about_main.append(_verdict(difference, metric) if k else "")
         rows.append([*cells[:2], *about_main, *cells[2:]])
-    titles = [escape(column.title + setting_of(column.main.key, first.protocol)) for column in shown]
+    titles = [escape(title_of(key, full=True) + setting_of(key, first.protocol)) for key in keys]
     arrows = [title + column.arrow_of(column.main) for title, column in zip(titles, shown, strict=True)]
     about_main = [f'<span class="axis"><span>{bounds[0]:g}</span><span>{bounds[1]:g}</span></span>']
     if colours:
