@@ -26,9 +26,20 @@ settings.register_profile(
 )
 settings.load_profile("mapgauge")
 
-# A script starts what follows `&` with Ctrl-C ignored. Processes that tests start and interrupt would ignore it too.
+# A script starts what follows `&` with Ctrl-C ignored, and nohup ignores SIGHUP. Commands that tests interrupt, in this
+# process and in others, would ignore them too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unsynced() -> "Iterator[None]":
+    """What tests write need not survive a loss of power. They would wait for the disk seven thousand times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 @pytest.fixture

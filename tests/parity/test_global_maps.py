@@ -1,6 +1,7 @@
 """GAP and mGAP of the reference maps, as the public evaluator prints them."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,15 @@ def reference(name: str) -> dict[str, object]:
     return made
 
 
+@cache
+def scored(name: str) -> mg.GlobalMap:
+    region = (60.0, 30.0) if "60x30" in name else (100.0, 50.0)
+    return mg.global_map(FOLDER / f"{name}_maps.json", FOLDER / "av2_all_gt.json", region=region)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_gap_is_that_of_the_public_evaluator(name: str) -> None:
-    region = (60.0, 30.0) if "60x30" in name else (100.0, 50.0)
-    made = mg.global_map(FOLDER / f"{name}_maps.json", FOLDER / "av2_all_gt.json", region=region)
-    expected = reference(name)
+    made, expected = scored(name), reference(name)
     assert made.gap is not None
     assert made.gap.value == pytest.approx(expected["mGAP"], abs=1e-6)
     for theirs, ours in CLASSES.items():
@@ -40,9 +45,8 @@ def test_gap_is_that_of_the_public_evaluator(name: str) -> None:
 
 
 def test_a_file_for_each_city_gives_the_same_values() -> None:
-    predictions = FOLDER / "good_60x30_maps.json"
-    whole = mg.global_map(predictions, FOLDER / "av2_all_gt.json")
-    cities = mg.global_map(predictions, [FOLDER / name for name in CITIES])
+    whole = scored("good_60x30")
+    cities = mg.global_map(FOLDER / "good_60x30_maps.json", [FOLDER / name for name in CITIES])
     assert whole.gap == cities.gap
     assert whole.results.mean == cities.results.mean
 
@@ -69,7 +73,7 @@ def test_the_whole_truth_of_argoverse_2_is_that_of_globalmapnet() -> None:
 
 
 def test_the_closed_region_makes_fewer_pieces_of_the_truth() -> None:
-    made = mg.global_map(FOLDER / "good_60x30_maps.json", FOLDER / "av2_all_gt.json")
+    made = scored("good_60x30")
     assert made.gap is not None
     lines, parts, _ = made.gap.lines["boundary"]
     assert (lines, parts) == (12, 32)
@@ -77,7 +81,7 @@ def test_the_closed_region_makes_fewer_pieces_of_the_truth() -> None:
 
 
 def test_a_line_far_away_is_dropped_with_a_finding() -> None:
-    made = mg.global_map(FOLDER / "fragments_60x30_maps.json", FOLDER / "av2_all_gt.json")
+    made = scored("fragments_60x30")
     (finding,) = [finding for finding in made.findings if finding.code == "outside-region"]
     assert finding.message.startswith("36 m of predictions (1 whole lines) and 2")
 

@@ -217,7 +217,7 @@ def test_other_input_is_refused() -> None:
         mg.changes(results, truth, same=2)
     with pytest.raises(mg.InvalidInput, match="no frame of the prior is in the truth"):
         mg.changes(results, mg.MapFrames.of({"z": {"divider": [at(0)]}}))
-    with pytest.raises(mg.InvalidInput, match="results must be results of one evaluation, got MapFrames"):
+    with pytest.raises(mg.InvalidInput, match="results: expected Results from evaluate\\(\\), got MapFrames"):
         mg.changes(truth, truth)  # type: ignore[arg-type]
     squared = mg.evaluate(truth.with_confidence(1), truth, mg.protocol(DIVIDERS, order=2), metrics=["pld"])
     with pytest.raises(mg.InvalidInput, match="changes need order 1 and a cutoff, got order 2"):

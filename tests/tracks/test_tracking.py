@@ -82,7 +82,7 @@ def test_a_faint_duplicate_does_not_take_the_id_of_a_confident_line() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_id_occurs_twice_in_a_frame(method: Method) -> None:
-    predictions, _ = demo_world(20)
+    predictions, _ = demo_world(20, predictions=40)
     tracked = mg.track(predictions, method=method, confidence=None)
     found = ids_of(tracked)
     for frame in range(len(tracked)):
@@ -115,7 +115,7 @@ def test_truth_has_no_faint_lines() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_ids_depend_neither_on_the_order_nor_on_workers(method: Method) -> None:
-    predictions, truth = demo_world(30, predictions=30)
+    predictions, truth = demo_world(20, predictions=20)
     expected = contents(mg.track(predictions, method=method, confidence=None, workers=1))
     mixed = shuffled(predictions, np.random.default_rng(5))
     assert contents(mg.track(mixed, method=method, confidence=None, workers=3)) == expected

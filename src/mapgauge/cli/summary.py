@@ -55,7 +55,7 @@ def show_results(
             + [
                 {"name": name, "protocol": full_name(part.protocol), "slice": called, "class": class_name, **values}
                 for name, of_method in zip(names, sliced, strict=False)
-                for called, part in of_method.slices.items()
+                for called, part in of_method.items()
                 for class_name, values in rows_of(part)
             ]
         )

@@ -26,7 +26,6 @@ from mapgauge.features.global_map.scenes import (
     lines_of,
     map_named,
     part_of,
-    rows_by_scene,
     scenes_in,
     scenes_of,
     sides_of,
@@ -34,7 +33,7 @@ from mapgauge.features.global_map.scenes import (
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks
+from mapgauge.frames.tracks import check_tracks, frames_by_scene
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import rotation_about_z
 from mapgauge.protocols import Protocol, protocol
@@ -254,7 +253,7 @@ class _Work:
     @cached_property
     def rows(self) -> list[dict[str, Indices]]:
         """The frames of each scene in the order of time, of both sides."""
-        return [rows_by_scene(side) for side in (self.x, self.y)]
+        return [frames_by_scene(side) for side in (self.x, self.y)]
 
     def predictions(self, scene: Scene, share: float = 1.0) -> MapFrames:
         """Return the predicted map of a scene, which is not cut."""
