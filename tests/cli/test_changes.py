@@ -86,4 +86,4 @@ def test_a_prior_without_lines_is_a_warning(call: Run, tmp_path: Path) -> None:
     for options in ([], ["--only", "inserted"], ["--json"]):
         done = call("changes", files[0], files[1], "--prior", files[2], *options)
         assert "warning: " in done.stderr
-        assert "no line is in the frames and classes of the truth" in done.stderr
+        assert "none of its 0 lines in the frames and classes of the truth" in done.stderr

@@ -195,9 +195,9 @@ def test_frames_that_the_prior_lacks_have_no_prior() -> None:
 @pytest.mark.parametrize(
     ("prior", "words"),
     [
-        (dividers(), "no line is in the frames"),
+        (dividers(), "none of its 0 lines in the frames"),
         (dividers(400, 500), "none of its 2 lines in the frames and classes of the truth is near"),
-        (dividers(0).rename({"divider": "lane"}), "no line is in the frames"),
+        (dividers(0).rename({"divider": "lane"}), "none of its 0 lines in the frames"),
     ],
 )
 def test_a_prior_without_lines_where_the_truth_is_has_a_finding(prior: mg.MapFrames, words: str) -> None:

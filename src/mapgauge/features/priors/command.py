@@ -20,31 +20,22 @@ if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
 
-_SHARE = "from 0 to 1"
 _LABELS = {"mapc": "mAPC", "macc": "mACC"}
+
+
+def _share_option(name: str, text: str) -> Any:
+    """Return an option for a number from 0 to 1."""
+    within = bounded(name, "from 0 to 1", lambda value: 0 <= value <= 1)
+    return o.option(f"{name} SHARE", o.COMPUTED, text, callback=within)
 
 
 def changes(
     context: typer.Context,
     files: o.MethodsArgument,
     prior: Annotated[Path, o.PRIOR],
-    same: Annotated[
-        float,
-        o.option(
-            "--same SHARE",
-            o.COMPUTED,
-            "Largest normalised SOSPA of a line that is kept.",
-            callback=bounded("--same", _SHARE, lambda same: 0 <= same <= 1),
-        ),
-    ] = 0.25,
+    same: Annotated[float, _share_option("--same", "Largest normalised SOSPA of a line that is kept.")] = 0.25,
     floor: Annotated[
-        float,
-        o.option(
-            "--floor SHARE",
-            o.COMPUTED,
-            "Least confidence of predictions that say something about the prior.",
-            callback=bounded("--floor", _SHARE, lambda floor: 0 <= floor <= 1),
-        ),
+        float, _share_option("--floor", "Least confidence of predictions that say something about the prior.")
     ] = 0.4,
     only: Annotated[
         str | None,
@@ -138,7 +129,11 @@ def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
     out.show_table(out.Table(title, *cells_of(methods), 2), gap=gap)
     head = ["of", "state", "lines", "stated", "right", "precision ↑", "recall ↑", "F1 ↑"]
     rows = [
-        [called, *(str(row[key]) for key in ("state", "true", "stated", "right")), *map(_share, _rates(row))]
+        [
+            called,
+            *(str(row[key]) for key in ("state", "true", "stated", "right")),
+            *("-" if row[key] is None else f"{row[key]:.3f}" for key in ("precision", "recall", "f1")),
+        ]
         for called, method in methods.items()
         for row in method.detection()
     ]
@@ -154,11 +149,3 @@ def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
             f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "
             f"{method.stated_changed.sum()} are called so; mean accuracy {method.mean_accuracy:.3f}"
         )
-
-
-def _rates(row: dict[str, float | None]) -> list[float | None]:
-    return [row[key] for key in ("precision", "recall", "f1")]
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

@@ -36,10 +36,8 @@ class AlignedPrior(NamedTuple):
         """Return what the prior lacks, given the states of the true lines."""
         name, count = self.prior.name or "prior", len(self.prior.polylines)
         if len(of_truth) and (of_truth == INSERTED).all():
-            what = f"none of its {count} lines in" if count else "no line is in"
-            near = " is near a true line" if count else ""
-            text = f"{name}: {what} the frames and classes of the truth{near}. All truth counts as inserted"
-            return (Finding("warning", "prior-without-truth", text, count),)
+            text = f"{name}: none of its {count} lines in the frames and classes of the truth is near a true line"
+            return (Finding("warning", "prior-without-truth", f"{text}. All truth counts as inserted", count),)
         text = f"{name}: {len(self.lacking)} of {len(self.truth)} frames have no prior. Their truth counts as inserted"
         return tuple(findings_about(self.lacking, "warning", "frames-without-prior", text))
 
