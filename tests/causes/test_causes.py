@@ -384,6 +384,15 @@ def test_errors_say_what_to_do(results: mg.Results) -> None:
         found.frames("bad")
     with pytest.raises(mg.InvalidInput, match="no class 'bad'"):
         found.frames("missed", class_name="bad")
+    with pytest.raises(mg.InvalidInput, match="count must be a whole number of at least 0, got -1"):
+        found.frames("missed", count=-1)
+    given: Any = 5
+    with pytest.raises(mg.InvalidInput, match="thresholds must be Thresholds, got int"):
+        mg.causes(results, thresholds=given)
+    with pytest.raises(mg.InvalidInput, match="results: expected Results from evaluate\\(\\), got int"):
+        mg.causes(given)
+    with pytest.raises(mg.InvalidInput, match="the second: expected Results from evaluate\\(\\), got int"):
+        mg.compare_causes(results, given)
 
 
 def test_odd_data_still_work() -> None:

@@ -52,6 +52,7 @@ def test_the_command_reads_labels_and_evaluates_some_lines(call: Run, tmp_path: 
         (["evaluate", *both, "--only", "inserted"], "It is an option of changes"),
         (["evaluate", *both, "--csv"], "needs one protocol, and no --csv or --latex"),
         (["evaluate", *both, "-p", "paper-60x30,maptr"], "needs one protocol, and no --csv or --latex"),
+        (["evaluate", *both, "-p", "maptr"], "the protocol has no cutoff. Give one with -c 1.5"),
         (["evaluate", *both, "--work", tmp_path / "work"], "without options after the names, --tokens and --prior"),
     ):
         failed = call(*arguments)

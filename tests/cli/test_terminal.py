@@ -162,3 +162,34 @@ cli.main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
+
+
+def test_an_interrupt_while_numba_makes_the_result_of_a_kernel_waits_for_it() -> None:
+    """An exception at this moment would end the process with a segmentation fault."""
+    program = """
+import os, signal, time
+import numpy as np
+from numba.core import serialize
+import mapgauge.cli as cli
+from mapgauge import kernels
+
+unpickled = serialize._numba_unpickle
+interrupts = [signal.SIGINT]
+
+def _numba_unpickle(*given):
+    for number in interrupts:
+        os.kill(os.getpid(), number)
+    interrupts.clear()
+    return unpickled(*given)
+
+def work(received):
+    lines = kernels.lines.index_lines(np.zeros((2, 3)), np.array([0], np.uint64), np.array([3], np.uint64))
+    print(type(lines).__name__, flush=True)
+    time.sleep(600)
+
+serialize._numba_unpickle = _numba_unpickle
+cli._run = work
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "Lines\n", "")

@@ -240,6 +240,7 @@ def main() -> None:
     """Run steps until the time is over; print what happened."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("MAPGAUGE_SOAK_SECONDS", "3600")))
+    parser.add_argument("--steps", type=int, default=10**9, help="at most")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     given = parser.parse_args()
     in_namespace()
@@ -249,7 +250,7 @@ def main() -> None:
         soak = Soak(folder, given.seed)
         print(f"small disk: {'mounted' if soak.disk else 'not permitted, sizes of files are bounded'}", flush=True)  # noqa: T201
         end = time.monotonic() + given.seconds
-        while time.monotonic() < end and len(soak.failures) < MOST_FAILURES:
+        while time.monotonic() < end and soak.number < given.steps and len(soak.failures) < MOST_FAILURES:
             soak.step()
     finally:
         subprocess.run(["umount", "-l", folder / "disk"], capture_output=True, check=False)

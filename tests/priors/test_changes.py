@@ -217,7 +217,7 @@ def test_other_input_is_refused() -> None:
         mg.changes(results, truth, same=2)
     with pytest.raises(mg.InvalidInput, match="no frame of the prior is in the truth"):
         mg.changes(results, mg.MapFrames.of({"z": {"divider": [at(0)]}}))
-    with pytest.raises(mg.InvalidInput, match="results must be results of one evaluation, got MapFrames"):
+    with pytest.raises(mg.InvalidInput, match="results: expected Results from evaluate\\(\\), got MapFrames"):
         mg.changes(truth, truth)  # type: ignore[arg-type]
     squared = mg.evaluate(truth.with_confidence(1), truth, mg.protocol(DIVIDERS, order=2), metrics=["pld"])
     with pytest.raises(mg.InvalidInput, match="changes need order 1 and a cutoff, got order 2"):
@@ -278,3 +278,36 @@ def test_mean_accuracy_is_that_of_tbv(name: str) -> None:
     behaviour = reference["behaviours"][name]["frame_change"]
     found = mg.mean_accuracy(reference["frame_change_truth"], behaviour["decisions"])
     assert found == pytest.approx(behaviour["mAcc"], abs=1e-9)
+
+
+BLOCKS = {  # which true lines count, and whether predictions that were copied from the prior do
+    "ap_all_truth": (("kept", "moved", "inserted"), True),
+    "ap_masked_truth_all_predictions": (("inserted",), True),
+    "ap_masked_truth_without_predictions_from_the_prior": (("inserted",), False),
+    "ap_truth_kept_only_all_predictions": (("kept",), True),
+    "ap_truth_moved_only_all_predictions": (("moved",), True),
+}
+
+
+@NEEDED
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_average_precision_of_parts_of_the_truth_is_that_of_m3tr(name: str) -> None:
+    """The public mean counts a class without truth as 0."""
+    reference = json.loads((DATA / FOLDER / "reference.json").read_text())["behaviours"][name]
+    sources = json.loads(gzip.decompress((DATA / FOLDER / "provenance.json.gz").read_bytes()))[name]
+    truth, predictions, given = read("truth.geojson"), read(f"submission_vector_{name}.json"), labels()
+    states = np.array(
+        [each["state"] for token in truth.tokens for c in truth.classes for each in given[token]["truth"][c]]
+    )
+    by_class = np.lexsort((truth.label, truth.frame))
+    state = np.empty(len(by_class), states.dtype)
+    state[by_class] = states
+    copied = np.array([source.startswith("prior") for token in predictions.tokens for source in sources[token]])
+    for block, (counted, with_copies) in BLOCKS.items():
+        x = predictions if with_copies else predictions.keep(~copied)
+        results = mg.evaluate(x, truth.keep(np.isin(state, counted)), "maptr", metrics=["ap_chamfer"])
+        for class_name, expected in ((key, row) for key, row in reference[block].items() if key != "mAP"):
+            values = results.classes[class_name]
+            assert (values["predictions"], values["truth"]) == (expected["num_dets"], expected["num_gts"])
+            for key in ("", "@0.5", "@1.0", "@1.5"):
+                assert (values[f"ap_chamfer{key}"] or 0) == pytest.approx(expected[f"AP{key}"], abs=1e-6)

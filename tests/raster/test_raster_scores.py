@@ -187,7 +187,7 @@ def pixels(lines: list[Any], filled: bool) -> set[tuple[int, int]]:
     image = np.zeros((100, 200), np.uint8)
     for line in lines:
         corners = np.array([[int(x / 0.3 + 100), int(y / 0.3 + 50)] for x, y in line])
-        draw(image, corners, np.array([0, len(corners)]), np.array([filled]), 3)
+        draw(image, corners, np.array([0, len(corners)]), np.array([filled]), 3, 0)
     return {(int(y), int(x)) for y, x in np.argwhere(image)}
 
 

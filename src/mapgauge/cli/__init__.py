@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
@@ -26,6 +27,7 @@ UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
 _SWITCH_INTERVAL = 1e-4  # seconds
+_SOON = 0.01  # seconds until an interrupt that came at a bad moment is repeated
 # Errors without a file name come from a stream. Files are written by ``mapgauge.io.files``, which names them.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -110,7 +112,14 @@ def _signals() -> Iterator[list[int]]:
     """
     received: list[int] = []
 
-    def interrupt(number: int, _: object) -> None:
+    def again(number: int) -> None:
+        if signal.getsignal(number) is interrupt:  # otherwise the command has ended
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if _is_making_a_result(frame) and hasattr(signal, "pthread_kill"):
+            threading.Timer(_SOON, again, [number]).start()
+            return
         if number != signal.SIGINT:
             signal.signal(number, signal.SIG_DFL)
         received.append(number)
@@ -134,6 +143,13 @@ def _signals() -> Iterator[list[int]]:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         sys.unraisablehook = previous
+
+
+def _is_making_a_result(frame: FrameType | None) -> bool:
+    """Whether numba makes Python objects of what a kernel returns. It does not expect an exception, and would crash."""
+    while frame is not None and frame.f_code.co_name != "_numba_unpickle":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _open_streams() -> None:

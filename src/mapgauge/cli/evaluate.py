@@ -79,6 +79,8 @@ def evaluate(
     protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
     chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
+    if prior is not None and not protocols[0].cutoffs:
+        parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
 
     from mapgauge.evaluation.prepare import check_rings
     from mapgauge.evaluation.runs import Plan, evaluate_runs, write_reports

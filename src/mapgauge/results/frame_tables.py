@@ -122,10 +122,7 @@ def worst_first(metrics: Sequence[str]) -> str:
 
 def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
     """Return the columns as sorted rows with token and scene."""
-    every: dict[str, Any] = {"token": rows.tokens}
-    if rows.scenes is not None:
-        every["scene"] = rows.scenes
-    every |= columns
+    every = _named(rows) | columns
     if sort not in every:
         raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
     frames = ranked(every[sort], sort, range(len(rows.tokens)))[:count]
@@ -162,8 +159,8 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
         return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
     count = len(summary.class_names)
     if level == "frames":
-        return _named(rows) | _values(summary.metrics, summary.protocol, rows, range(count))
-    by_class = [_values(summary.metrics, summary.protocol, rows, [c]) for c in range(count)]
+        return _named(rows) | frame_columns(rows.scores, summary.metrics, summary.protocol, range(count))
+    by_class = [frame_columns(rows.scores, summary.metrics, summary.protocol, [c]) for c in range(count)]
     names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
     names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.
@@ -177,10 +174,6 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
 def _named(rows: Rows) -> Columns:
     scenes = {} if rows.scenes is None else {"scene": list(rows.scenes)}
     return {"token": list(rows.tokens)} | scenes
-
-
-def _values(metrics: Sequence[str], protocol: Protocol, rows: Rows, classes: Sequence[int]) -> Columns:
-    return frame_columns(rows.scores, metrics, protocol, classes)
 
 
 def _is_whole(key: str) -> bool:

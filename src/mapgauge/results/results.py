@@ -235,14 +235,17 @@ class Results(Summary):
         data = self.need_data()
         if token not in self.tokens:
             raise InvalidInput(f"no frame {token!r}")
+        length, frame = self.cutoff_or_first(cutoff), self.tokens.index(token)
+        return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
+
+    def cutoff_or_first(self, cutoff: float | None) -> float:
+        """Return a cutoff in metres: as given, or the first of the protocol."""
         if cutoff is None and not self.protocol.cutoffs:
             raise InvalidInput(
                 f"the protocol {full_name(self.protocol)} has no cutoff",
                 remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
             )
-        length = self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
-        frame = self.tokens.index(token)
-        return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
+        return self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
 
     def save(self, path: str | os.PathLike[str], *, geometry: Geometry | None = None) -> None:
         """Write the results to one file. ``load_results`` reads it.
@@ -285,3 +288,12 @@ class Results(Summary):
             level: As for ``to_pandas``.
         """
         return to_arrow(table_columns(self, self.rows, level))
+
+
+def check_results(given: object, name: str = "results") -> None:
+    """Raise an error for anything but the results of one evaluation."""
+    if not isinstance(given, Results):
+        raise InvalidInput(
+            f"{name}: expected Results from evaluate(), got {type(given).__name__}",
+            remedy="Evaluate first: mg.evaluate(predictions, truth)",
+        )

@@ -22,7 +22,7 @@ from mapgauge.metrics.pld import added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
 from mapgauge.results import intervals
 from mapgauge.results.intervals import LEVEL, SAMPLES, Difference, Draws
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Floats, Indices, Progress
 
 
@@ -174,11 +174,7 @@ def changes(
     >>> {key: round(copied.values()[0][key], 3) for key in ("pld", "kept", "inserted", "stale", "gain")}
     {'pld': 0.667, 'kept': 0.0, 'inserted': 0.333, 'stale': 0.333, 'gain': 0.0}
     """
-    if not isinstance(results, Results):
-        raise InvalidInput(
-            f"results must be results of one evaluation, got {type(results).__name__}",
-            remedy="Evaluate first: changes(mg.evaluate(predictions, truth), prior)",
-        )
+    check_results(results)
     protocol = results.protocol
     if protocol.order != 1 or not protocol.cutoffs:
         raise InvalidInput(

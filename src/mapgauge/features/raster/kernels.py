@@ -6,46 +6,8 @@ A drawing is given by ``points``, ``offsets`` and ``filled`` of its pieces, in t
 
 import numpy as np
 
-from mapgauge.features.raster.drawing_kernels import draw_line, fill_polygon
+from mapgauge.features.raster.drawing_kernels import draw_pieces, memory_of, spread
 from mapgauge.kernels._jit import jit, jit_allocating
-
-
-@jit
-def _draw_pieces(image, points, offsets, filled, first, end, thickness, memory):
-    """Draw some pieces. ``memory`` is for four numbers per corner of a polygon, its crossings, and a rectangle."""
-    edges, crossings, corners = memory
-    for i in range(first, end):
-        line = points[offsets[i] : offsets[i + 1]]
-        if filled[i]:
-            fill_polygon(image, line, edges, crossings)
-        else:
-            draw_line(image, line, thickness, corners)
-
-
-@jit
-def _spread(image, other, reach):
-    """Replace each pixel by a square that reaches this far in both directions. ``other`` is memory for an image."""
-    rows, columns = image.shape
-    other[:] = 0
-    for y in range(rows):
-        for x in range(columns):
-            if image[y, x]:
-                for k in range(max(x - reach, 0), min(x + reach + 1, columns)):
-                    other[y, k] = 1
-    image[:] = 0
-    for y in range(rows):
-        for row in range(max(y - reach, 0), min(y + reach + 1, rows)):
-            for x in range(columns):
-                image[row, x] |= other[y, x]
-
-
-@jit_allocating
-def memory_of(offsets):
-    """Return the memory for drawing pieces with these offsets."""
-    most = 4
-    for i in range(len(offsets) - 1):
-        most = max(most, offsets[i + 1] - offsets[i])
-    return np.empty((most, 4), np.int64), np.empty(most, np.int64), np.empty((4, 2), np.int64)
 
 
 @jit_allocating
@@ -65,11 +27,11 @@ def count_shared(points, offsets, filled, bounds, frame, rows, columns, thicknes
             continue
         predicted[:] = 0
         true[:] = 0
-        _draw_pieces(predicted, points, offsets, filled, bounds[g, 0], bounds[g, 1], thickness, memory)
-        _draw_pieces(true, points, offsets, filled, bounds[g, 1], bounds[g, 2], thickness, memory)
+        draw_pieces(predicted, points, offsets, filled, bounds[g, 0], bounds[g, 1], thickness, memory)
+        draw_pieces(true, points, offsets, filled, bounds[g, 1], bounds[g, 2], thickness, memory)
         if reach:
-            _spread(predicted, other, reach)
-            _spread(true, other, reach)
+            spread(predicted, other, reach)
+            spread(true, other, reach)
         both = of_predictions = of_truth = 0
         for y in range(rows):
             for x in range(columns):
@@ -87,7 +49,7 @@ def count_shared(points, offsets, filled, bounds, frame, rows, columns, thicknes
 def _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory, pixels, count):
     """Append the pixels of piece ``i`` to a list, and return the list and its length. Both images stay empty."""
     rows, columns = image.shape
-    _draw_pieces(image, points, offsets, filled, i, i + 1, thickness, memory)
+    draw_pieces(image, points, offsets, filled, i, i + 1, thickness, memory)
     low_x, low_y, high_x, high_y = columns, rows, -1, -1
     for k in range(offsets[i], offsets[i + 1]):
         low_x, high_x = min(low_x, points[k, 0]), max(high_x, points[k, 0])

@@ -54,14 +54,6 @@ splits = typer.Typer(
 )
 
 
-def _one(protocol: parsing.Texts) -> str:
-    """Return the name of the only protocol."""
-    names = parsing.listed(protocol) or ["paper-60x30"]
-    if len(names) > 1:
-        parsing.refuse("--protocol", f"give one protocol, got {', '.join(names)}")
-    return names[0]
-
-
 @splits.command(_OVERLAP)
 def overlap(
     train: Annotated[Path, o.files_argument("TRAIN", "Truth of the training frames.")],
@@ -94,7 +86,9 @@ def overlap(
     tags = tags_of([validation, train])
     sides = reading.truth(train), reading.truth(validation)
     with out.progress("searching similar frames") as advance:
-        found = measure(*sides, protocol=_one(protocol), tags=tags, work=search, workers=workers, progress=advance)
+        found = measure(
+            *sides, protocol=parsing.one_protocol(protocol), tags=tags, work=search, workers=workers, progress=advance
+        )
     methods = load_all(given, names) if given else []
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
@@ -292,7 +286,7 @@ def thin(
     check_targets([output], [truth])
     check_files(truth)
     frames = Reading().truth(truth)
-    name = _one(protocol)
+    name = parsing.one_protocol(protocol)
     with out.progress("thinning") as advance:
         thinned = make(frames, radius, protocol=name, progress=advance)
     _save_tokens(output, thinned.tokens)

@@ -77,8 +77,8 @@ def frame(
 
     Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
     Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
-    written beside it if it is at least 0.1. If the protocol has a link cost, arrows are links between lanes: right
-    links are grey, false links red, missing links dashed, and links to a lane without a match pale.
+    written beside it if it is at least 0.1, unless all are 1. If the protocol has a link cost, arrows are links between
+    lanes: right links are grey, false links red, missing links dashed, and links to a lane without a match pale.
 
     In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
     from 0.

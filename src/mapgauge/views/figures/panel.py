@@ -379,7 +379,9 @@ def link_handles(panels: Sequence[Panel]) -> list[tuple[str, Line2D]]:
 
 
 def _write(axes: Axes, view: View, panel: Panel) -> None:
-    """Write confidences beside predictions."""
+    """Write confidences beside predictions, unless all are 1, as in a map drawn by hand."""
+    if all(sure(line) == 1 for line in panel.assignment.predictions):
+        return
     ink, weight = _ink(view, panel)
     x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
     taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car

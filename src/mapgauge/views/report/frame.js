@@ -1,7 +1,7 @@
 // Shows the values of the chosen frame, and the table of frames for printing.
 
 const $$ = (id) => document.getElementById(id);
-const ENDING = 14; // letters of a token that are never cut
+const ENDING = 12; // letters of a token that are never cut
 const PRINTED = 40; // rows of the printed list
 
 // Shows a text whose start is cut if there is no room for it. Tokens of one log differ only at the end. `letter` is the
