@@ -17,7 +17,7 @@ from benchmarks.tables import heading, machine, row
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.splits.overlap import CLOSE
+from mapgauge.features.splits.joint import CLOSE
 
 SCENES, FRAMES = 60, 6
 WORLDS, METHODS = 200, 2

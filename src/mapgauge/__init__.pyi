@@ -78,7 +78,8 @@ from mapgauge.features.priors.changes import Changes as Changes, changes as chan
 from mapgauge.features.priors.labels import mean_accuracy as mean_accuracy
 from mapgauge.features.priors.prior import mark_ignored as mark_ignored
 from mapgauge.features.raster.masks import MaskIou as MaskIou, mask_iou as mask_iou
-from mapgauge.features.splits.overlap import Joint as Joint, SplitOverlap as SplitOverlap, splits as splits
+from mapgauge.features.splits.joint import Joint as Joint
+from mapgauge.features.splits.overlap import SplitOverlap as SplitOverlap, splits as splits
 from mapgauge.features.splits.propose import Proposal as Proposal, propose as propose
 from mapgauge.features.rerun.recording import Recorded as Recorded, write_rerun as write_rerun
 from mapgauge.features.tracks.consistency import (

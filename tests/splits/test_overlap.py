@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,13 +52,26 @@ def test_distances_in_place_and_shape(world: tuple[mg.MapFrames, mg.MapFrames], 
     gaps = val.poses[:, None, :2, 3] - train.poses[None, :, :2, 3]
     np.testing.assert_allclose(overlap.place, np.sqrt(np.square(gaps).sum(axis=2)).min(axis=1))
     assert overlap.close == 0.5
-    row = overlap.rows()[7]
-    assert row["partner"] == overlap.shape.partners[7]
-    theirs, ours = (side.resample(spacing=0.5) for side in world)
+
+
+SAMPLED = [
+    ("paper-60x30", {}, {"spacing": 0.5}),
+    ("even-60x30", {}, {"spacing": 0.5, "sampling": "even"}),
+    ("paper-60x30", {"spacing": None}, None),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "sampled"), SAMPLED, ids=str)
+def test_frechet_distances_are_between_lines_that_are_sampled_as_for_pld(
+    world: tuple[mg.MapFrames, mg.MapFrames], name: str, settings: dict[str, Any], sampled: dict[str, Any] | None
+) -> None:
+    train, val = (side.at(range(12)) for side in world)
+    row = mg.splits(train, val, protocol=mg.protocol(name, **settings)).rows()[7]
+    theirs, ours = (side if sampled is None else side.resample(**sampled) for side in (train, val))
     x, y = ours["val-scene-0000-7"], theirs[row["partner"]]
     costs = []
-    for name in val.classes:  # all ways to pair the lines of a class
-        first, second = ([line.points for line in side if line.class_name == name] for side in (x, y))
+    for class_name in val.classes:  # all ways to pair the lines of a class
+        first, second = ([line.points for line in side if line.class_name == class_name] for side in (x, y))
         if first and second:
             cost = np.array([[mg.frechet(a, b, closed="auto", directed=False) for b in second] for a in first])
             costs += cost[_cheapest(cost)].tolist()

@@ -18,7 +18,8 @@ from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
-    from mapgauge.features.splits.overlap import Joint, SplitOverlap
+    from mapgauge.features.splits.joint import Joint
+    from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
     from mapgauge.results.query import Column
     from mapgauge.results.results import Results
@@ -156,7 +157,7 @@ def _plain(joint: "Joint") -> dict[str, Any]:
 
 def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
     """Print the overlap, and the error of each method over the distances."""
-    from mapgauge.features.splits.overlap import CLOSE
+    from mapgauge.features.splits.joint import CLOSE
 
     about = _summary(found)
     quartiles = {"shape (PLD)": about["shape_quartiles"]}

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.splits.overlap import CLOSE, Joint, SplitOverlap
+from mapgauge.features.splits.joint import CLOSE, Joint
+from mapgauge.features.splits.overlap import SplitOverlap
 from mapgauge.metrics.table import COLOURS, title_of
 from mapgauge.views.figures.style import (
     HEIGHT,
