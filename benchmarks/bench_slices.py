@@ -17,7 +17,7 @@ MOST = 1.3  # times the evaluation
 def main() -> None:
     """Print processor seconds, which depend less on other load than the time on the clock."""
     machine("numpy", "numba")
-    mg.slices(mg.evaluate(*demo_world(60)), "scene")  # compiles the kernels
+    mg.evaluate(*demo_world(60)).by("scene").tables()  # compiles the kernels
     predictions, truth = demo_world(FRAMES)
     tokens = truth.tokens
     apart = {f"part {k}": tokens[begin : begin + 2010] for k, begin in enumerate(range(0, FRAMES, 2010))}
@@ -31,8 +31,8 @@ def main() -> None:
     heading(f"{FRAMES:,} frames", "what", "processor seconds", "times the evaluation")
     jobs = {
         "evaluate": evaluated,
-        "evaluate, three slices of other scenes": lambda: mg.slices(evaluated(), apart),
-        "evaluate, three slices that share scenes": lambda: mg.slices(evaluated(), sharing),
+        "evaluate, three slices of other scenes": lambda: evaluated().by(apart).tables(),
+        "evaluate, three slices that share scenes": lambda: evaluated().by(sharing).tables(),
     }
     times = race(*jobs.values(), rounds=3, clock=time.process_time)
     for name, seconds in zip(jobs, times, strict=True):

@@ -153,7 +153,8 @@ def photograph_view() -> None:
                 page.goto("about:blank")
                 page.goto(address + state)
                 page.wait_for_selector(ready, state="attached")
-                page.wait_for_timeout(1500)
+                page.wait_for_selector(".panel svg:not(.waiting) .instance", state="attached")
+                page.wait_for_function("() => [...document.images].every((image) => image.naturalWidth)")
                 page.screenshot(path=IMAGES / name)
         finally:
             server.terminate()

@@ -69,9 +69,8 @@ def _words(folder: Path) -> None:
 
 def _thresholds(folder: Path) -> None:
     from mapgauge.demo import demo_world
-    from mapgauge.features.confidence.solved import FEW
 
-    mg.confidence(mg.evaluate(*demo_world(FEW + 1, predictions=8), metrics=["pld"]), workers=1)
+    mg.confidence(mg.evaluate(*demo_world(20)), workers=1)
 
 
 def _report(folder: Path) -> None:

@@ -115,7 +115,7 @@ from mapgauge.results.differences import Mismatch as Mismatch, differences as di
 from mapgauge.results.intervals import Difference as Difference, Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
-from mapgauge.results.slices import Slices as Slices, slices as slices
+from mapgauge.results.slices import Slices as Slices
 from mapgauge.results.tags import Tags as Tags, read_tags as read_tags
 from mapgauge.results.values import Input as Input
 from mapgauge.truth.poses import with_poses as with_poses

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.cli.conftest import Run
 from tests.priors.test_labels import TRUTH, labelled
 
@@ -48,8 +49,41 @@ def test_the_command_reads_labels_and_evaluates_some_lines(call: Run, tmp_path: 
     for arguments, words in (
         (["changes", *both, "--only", "deleted"], "must be kept or moved or inserted"),
         (["changes", *both, "--only", "kept", "--floor", "0.1"], "--floor: has no effect with --only"),
-        (["evaluate", files[0], files[1], "--prior", files[2]], "It is an option of changes"),
+        (["evaluate", *both, "--only", "inserted"], "It is an option of changes"),
+        (["evaluate", *both, "--csv"], "needs one protocol, and no --csv or --latex"),
+        (["evaluate", *both, "-p", "paper-60x30,maptr"], "needs one protocol, and no --csv or --latex"),
+        (["evaluate", *both, "-p", "maptr"], "the protocol has no cutoff. Give one with -c 1.5"),
+        (["evaluate", *both, "--work", tmp_path / "work"], "without options after the names, --tokens and --prior"),
     ):
         failed = call(*arguments)
         assert failed.returncode == 2
         assert words in failed.stderr.replace("'", "")
+
+
+def test_evaluate_with_a_prior_adds_the_tables_of_changes(call: Run, tmp_path: Path) -> None:
+    """Parquet on both sides is read as a whole."""
+    truth, prior = dividers(0, 3, 6), dividers(0, 3.9, 9)
+    files = [tmp_path / f"{name}.parquet" for name in ("copier", "truth", "prior")]
+    for frames, file in zip((prior.with_confidence(1), truth, prior), files, strict=True):
+        mg.write(frames, file)
+    both = [files[0], files[1], "--prior", files[2]]
+    text = call("evaluate", *both).stdout
+    assert text.index("PLD, lower is better") < text.index("PLD by change") < text.index("Changes of the prior")
+    document = json.loads(call("evaluate", *both, "--json").stdout)
+    of_changes = json.loads(call("changes", *both, "--json").stdout)
+    assert {**document["changes"], "name": ""} == {**of_changes, "name": ""}
+    assert document["mean"]["pld"] == pytest.approx(of_changes["values"][-1]["pld"], abs=1e-12)
+    missing = call("evaluate", files[0], files[1], "--prior", tmp_path / "none.parquet")
+    assert missing.returncode != 0
+    assert "none.parquet" in missing.stderr
+
+
+def test_a_prior_without_lines_is_a_warning(call: Run, tmp_path: Path) -> None:
+    truth = dividers(0, 3)
+    files = [tmp_path / f"{name}.parquet" for name in ("predictions", "truth", "prior")]
+    for frames, file in zip((truth.with_confidence(1), truth, dividers()), files, strict=True):
+        mg.write(frames, file)
+    for options in ([], ["--only", "inserted"], ["--json"]):
+        done = call("changes", files[0], files[1], "--prior", files[2], *options)
+        assert "warning: " in done.stderr
+        assert "no line is in the frames and classes of the truth" in done.stderr

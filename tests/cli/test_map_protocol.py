@@ -58,7 +58,9 @@ def test_one_command_gives_a_number_and_a_picture(tmp_path: Path, run: Run) -> N
     assert "drawn around its centre, without an ego" in (tmp_path / "page.html").read_text()
     shown = run("show", "mine.geojson", "truth.geojson", "-p", "map", "-o", "frame.svg", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
-    assert "ego" not in (tmp_path / "frame.svg").read_text()
+    picture = (tmp_path / "frame.svg").read_text()
+    assert "ego" not in picture
+    assert ">1.00<" not in picture  # no confidences
 
 
 def test_all_means_every_class(tmp_path: Path, run: Run) -> None:

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 
 from mapgauge.cli.app import COMMANDS, app, load
 
-MOST_OF_EVALUATE, MOST_OF_ALL = 24, 245
+MOST_OF_EVALUATE, MOST_OF_ALL = 25, 246
 LONGEST = 40  # lines of the body of a command, without its signature and its docstring
 
 

@@ -40,11 +40,17 @@ def test_the_commands(call: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lists = [(tmp_path / "new" / f"{name}.txt").read_text().split() for name in ("a", "b")]
     assert set(lists[0]) | set(lists[1]) <= set(train.tokens)
-    done = call("splits", "thin", files[0], "-o", tmp_path / "kept.txt", "--radius", "0.9")
-    assert done.returncode == 0, done.stderr
-    assert set((tmp_path / "kept.txt").read_text().split()) < set(train.tokens)
+    done = call("splits", "thin", files[0], "-o", tmp_path / "kept.txt", "--radius", "0.9", "--json")
+    document = json.loads(done.stdout)
+    kept = (tmp_path / "kept.txt").read_text().split()
+    assert sorted([*kept, *document["left_out"]]) == sorted(train.tokens)
+    assert set(document["left_out"].values()) < set(kept)
+    assert document["kept"]["frames"] == len(kept)
+    assert document["duplicates"][-1]["pld"] <= 0.9
     for arguments, message in (
         (("absent.json", files[1]), "no such file"),
+        (("propos", files[0]), "Did you mean 'propose'?"),
+        (("propose", files[0], "-o", files[2]), "the folder cannot be created"),
         (("propose", files[0], "-o", tmp_path, "--shares", "../a=0.5,b=0.5"), "expected NAME=SHARE"),
         (("thin", files[0], "-o", tmp_path / "k.txt", "-p", "maptr"), "similar frames need a protocol with PLD"),
     ):

@@ -210,8 +210,12 @@ def test_invalid_input(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> No
     assert len(mg.confidence(results, bins=1, samples=2).calibration["all"]["hit"].number) == 1
     with pytest.raises(InvalidInput, match="got list"):
         mg.confidence([results])  # type: ignore[arg-type]
+    found = mg.confidence(results, samples=2)
+    for given in (0.5, ["a"], [float("nan")]):
+        with pytest.raises(InvalidInput, match="thresholds must be a list of numbers"):
+            found.rows("divider", given)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="no class 'road'"):
-        mg.confidence(results, samples=2).rows("road")
+        found.rows("road")
     results.save(tmp_path / "r.mg", geometry="original")
     loaded = mg.confidence(mg.load_results(tmp_path / "r.mg"), samples=2)
     assert loaded.to_dict()["classes"] == mg.confidence(results, samples=2).to_dict()["classes"]

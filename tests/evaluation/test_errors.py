@@ -171,7 +171,7 @@ def test_sixteen_thresholds_all_count_and_more_are_refused() -> None:
         (lambda: results().frames(class_name="lane"), ["no class 'lane'", "divider"]),
         (lambda: results().by(), ["cannot group by 'scene': no scenes are known"]),
         (lambda: results().by("weather"), ["cannot group by 'weather'"]),
-        (lambda: results().by({"a": 1}), ["1 tokens have no group (first: b)"]),
+        (lambda: results().by({"a": "x"}), ["by must have a list of tokens for each name, got 'x' for 'a'"]),
         (lambda: results().assignment("z"), ["no frame 'z'"]),
         (lambda: results().assignment("a", cutoff=0), ["cutoff", "0"]),
         (lambda: mg.evaluate(SURE, TRUTH, "maptr").assignment("a"), ["has no cutoff", "cutoff="]),

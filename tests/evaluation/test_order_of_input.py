@@ -127,7 +127,7 @@ def test_rows_matches_and_drawings_stay_at_the_instances_of_the_file(rng: np.ran
         assert [line.points[0].tolist() for line in drawn_lines] == starts
     stored = results.scores.matches
     assert stored is not None
-    of_frame = stored.truth[: len(one.predictions)]
+    of_frame = stored[: len(one.predictions)]
     found = {match.prediction: match.truth for match in one.matches}
     per_class = 3
     for k, (line, truth) in enumerate(zip(one.predictions, of_frame.tolist(), strict=True)):

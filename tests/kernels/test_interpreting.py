@@ -120,7 +120,7 @@ def frechet_both_shifted(rng: np.random.Generator) -> Arguments:
 
 
 def pld_of_groups(rng: np.random.Generator) -> Arguments:
-    out = np.zeros((2, 6)), np.full(6, -1), np.full(6, np.nan)
+    out = np.zeros((2, 6)), np.full(6, -1)
     return (indexed(some_lines(rng, 6)), flags(rng, 6), weights(rng, 6), bounds_of(rng, 6), *settings(rng), *out)
 
 

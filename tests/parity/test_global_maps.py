@@ -83,8 +83,7 @@ def test_the_closed_region_makes_fewer_pieces_of_the_truth() -> None:
 def test_a_line_far_away_is_dropped_with_a_finding() -> None:
     made = scored("fragments_60x30")
     (finding,) = [finding for finding in made.findings if finding.code == "outside-region"]
-    assert finding.count == 1
-    assert finding.message.startswith("36 m of predicted lines")
+    assert finding.message.startswith("36 m of predictions (1 whole lines) and 2")
 
 
 def test_truth_from_frames_is_the_truth_of_the_city() -> None:

@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 import mapgauge as mg
 from mapgauge import plot
+from mapgauge.demo import demo_world
 from mapgauge.views.figures.panel import FAINTEST, NUMBERED
 
 FIVE = [[float(x), 0.0] for x in range(5)]
@@ -157,6 +158,17 @@ def test_the_legend_names_what_is_there() -> None:
     whole = assigned([everything])
     alone = mg.Assignment("t", whole.predictions[:1], whole.truth[:1], whole.matches)
     assert not {"missed truth", "false prediction", "boundary"} & set(legend(plot.frame(alone)))
+
+
+def test_ignored_lines_are_dotted_and_in_the_legend() -> None:
+    predictions, truth = demo_world(2)
+    results = mg.evaluate(predictions, truth.with_ignore(np.arange(len(truth.polylines)) % 3 == 0))
+    frame = results.assignment(truth.tokens[0])
+    shown = [plot.frame(frame, side_by_side=side) for side in (False, True)]
+    for figure in shown:
+        dotted = [line for axes in figure.axes for line in axes.lines if line.get_zorder() == 1.5]
+        assert len(dotted) == len(frame.ignored) > 0
+        assert "ignored" in legend(figure)
 
 
 def test_values_are_written_above_the_panel() -> None:

@@ -11,7 +11,8 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.features.priors.states import PARTS, STATES
+from mapgauge.features.priors import STATES
+from mapgauge.features.priors.states import PARTS
 
 FOLDER = "prior_reference"
 NEEDED = needs_data(FOLDER)
@@ -184,7 +185,27 @@ def test_predictions_below_the_floor_say_nothing() -> None:
 
 def test_frames_that_the_prior_lacks_have_no_prior() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [at(0)]}, "b": {"divider": [at(0)]}})
-    assert compared(truth, truth, dividers(0)).truth_states == ("kept", "inserted")
+    changes = compared(truth, truth, dividers(0))
+    assert changes.truth_states == ("kept", "inserted")
+    (finding,) = changes.findings
+    assert (finding.code, finding.examples) == ("frames-without-prior", ("b",))
+    assert "1 of 2 frames have no prior" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (dividers(), "no line is in the frames"),
+        (dividers(400, 500), "none of its 2 lines in the frames and classes of the truth is near"),
+        (dividers(0).rename({"divider": "lane"}), "no line is in the frames"),
+    ],
+)
+def test_a_prior_without_lines_where_the_truth_is_has_a_finding(prior: mg.MapFrames, words: str) -> None:
+    changes = compared(dividers(0), dividers(0), prior)
+    (finding,) = changes.findings
+    assert finding.code == "prior-without-truth"
+    assert words in finding.message
+    assert changes.truth_states == ("inserted",)
 
 
 def test_other_input_is_refused() -> None:
@@ -196,7 +217,7 @@ def test_other_input_is_refused() -> None:
         mg.changes(results, truth, same=2)
     with pytest.raises(mg.InvalidInput, match="no frame of the prior is in the truth"):
         mg.changes(results, mg.MapFrames.of({"z": {"divider": [at(0)]}}))
-    with pytest.raises(mg.InvalidInput, match="results must be results of one evaluation, got MapFrames"):
+    with pytest.raises(mg.InvalidInput, match="results: expected Results from evaluate\\(\\), got MapFrames"):
         mg.changes(truth, truth)  # type: ignore[arg-type]
     squared = mg.evaluate(truth.with_confidence(1), truth, mg.protocol(DIVIDERS, order=2), metrics=["pld"])
     with pytest.raises(mg.InvalidInput, match="changes need order 1 and a cutoff, got order 2"):
@@ -257,3 +278,36 @@ def test_mean_accuracy_is_that_of_tbv(name: str) -> None:
     behaviour = reference["behaviours"][name]["frame_change"]
     found = mg.mean_accuracy(reference["frame_change_truth"], behaviour["decisions"])
     assert found == pytest.approx(behaviour["mAcc"], abs=1e-9)
+
+
+BLOCKS = {  # which true lines count, and whether predictions that were copied from the prior do
+    "ap_all_truth": (("kept", "moved", "inserted"), True),
+    "ap_masked_truth_all_predictions": (("inserted",), True),
+    "ap_masked_truth_without_predictions_from_the_prior": (("inserted",), False),
+    "ap_truth_kept_only_all_predictions": (("kept",), True),
+    "ap_truth_moved_only_all_predictions": (("moved",), True),
+}
+
+
+@NEEDED
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_average_precision_of_parts_of_the_truth_is_that_of_m3tr(name: str) -> None:
+    """The public mean counts a class without truth as 0."""
+    reference = json.loads((DATA / FOLDER / "reference.json").read_text())["behaviours"][name]
+    sources = json.loads(gzip.decompress((DATA / FOLDER / "provenance.json.gz").read_bytes()))[name]
+    truth, predictions, given = read("truth.geojson"), read(f"submission_vector_{name}.json"), labels()
+    states = np.array(
+        [each["state"] for token in truth.tokens for c in truth.classes for each in given[token]["truth"][c]]
+    )
+    by_class = np.lexsort((truth.label, truth.frame))
+    state = np.empty(len(by_class), states.dtype)
+    state[by_class] = states
+    copied = np.array([source.startswith("prior") for token in predictions.tokens for source in sources[token]])
+    for block, (counted, with_copies) in BLOCKS.items():
+        x = predictions if with_copies else predictions.keep(~copied)
+        results = mg.evaluate(x, truth.keep(np.isin(state, counted)), "maptr", metrics=["ap_chamfer"])
+        for class_name, expected in ((key, row) for key, row in reference[block].items() if key != "mAP"):
+            values = results.classes[class_name]
+            assert (values["predictions"], values["truth"]) == (expected["num_dets"], expected["num_gts"])
+            for key in ("", "@0.5", "@1.0", "@1.5"):
+                assert (values[f"ap_chamfer{key}"] or 0) == pytest.approx(expected[f"AP{key}"], abs=1e-6)

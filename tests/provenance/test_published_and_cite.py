@@ -67,14 +67,14 @@ def test_results_of_a_whole_split_may_be_compared_with_rows_of_the_same_rules() 
 @pytest.mark.parametrize(
     ("protocol", "row", "reason"),
     [
-        ("streammapnet-60x30", ("MapTR-tiny", 50.0), "count 100: 200"),
-        ("streammapnet-60x30", ("StreamMapNet", 22.4), "region 100x50: 60x30"),
-        ("streammapnet-60x30", ("StreamMapNet", 58.3), "of Argoverse 2: nuScenes"),
-        ("streammapnet-60x30", ("StreamMapNet", 63.4), "of split val: new-val"),
+        ("streammapnet-60x30", ("MapTR-tiny", 50.0), "count 100, here 200"),
+        ("streammapnet-60x30", ("StreamMapNet", 22.4), "region 100x50, here 60x30"),
+        ("streammapnet-60x30", ("StreamMapNet", 58.3), "of Argoverse 2, here nuScenes"),
+        ("streammapnet-60x30", ("StreamMapNet", 63.4), "of split val, here new-val"),
         ("streammapnet-60x30", ("GlobalMapNet", 17.6), "gap is a value of `mapgauge global`, not of results"),
         ("streammapnet-60x30", ("TopoNet", 39.8), "the results have no OLS"),
         ("maptr", ("BeMapNet", 59.8), "no protocol has the rules of bemapnet"),
-        ("maptr", ("MapQR", 43.3), "ap_chamfer.thresholds (0.2, 0.5, 1.0): (0.5, 1.0, 1.5)"),
+        ("maptr", ("MapQR", 43.3), "ap_chamfer.thresholds (0.2, 0.5, 1.0), here (0.5, 1.0, 1.5)"),
     ],
 )
 def test_a_row_that_may_not_be_compared_says_why(protocol: str, row: tuple[str, float], reason: str) -> None:
@@ -90,7 +90,7 @@ def argoverse2(seconds: float) -> list[str]:
 
 
 def test_frames_of_another_rate_may_not_be_compared() -> None:
-    for seconds, reasons in ((0.5, ()), (0.1, ("frames at 2 Hz: 10 Hz",))):
+    for seconds, reasons in ((0.5, ()), (0.1, ("frames at 2 Hz, here 10 Hz",))):
         results = results_of(argoverse2(seconds))
         rows = {(row.method, row.value): row for row in mg.published(results)}
         assert rows["StreamMapNet", 58.3].reasons == reasons
@@ -107,11 +107,11 @@ def test_order_of_classes_ties_and_cutoffs_do_not_matter_but_classes_and_cuts_do
         return row.reasons
 
     assert reasons(classes=("boundary", "divider", "ped_crossing"), ties="file", cutoffs=(1.5, 0.5), order=2.0) == ()
-    assert reasons(classes=("divider",)) == ("classes (boundary, divider, ped_crossing): divider",)
-    assert reasons(crop=True) == ("crop False: True",)
-    assert reasons(window="ahead") == ("window none: ahead",)
-    assert reasons(count=100) == ("count 200: 100",)
-    assert reasons(region=(40.0, 20.0)) == ("region 60x30: 40x20",)
+    assert reasons(classes=("divider",)) == ("classes (boundary, divider, ped_crossing), here divider",)
+    assert reasons(crop=True) == ("crop False, here True",)
+    assert reasons(window="ahead") == ("window none, here ahead",)
+    assert reasons(count=100) == ("count 200, here 100",)
+    assert reasons(region=(40.0, 20.0)) == ("region 60x30, here 40x20",)
 
 
 def test_a_combined_score_has_the_rules_of_its_parts() -> None:

@@ -8,18 +8,22 @@ import pytest
 from numpy.typing import NDArray
 from tests.shared_data import DATA, needs_data
 
-from mapgauge.features.raster.drawing_kernels import draw
-from mapgauge.features.raster.kernels import _spread
+from mapgauge.features.raster.drawing_kernels import draw, spread
 
 FIXTURES = "raster_reference/opencv_fixtures.json"
 
 
 def drawn(
-    points: list[list[int]], thickness: int = 1, *, filled: bool = False, shape: tuple[int, int] = (7, 12)
+    points: list[list[int]],
+    thickness: int = 1,
+    *,
+    filled: bool = False,
+    shape: tuple[int, int] = (7, 12),
+    reach: int = 0,
 ) -> NDArray[np.uint8]:
     image = np.zeros(shape, np.uint8)
     corners = np.array(points, np.int64).reshape(-1, 2)
-    draw(image, corners, np.array([0, len(corners)]), np.array([filled]), thickness)
+    draw(image, corners, np.array([0, len(corners)]), np.array([filled]), thickness, reach)
     return image
 
 
@@ -72,7 +76,7 @@ def test_spreading_makes_squares() -> None:
     image = drawn([[0, 0], [0, 0]])
     image[4, 6] = 1
     other = np.empty_like(image)
-    _spread(image, other, 2)
+    spread(image, other, 2)
     assert picture(image) == "\n".join(["###", "###", "###.#####", *["....#####"] * 4])
 
 
@@ -92,9 +96,7 @@ def test_pixels_are_those_of_opencv_4_8() -> None:
             for row, first, length in case[key]:
                 expected[row, first : first + length] = 1
             filled, width = case["kind"] == "polygon", case.get("thickness") or 1
-            image = drawn(case["points"], width, filled=filled, shape=expected.shape)
-            if reach:
-                _spread(image, np.empty_like(image), reach)
+            image = drawn(case["points"], width, filled=filled, shape=expected.shape, reach=reach)
             assert (image == expected).all(), case["points"]
 
 

@@ -38,7 +38,7 @@ def written(folder: Path, frames: dict[str, Any]) -> Path:
 def test_a_drawn_mask_equals_the_truth(tmp_path: Path) -> None:
     """Row 0 of a mask is the largest y."""
     image = np.zeros((100, 200), np.uint8)
-    draw(image, np.array([[-33, 53], [233, 53]]), np.array([0, 2]), np.array([False]), 3)
+    draw(image, np.array([[-33, 53], [233, 53]]), np.array([0, 2]), np.array([False]), 3, 0)
     mask = (2 * image[::-1]).tolist()
     found = mg.mask_iou(written(tmp_path, {"a": {"semantic_mask": mask, "vectors": []}}), TRUTH, PROTOCOL)
     assert found.classes == {"ped_crossing": None, "divider": 1.0, "boundary": None}
@@ -71,3 +71,11 @@ def test_other_files_are_refused(frames: Any, words: str, tmp_path: Path) -> Non
 def test_a_protocol_without_drawing_is_refused() -> None:
     with pytest.raises(mg.InvalidInput, match="the protocol paper-60x30 has no rules for drawing"):
         mg.mask_iou({}, TRUTH, "paper-60x30")
+
+
+def test_the_truth_is_drawn_by_all_settings_of_the_protocol() -> None:
+    """A line of one pixel that becomes squares of five is five rows wide."""
+    settings = mg.protocol(PROTOCOL, settings={"raster_iou": {"thickness": 1, "spread": 5}})
+    mask = np.zeros((100, 200), int)
+    mask[44:49] = 2
+    assert mg.mask_iou({"a": mask}, TRUTH, settings).classes["divider"] == 1.0

@@ -11,7 +11,7 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.features.raster.drawing_kernels import draw
-from mapgauge.features.raster.kernels import match_greedily
+from mapgauge.features.raster.kernels import match_greedily, with_crossings
 
 REFERENCE = "raster_reference/reference.json"
 NEEDED = needs_data(REFERENCE, "sample_60x30", "sample_100x50")
@@ -54,11 +54,29 @@ def test_iou_is_that_of_the_public_evaluator(size: str, protocol: str, key: str,
 @NEEDED
 @pytest.mark.parametrize("floor", ["0.0", "0.3", "0.5"])
 def test_iou_of_hdmapnet(floor: str) -> None:
-    """Shapely cuts HDMapNet's lines at the region, and also where they cross themselves. So a few pixels differ."""
     settings = mg.protocol("hdmapnet-60x30", settings={"raster_iou": {"floors": (float(floor),)}})
     results = mg.evaluate(*sample("60x30"), settings)
     expected = reference()["hdmapnet"][f"score>={floor}"]["iou"]
-    assert {name: results.classes[name]["raster_iou"] for name in expected} == pytest.approx(expected, abs=1e-5)
+    assert {name: results.classes[name]["raster_iou"] for name in expected} == pytest.approx(expected, abs=1e-7)
+
+
+def test_points_at_which_a_line_crosses_itself_are_rounded_as_after_shapelys_cut(rng: np.random.Generator) -> None:
+    shapely = pytest.importorskip("shapely")
+    lines = [rng.normal(0, 3, (rng.integers(2, 15), 2)).cumsum(axis=0) for _ in range(100)]
+    given = mg.Polylines.of([*lines, [[1, 1], [1, 1]]])
+    split = mg.Polylines(*with_crossings(given.coords, given.offsets))
+    whole = shapely.box(-500, -500, 500, 500)
+    for line, points in zip(lines, split, strict=False):
+        parts = shapely.intersection(shapely.linestrings(line), whole)
+        expected = np.unique(shapely.get_coordinates(parts).round(9), axis=0)
+        assert np.unique(points.round(9), axis=0) == pytest.approx(expected, abs=1e-8)
+    assert len(split) == len(given)
+
+
+def test_lines_without_length_are_not_drawn_after_a_cut() -> None:
+    point = mg.MapFrames.of({"a": {"divider": [[[1, 1], [1, 1]]]}}).with_confidence(1)
+    settings = mg.protocol("hdmapnet-60x30", classes=["divider"])
+    assert mg.evaluate(point, frames(0), settings).mean["raster_precision"] is None
 
 
 @NEEDED
@@ -169,7 +187,7 @@ def pixels(lines: list[Any], filled: bool) -> set[tuple[int, int]]:
     image = np.zeros((100, 200), np.uint8)
     for line in lines:
         corners = np.array([[int(x / 0.3 + 100), int(y / 0.3 + 50)] for x, y in line])
-        draw(image, corners, np.array([0, len(corners)]), np.array([filled]), 3)
+        draw(image, corners, np.array([0, len(corners)]), np.array([filled]), 3, 0)
     return {(int(y), int(x)) for y, x in np.argwhere(image)}
 
 

@@ -219,7 +219,7 @@ def test_arrays_that_do_not_fit_together_are_refused(array: str, how: str, tmp_p
 def test_matches_without_truth_or_with_the_same_truth_are_refused(tmp_path: Path) -> None:
     found = results_of().scores.matches
     assert found is not None
-    first = int(np.flatnonzero(found.truth >= 0)[0])
+    first = int(np.flatnonzero(found >= 0)[0])
 
     def no_truth(arrays: dict[str, Any]) -> None:
         arrays["matches"][first] = 99

@@ -29,9 +29,9 @@ def alone(tokens: tuple[str, ...], like: mg.Results) -> mg.Results:
 @example(80, 0, WHOLE)
 def test_a_slice_is_a_separate_evaluation_to_the_last_bit(count: int, seed: int, whole: mg.Results) -> None:
     tokens = tuple(np.random.default_rng(seed).permutation(whole.tokens)[:count].tolist())
-    sliced = mg.slices(whole, {"some": tokens}, samples=50)
+    sliced = whole.by({"some": tokens}, samples=50)
     separate = alone(tokens, whole)
-    some = sliced.slices["some"]
+    some = sliced["some"]
     assert repr(some.classes) == repr(separate.classes)
     assert repr(some.mean) == repr(separate.mean)
     assert some.frame_counts["evaluated"] == len(tokens)
@@ -47,26 +47,26 @@ def test_slices_that_share_no_scene_are_compared_unpaired(tmp_path: Path) -> Non
         name: [t for t, s in zip(WHOLE.tokens, WHOLE.scenes or (), strict=True) if (s < "scene-0004") == first]
         for name, first in (("a", True), ("b", False))
     }
-    few = mg.slices(WHOLE, halves)
+    few = WHOLE.by(halves)
     assert few.paired == frozenset()
     assert few.units == {"a": 4, "b": 4}
     assert few.differences == {}
     assert few.notes == ["fewer than 5 scenes are too few for intervals and differences: a has 4, b has 4"]
     large = mg.evaluate(*demo_world(200, quality="poor"))
     lists = {"a": large.tokens[:100], "b": large.tokens[100:]}
-    both = mg.slices(large, lists)
+    both = large.by(lists)
     change, estimates = both.differences["a", "b"]["mean"]["pld"], both.estimates
     halfwidths = [(of["mean"]["pld"].high - of["mean"]["pld"].low) / 2 for of in (estimates["a"], estimates["b"])]
-    assert change.value == both.slices["b"].mean["pld"] - both.slices["a"].mean["pld"]  # type: ignore[operator]
+    assert change.value == both["b"].mean["pld"] - both["a"].mean["pld"]  # type: ignore[operator]
     assert max(halfwidths) < (change.high - change.low) / 2 < 1.01 * math.hypot(*halfwidths)
-    uneven = mg.slices(large, {"a": large.tokens[:60], "b": large.tokens[60:]})  # 6 and 14 scenes
+    uneven = large.by({"a": large.tokens[:60], "b": large.tokens[60:]})  # 6 and 14 scenes
     assert math.isfinite(uneven.differences["a", "b"]["mean"]["pld"].low)
     assert "b minus a                 unpaired" in uneven.table()
 
 
 def test_slices_that_share_scenes_are_compared_paired() -> None:
     tokens = WHOLE.tokens
-    sliced = mg.slices(WHOLE, {"all": tokens, "again": tokens, "odd": tokens[1::2]})
+    sliced = WHOLE.by({"all": tokens, "again": tokens, "odd": tokens[1::2]})
     assert sliced.paired == {("all", "again"), ("all", "odd"), ("again", "odd")}
     same = sliced.differences["all", "again"]["mean"]["pld"]
     assert (same.value, same.low, same.high, same.told_apart) == (0, 0, 0, False)
@@ -76,14 +76,14 @@ def test_slices_that_share_scenes_are_compared_paired() -> None:
 
 
 def test_a_slice_without_frames_and_a_small_one_say_so() -> None:
-    sliced = mg.slices(WHOLE, {"none": ["x"], "one": WHOLE.tokens[:3], "most": WHOLE.tokens[3:]})
+    sliced = WHOLE.by({"none": ["x"], "one": WHOLE.tokens[:3], "most": WHOLE.tokens[3:]})
     assert sliced.empty == ("none",)
     table = sliced.table()
     assert "none has no frames" in table
     assert "fewer than 5 scenes are too few for intervals and differences: one has 1" in table
     assert "[-]" in table
     with pytest.raises(mg.InvalidInput, match="the slices have no frames"):
-        mg.slices(WHOLE, {"none": ["x"]})
+        WHOLE.by({"none": ["x"]})
     json.dumps(sliced.to_dict())
 
 
@@ -94,9 +94,9 @@ def test_metrics_of_whole_scenes_refuse_slices_that_cut_scenes() -> None:
         metrics=["pld", "track_pld"],
         protocol=mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}),
     )
-    assert mg.slices(results, "scene").units["scene-0000"] == 1
+    assert results.by("scene").units["scene-0000"] == 1
     with pytest.raises(mg.InvalidInput, match="values of whole scenes, and the slice some has only some frames"):
-        mg.slices(results, {"some": results.tokens[:3]})
+        results.by({"some": results.tokens[:3]})
 
 
 def test_tags_are_read_from_every_kind_of_table(tmp_path: Path) -> None:

@@ -134,6 +134,8 @@ def test_what_cannot_be_searched_is_refused() -> None:
         mg.neighbours(VAL.with_confidence(0.5))
     with pytest.raises(mg.InvalidInput, match="PLD of order 1"):
         mg.neighbours(VAL, protocol="maptr")
+    with pytest.raises(mg.InvalidInput, match="no lines of centerline, the classes of lane-graph"):
+        mg.neighbours(VAL, protocol="lane-graph")
     with pytest.raises(mg.InvalidInput, match="count"):
         mg.neighbours(VAL, count=0)
     with pytest.raises(mg.InvalidInput, match="needs frames with scenes"):
@@ -172,3 +174,25 @@ def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all(monkeypatch: pytes
     assert (pairs[np.ix_(kept, kept)] + np.eye(len(kept)) > 0.75).all()
     assert len(kept) + len(thinned.like) == len(some)
     assert len(thinned.like) > 0
+
+
+def test_a_tree_of_many_equal_frames_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pairs of two groups of equal frames have the same bound, and do not fit into memory at once."""
+    monkeypatch.setattr(diversity, "MOST_PAIRS", 10)
+    limits: list[float] = []
+    limit = diversity._limit
+
+    def counted(index: FrameIndex, group: Any, low: float) -> float:
+        assert len(limits) < 20, "the limit does not rise"
+        limits.append(limit(index, group, low))
+        return limits[-1]
+
+    monkeypatch.setattr(diversity, "_limit", counted)
+    protocol = mg.protocol("paper-60x30", classes=["divider"])
+    for k in range(8):
+        lines = [[[0, 0], [9 + k, 0]], [[0, 0.7 + 0.01 * k], [9, 0.2]]]
+        frames = mg.MapFrames.of({f"{side}{copy}": {"divider": [lines[side]]} for side in (0, 1) for copy in range(6)})
+        tree = mg.diversity(frames, protocol=protocol)
+        apart = mg.neighbours(frames.at([0]), frames.at([6]), protocol=protocol).distance[0, 0]
+        assert tree.length.tolist() == [0.0] * 10 + [apart]
+        limits.clear()

@@ -10,6 +10,7 @@ from benchmarks.coverage_splits import SCENES as SIMULATED
 from numpy.typing import NDArray
 
 import mapgauge as mg
+from mapgauge import plot
 from mapgauge.demo import demo_world
 
 SCENES, FRAMES = 6, 10
@@ -120,6 +121,33 @@ def test_a_change_relative_to_no_error_is_not_known(
     joint = overlap.joint(mg.evaluate(world[1].with_confidence(1.0), world[1], metrics=["pld"]))
     assert joint.location is not None
     assert np.isnan([*joint.location, *joint.geometry]).all()
+
+
+def test_bins_of_distances_in_shape_may_be_narrow(overlap: mg.SplitOverlap) -> None:
+    """The change from the first to the last bin depends on the order of the distances, not on their size."""
+    predictions, truth = (renamed(side, "val-") for side in demo_world(SCENES * FRAMES, seed=2))
+    results = mg.evaluate(predictions, truth, metrics=["pld"])
+    near = replace(overlap.shape, distance=0.8 + 0.01 * overlap.shape.distance)
+    wide, narrow = (some.joint(results, samples=50) for some in (overlap, replace(overlap, shape=near)))
+    assert narrow.geometry.value == pytest.approx(wide.geometry.value)
+    frames = [[len(part.tokens) for part in joint.shape.values()] for joint in (wide, narrow)]
+    assert frames[0] == frames[1]
+
+
+def test_the_figure_has_panels_for_what_is_known(overlap: mg.SplitOverlap) -> None:
+    predictions, truth = (renamed(side, "val-") for side in demo_world(SCENES * FRAMES, seed=2))
+    joint = overlap.joint(mg.evaluate(predictions, truth, metrics=["pld"]), samples=20)
+    without = replace(overlap, place=None, positions=None)
+    labels = [
+        [axes.get_xlabel() for axes in plot.splits(some, methods).axes]
+        for some, methods in ((overlap, {}), (overlap, {"a": joint}), (without, {"a": replace(joint, place=None)}))
+    ]
+    places, errors = ["x (m)"], ["distance in shape (PLD)", "distance in place"]
+    assert labels == [places, places + errors, errors[:1]]
+    with pytest.raises(mg.InvalidInput, match="nothing to draw"):
+        plot.splits(without)
+    with pytest.raises(mg.InvalidInput, match="must have the same value, got ap_chamfer, pld"):
+        plot.splits(overlap, {"a": joint, "b": replace(joint, key="ap_chamfer")})
 
 
 def test_results_of_other_frames_are_refused(overlap: mg.SplitOverlap) -> None:

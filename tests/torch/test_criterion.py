@@ -318,6 +318,10 @@ def test_wrong_input_is_refused() -> None:
         criterion(outputs, [{**target, "labels": target["labels"] * 0 + 3} for target in targets])
     with pytest.raises(mg.InvalidInput, match=r"closed of targets\[0\] must be a tensor of shape \(4,\), .* \(2,\)"):
         criterion(outputs, [{**target, "closed": target["closed"][:2]} for target in targets])
+    with pytest.raises(mg.InvalidInput, match="progress must be a number from 0 to 1, got 500"):
+        criterion(outputs, targets, progress=500)
+    with pytest.raises(mg.InvalidInput, match="targets must be Targets or a sequence of mappings, got dict"):
+        criterion(outputs, targets[0])
     for arguments, message in (
         ({"steps": 0}, "steps must be"),
         ({"steps": 1, "switch": 2}, "switch must be"),

@@ -1,6 +1,8 @@
 """Camera images in ``mapgauge view``, with made-up rigs."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,23 +160,44 @@ def test_a_folder_without_the_frames_is_named_and_the_rest_works(show: Open, fil
         )
 
 
-def test_argoverse_2_has_its_nearest_images(tmp_path: Path) -> None:
+LOG = "3b3570b4-7b0b-3268-a571-b0889dbf40b6"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of a log of Argoverse 2 with images."""
+    folder = tmp_path_factory.mktemp("argoverse2")
     _, truth = demo_world(5)
     assert truth.poses is not None
-    log = "3b3570b4-7b0b-3268-a571-b0889dbf40b6"
     times = [315_966_070_000_000_000 + 500_000_000 * k for k in range(5)]
-    tokens = tuple(f"{log}_{time}" for time in times)
-    frames = mg.MapFrames(
-        tokens, truth.classes, truth.frame, truth.label, truth.polylines, poses=truth.poses, forward="x"
-    )
-    mg.evaluate(frames.with_confidence(1), frames).save(tmp_path / "results.mg", geometry="original")
-    argoverse2_rig(tmp_path / "data", log, times, truth.poses)
-    with serving(tmp_path / "results.mg", images=tmp_path / "data") as server:
-        answer, body = ask(server, below(server, "cameras/2"))
-        assert answer.status == 200, body
-        header, arrays = unpacked(body)
-        assert [camera["name"] for camera in header["cameras"]] == ["ring_side_left", "ring_front_center"]  # type: ignore[attr-defined]
-        assert served(server, 2, 0)[:2] == (200, "image/jpeg")
-        points = arrays["0.truth.0.points"].reshape(-1, 2)
-        assert len(points)
-        assert np.all((points >= -0.01) & (points <= np.array(SIZE) + 0.01))
+    frames = replace(truth, tokens=tuple(f"{LOG}_{time}" for time in times), scenes=(LOG,) * 5, timestamps=None)
+    mg.evaluate(frames.with_confidence(1), frames).save(folder / "results.mg", geometry="original")
+    argoverse2_rig(folder / "data", LOG, times, truth.poses)
+    with serving(folder / "results.mg", images=folder / "data") as running:
+        yield running
+
+
+def test_argoverse_2_has_its_nearest_images(log: Server) -> None:
+    answer, body = ask(log, below(log, "cameras/2"))
+    assert answer.status == 200, body
+    header, arrays = unpacked(body)
+    assert [camera["name"] for camera in header["cameras"]] == ["ring_side_left", "ring_front_center"]  # type: ignore[attr-defined]
+    assert served(log, 2, 0)[:2] == (200, "image/jpeg")
+    points = arrays["0.truth.0.points"].reshape(-1, 2)
+    assert len(points)
+    assert np.all((points >= -0.01) & (points <= np.array(SIZE) + 0.01))
+
+
+def test_a_log_of_argoverse_2_is_played_with_its_images(show: Open, log: Server) -> None:
+    page = show(f"{log.address}#frame={LOG}_315966071000000000&speed=8")
+    page.wait_for_selector(".camera .instance", state="attached")
+    page.wait_for_function("() => [...document.querySelectorAll('.camera img')].every((image) => image.naturalWidth)")
+    assert page.locator(".camera .larger").all_inner_texts() == ["ring_side_left", "ring_front_center"]
+    assert page.locator("#chosen").inner_text() == f"{LOG}_315966071000000000"
+    page.locator('.camera[data-camera="ring_front_center"] .instance.truth').first.dispatch_event("click")
+    assert page.locator("#panels .instance.truth.looked").count() == 1
+    page.click("#play")
+    page.wait_for_function("() => document.getElementById('moment').textContent.includes('frame 5 of 5')")
+    page.wait_for_function("() => document.querySelector('.camera img').getAttribute('src').startsWith('image/4/')")
+    page.select_option("#space", "world")  # by the poses of the log
+    page.wait_for_selector(".panel g[transform^=matrix]", state="attached")

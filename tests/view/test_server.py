@@ -7,6 +7,8 @@ import shlex
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -251,11 +253,20 @@ def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
         assert process.wait(120) == 0
 
 
+def test_a_folder_of_images_that_is_not_there_is_refused_at_once(files: Path) -> None:
+    command = [sys.executable, "-m", "mapgauge", "view", "good.mg", "--images", "lost", "--no-browser"]
+    done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2
+    assert "lost is no folder" in done.stderr
+    assert done.stdout == ""
+
+
 PAGE = Path(__file__).parents[2] / "docs/how-to/view.md"
 
 
 @pytest.mark.parametrize("line", re.findall(r"^mapgauge view (.+)$", PAGE.read_text(encoding="utf-8"), re.M))
 def test_a_command_of_the_page_serves(line: str, files: Path) -> None:
+    (files / "images").mkdir(exist_ok=True)
     words = [word.replace("8000", "0") for word in shlex.split(line) if word != "--no-browser"]
     with started(files, *words) as (_, address):
         assert status(address) == 200

@@ -42,12 +42,54 @@ def test_a_scene_is_played_to_its_end(show: Open, server: Server) -> None:
     assert page.locator("#chosen").inner_text().startswith("scene-0001-9")
     page.select_option("#speed", "0.5")
     page.click("#play")  # from the beginning
-    page.wait_for_function("() => document.getElementById('moment').textContent.includes('frame 2 of 10')")
+    page.wait_for_function("() => /frame [2-9] of 10/.test(document.getElementById('moment').textContent)")
     page.click("#play")
     assert page.locator("#play").get_attribute("aria-pressed") == "false"
     stopped = moment(page)
-    page.wait_for_timeout(1100)  # longer than a frame is shown
-    assert moment(page) == stopped
+    page.wait_for_function("start => performance.now() - start > 1100", arg=page.evaluate("() => performance.now()"))
+    assert moment(page) == stopped  # longer than a frame is shown
+
+
+def test_curves_have_the_average_precisions_of_frames(show: Open, server: Server, files: Path) -> None:
+    page = opened(show, server, "#frame=scene-0001-4")
+    page.click("#curve-choice summary")
+    menu = page.locator("#curve-boxes")
+    assert menu.evaluate("node => node.scrollWidth <= node.clientWidth")  # nothing is cut
+    page.get_by_label("Chamfer-AP", exact=True).check()
+    page.click("#moment")
+    assert not menu.is_visible()
+    for of in ("", "divider"):
+        page.locator(f'[data-of="{of}"]').check()
+        expected = []
+        for name in ("good", "poor"):
+            alone = mg.load_results(files / f"{name}.mg").by(lambda token: token == "scene-0001-4")[True]
+            value = alone.classes[of]["ap_chamfer"] if of else alone.mean["ap_chamfer"]
+            expected.append("-" if value is None else f"{value:.3f}")
+        text = " | ".join(expected)
+        page.wait_for_function("text => document.querySelector('[data-key=ap_chamfer]').textContent === text", arg=text)
+
+
+def test_the_back_button_returns_to_what_was_looked_at(show: Open, server: Server) -> None:
+    page = opened(show, server, "#frame=scene-0001-4")
+    settled = "start => performance.now() - start > 1100"
+    page.wait_for_function(settled, arg=page.evaluate("() => performance.now()"))
+    page.get_by_role("radio", name="map of all frames").check()
+    page.wait_for_function("() => location.hash.includes('pane=place')")
+    page.wait_for_function(settled, arg=page.evaluate("() => performance.now()"))
+    page.locator("#place-worst button").first.click()
+    page.wait_for_function("() => !location.hash.includes('frame=scene-0001-4')")
+    page.go_back()
+    page.wait_for_function("() => document.getElementById('chosen').textContent === 'scene-0001-4'")
+    assert page.locator("#place").is_visible()
+    page.go_back()
+    page.wait_for_function("() => !location.hash.includes('pane')")
+    page.locator("#list").wait_for()
+    page.wait_for_function(settled, arg=page.evaluate("() => performance.now()"))
+    for _ in range(3):  # what is passed by quickly is no entry
+        page.keyboard.press(".")
+    page.wait_for_function("() => location.hash.includes('frame=scene-0001-7')")
+    page.go_back()
+    page.wait_for_function("() => document.getElementById('chosen').textContent === 'scene-0001-4'")
 
 
 def test_keys_slider_and_curves_step_through_the_scene(show: Open, server: Server) -> None:

@@ -70,9 +70,8 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
         return
     rows = np.flatnonzero((track != "") & (np.diff(side.polylines.offsets) > 0))
     rank = np.zeros(len(side), np.int64)
-    place = np.argsort(tracks.in_time(side))
     for frames in tracks.frames_by_scene(side).values():
-        rank[frames[np.argsort(place[frames])]] = np.arange(len(frames))
+        rank[frames] = np.arange(len(frames))
     lines = side.polylines.pick(rows)
     world = np.empty((len(lines.coords), 2))
     first = lines.offsets[np.searchsorted(side.frame[rows], np.arange(len(side) + 1))].tolist()

@@ -104,6 +104,8 @@ ADDITIONS = {
     "differences by cause": "features.causes.command:differences_by_cause",  # of compare
     "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
     "confidence in words": "features.confidence.command:in_words",
+    "changes since a prior": "features.priors.command:since_prior",  # of evaluate
+    "tables of changes": "features.priors.command:show",
     "columns of similar frames": "features.splits.command:similar_frames",  # of frames
 }
 

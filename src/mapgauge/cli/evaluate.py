@@ -13,6 +13,7 @@ import typer
 
 from mapgauge.cli import Attempts, parsing
 from mapgauge.cli import options as o
+from mapgauge.cli.app import addition
 from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
@@ -59,6 +60,7 @@ def evaluate(
     fail_on: o.FailOnOption = None,
     quiet: o.QuietOption = False,
     tokens: o.TokensOption = None,
+    prior: Annotated[Path | None, o.PRIOR] = None,
     ignore_unknown: o.IgnoreUnknownOption = False,
     workers: o.WorkersOption = None,
     engine: o.EngineOption = None,
@@ -68,7 +70,8 @@ def evaluate(
 ) -> None:
     """Compare predictions with truth.
 
-    Prints what was read, possible problems with it, and a table per metric. If both sides are Parquet (a file, a
+    Prints what was read, possible problems with it, and a table per metric; with --prior also the tables of `mapgauge
+    changes`. If both sides are Parquet (a file, a
     folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
     """
     form = parsing.form_of(json=json, csv=csv, latex=latex)
@@ -76,6 +79,8 @@ def evaluate(
     protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
     chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
+    if prior is not None and not protocols[0].cutoffs:
+        parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
 
     from mapgauge.evaluation.prepare import check_rings
     from mapgauge.evaluation.runs import Plan, evaluate_runs, write_reports
@@ -90,14 +95,15 @@ def evaluate(
     )
     targets, folders = files_of_each(output, plan.labels, SUFFIX), files_of_each(work, plan.labels)
     pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
-    new_folder, inputs = output if len(plan.labels) > 1 else None, [*predictions, truth, *(tokens or ())]
+    new_folder, inputs = output if len(plan.labels) > 1 else None, [*predictions, truth, *(tokens or ()), prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
     check_page("--report", page)
     check_geometry(output, wanted=with_geometry)
     plan = replace(plan, targets=targets, folders=folders)
+    keep = page is not None or prior is not None
     watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, alone=len(targets) == 1 and not page)
     sides = _sides(context, [*predictions, truth], watch, list(chain.from_iterable(chosen)))
-    results = evaluate_runs(plan, sides, watch, geometry="original" if with_geometry else None, keep=page is not None)
+    results = evaluate_runs(plan, sides, watch, geometry="original" if with_geometry else None, keep=keep)
     with watch.attempt():
         _show(context, form, plan, results, tags)
         watch.tell_lines(plan.titles, results[-1])
@@ -116,8 +122,16 @@ def _show(
     """Print the tables, and the values of subsets of the frames."""
     by, lists = context.params["by"], context.params["tokens"] or ()
     sliced = slices_of(results, None if by == "class" else by, lists, tags)
-    show = show_results if len(plan.protocols) == 1 else show_protocols
-    show(form, results, [run.name for run in plan.runs()], by_class=by == "class", sliced=sliced)
+    names = [run.name for run in plan.runs()]
+    if context.params["prior"] is not None:
+        changes = addition("changes since a prior")(results, names, context.params["prior"], workers=plan.workers)
+        more = [{"changes": each.to_dict()} for each in changes.values()]
+        show_results(form, results, names, sliced=sliced, more=more)
+        if form == "text":
+            addition("tables of changes")(changes, gap=True)
+    else:
+        show = show_results if len(plan.protocols) == 1 else show_protocols
+        show(form, results, names, by_class=by == "class", sliced=sliced)
     if form == "text":
         show_slices(plan.titles, sliced)
 
@@ -142,6 +156,8 @@ def _check_options(
         )
     if "://" in (given["engine"] or ""):
         parsing.without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
+    if given["prior"] is not None and (form not in ("text", "json") or len(protocols) > 1):
+        parsing.refuse("--prior", "needs one protocol, and no --csv or --latex. `mapgauge changes` writes CSV")
     if given["resume"] and given["work"] is None:
         parsing.refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
 
@@ -153,7 +169,7 @@ def _sides(
     from mapgauge.evaluation.runs import InMemory, Streamed
 
     given, (*predictions, truth) = context.params, files
-    check_files(*files)
+    check_files(*files, *([given["prior"]] if given["prior"] else []))
     streamed = _streams(context, files)
     needed = ["read", *metrics, *(["report"] if given["page"] else [])]
     if "pld" in metrics and not (watch.silent or watch.brief or streamed):
@@ -212,7 +228,7 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
 
     given = context.params
     dropped = {options_of(path).get("degenerate", "strict") for path in paths}
-    changed = bool(given["tokens"]) or len(dropped) > 1
+    changed = bool(given["tokens"] or given["prior"]) or len(dropped) > 1
     changed = changed or any("corridor" in text for text in given["changes"] or ())  # paths need whole scenes
     changed = changed or any(set(options_of(path)) - {"name", "degenerate", "tags"} for path in paths)
     parquet, whole = all(streams(parsing.place(path)) for path in paths), given["page"] is not None
@@ -220,8 +236,8 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
     if wanted and (changed or whole or not parquet):
         parsing.refuse(
             "--engine, --work, --resume, --on-error",
-            "need Parquet on both sides, without options after the names and --tokens. Convert the files first: "
-            "mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
+            "need Parquet on both sides, without options after the names, --tokens and --prior. Convert the files "
+            "first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
             + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
         )
     return parquet and not changed and not whole

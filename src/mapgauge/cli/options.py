@@ -142,6 +142,7 @@ SetOption = Annotated[
 ]
 ClassesOption = Annotated[Texts, classes_option("the classes of the protocol. `all` takes every class that occurs")]
 _RANGES = "Bounds of rings around the ego, such as 0,10,20,30."
+PRIOR = option("--prior FILE", READ, "The prior map: frames in any format, or one map.", parser=input_file)
 RangesOption = Annotated[Texts, option("--ranges METRES,...", COMPUTED, _RANGES)]
 BY = "Look at subsets of the frames by a column: scene, or one of the tags of FILE,tags=TABLE."
 ByOption = Annotated[str | None, option("--by COLUMN", COMPUTED, BY)]

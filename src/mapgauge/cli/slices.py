@@ -34,13 +34,12 @@ def slices_of(
     results: Sequence["Results"], by: str | None, lists: Sequence[Path], tags: "Tags | None"
 ) -> "list[Slices]":
     """Return the slices of each of some results: by a column, or by lists of tokens if there are several or a name."""
-    from mapgauge import slices
     from mapgauge.io.files.source import read_tokens
 
     if by is None and len(lists) < 2 and not any("name" in options_of(file) for file in lists):
         return []
     key = by or {name: read_tokens(file) for name, file in zip(file_names(lists), lists, strict=True)}
-    return [slices(method, key, tags=tags) for method in results]
+    return [method.by(key, tags=tags) for method in results]
 
 
 def each_slice(

@@ -30,10 +30,11 @@ def show_results(
     *,
     by_class: bool = False,
     sliced: "Sequence[Slices]" = (),
+    more: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class.
 
-    JSON and CSV also have the slices of each method, if there are any.
+    JSON and CSV also have the slices of each method, if there are any. JSON has what ``more`` says of each method.
     """
     from mapgauge.protocols import full_name
 
@@ -41,6 +42,8 @@ def show_results(
         documents = [{"name": name} | method.to_dict() for name, method in zip(names, results, strict=True)]
         for document, of_method in zip(documents, sliced, strict=False):
             document["slices"] = of_method.to_dict()
+        for document, further in zip(documents, more, strict=False):
+            document.update(further)
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
@@ -52,7 +55,7 @@ def show_results(
             + [
                 {"name": name, "protocol": full_name(part.protocol), "slice": called, "class": class_name, **values}
                 for name, of_method in zip(names, sliced, strict=False)
-                for called, part in of_method.slices.items()
+                for called, part in of_method.items()
                 for class_name, values in rows_of(part)
             ]
         )

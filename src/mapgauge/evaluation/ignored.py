@@ -26,7 +26,8 @@ from mapgauge.protocols import Protocol
 def without_ignored(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
     """Return aligned sides without ignored truth and without the predictions that are matched with it.
 
-    The flags of the truth are None if no line was ignored. Otherwise they stay, all false, as a sign.
+    The flags of the truth are None if no line was ignored. Otherwise they stay, all false, as a sign. What was taken
+    out is ``aside``.
     """
     if truth.ignore is None:
         return predictions, truth
@@ -51,7 +52,11 @@ def without_ignored(predictions: MapFrames, truth: MapFrames, protocol: Protocol
         pairs = pairs[y.ignore[lines.row[truth_of[pairs]]]]
         first = predictions.offsets[some]
         matched[ranges(first, predictions.offsets[some + 1] - first)[lines.row[pairs]]] = True
-    return predictions.keep(~matched), truth.keep(~truth.ignore)
+    left_out = predictions.keep(matched), truth.keep(truth.ignore)
+    return (
+        replace(predictions.keep(~matched), aside=left_out[0]),
+        replace(truth.keep(~truth.ignore), aside=left_out[1]),
+    )
 
 
 def check_ignored(metrics: Sequence[str], truth: MapFrames) -> None:

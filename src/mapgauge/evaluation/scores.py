@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.geometry.polylines import ranges
-from mapgauge.metrics.assigned import Matches, ScoredMatches
+from mapgauge.metrics.assigned import ScoredMatches
 from mapgauge.metrics.average_precision import Interpolation, average_precisions
 from mapgauge.metrics.metric import Bits
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
@@ -35,7 +35,7 @@ class Scores:
     sums: dict[str, Floats]  # by metric: (settings, frames, classes, columns)
     rings: dict[str, Floats]  # by metric: (rings, frames, classes, columns), at the first setting
     hits: dict[str, Bits]  # by metric: (predictions,), bit t is 1 for a hit at the t-th setting
-    matches: Matches | None = None  # of PLD at the first cutoff; None if they are not known. They only save time
+    matches: Indices | None = None  # (predictions,): ``matches_of`` PLD at the first cutoff. They only save time
 
     @property
     def frames(self) -> int:
@@ -69,7 +69,7 @@ class Scores:
             {name: block[:, frames] for name, block in self.sums.items()},
             {name: block[:, frames] for name, block in self.rings.items()},
             {name: column[records] for name, column in self.hits.items()},
-            None if self.matches is None else self.matches.at(records),
+            None if self.matches is None else self.matches[records],
         )
 
     def scored_matches(self, frames: slice) -> ScoredMatches | None:
@@ -79,7 +79,7 @@ class Scores:
         sums = self.sums.get("pld")
         rows = slice(*self._ends[[frames.start, frames.stop]].tolist())
         of_groups = None if sums is None else sums[0, frames].reshape(-1, sums.shape[-1])
-        return ScoredMatches(self.matches.at(rows), of_groups)
+        return ScoredMatches(self.matches[rows], of_groups)
 
     @cached_property
     def _ends(self) -> Indices:
@@ -113,7 +113,7 @@ class Scores:
             joined("sums", 1),
             joined("rings", 1),
             joined("hits", 0),
-            Matches.concatenate(matches) if len(matches) == len(parts) else None,
+            np.concatenate(matches) if len(matches) == len(parts) else None,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -126,8 +126,8 @@ class Scores:
         columns |= {name: getattr(self, name) for name in _COLUMNS}
         # Without the parts of PLD, matches of a file could not be checked.
         if self.matches is not None and "pld" in self.sums:
-            largest = int(self.matches.truth.max(initial=0))
-            columns[_MATCHES] = self.matches.truth.astype(np.min_scalar_type(-1 - largest))
+            largest = int(self.matches.max(initial=0))
+            columns[_MATCHES] = self.matches.astype(np.min_scalar_type(-1 - largest))
         return columns
 
     @classmethod
@@ -141,7 +141,7 @@ class Scores:
         matches = arrays.get(_MATCHES) if "pld" in metrics else None
         if matches is not None and (matches.dtype.kind != "i" or matches.ndim != 1):
             raise ValueError("its matches are not whole numbers")
-        known = None if matches is None else Matches(matches.astype(np.int64), None)
+        known = None if matches is None else matches.astype(np.int64)
         return cls(**{name: arrays[name] for name in _COLUMNS}, **blocks, matches=known)  # type: ignore[arg-type]
 
     def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
@@ -169,7 +169,7 @@ class Scores:
         if any(column.shape != size or column.dtype != kind for column, size, kind in expected):
             raise ValueError("its columns do not fit together")
         if self.matches is not None:
-            self._check_matches(self.matches.truth)
+            self._check_matches(self.matches)
 
     def _check_matches(self, truth: Indices) -> None:
         """Raise ``ValueError`` for matches with no truth, or with truth that has another match."""

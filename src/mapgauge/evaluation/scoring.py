@@ -12,8 +12,8 @@ from mapgauge.evaluation.ignored import check_ignored
 from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import in_time
-from mapgauge.metrics.assigned import Matches, matches_of
+from mapgauge.frames.tracks import frames_by_scene
+from mapgauge.metrics.assigned import matches_of
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
@@ -26,7 +26,7 @@ def score(
     protocol: Protocol,
     metrics: tuple[str, ...],
     rings: tuple[float, ...],
-    matches: Matches | None = None,
+    matches: Indices | None = None,
 ) -> Scores:
     """Score a block of frames by some metrics. For metrics of level "scene", it must have all frames of each scene.
 
@@ -67,11 +67,8 @@ def _units(metric: Metric, truth: MapFrames) -> list[Indices] | None:
     """
     if metric.level == "frame":
         return None
-    scenes = np.array(truth.scenes or ("",) * len(truth))
     classes = np.arange(len(truth.classes))
-    order = in_time(truth)
-    frames = (order[scenes[order] == scene] for scene in dict.fromkeys(scenes.tolist()))
-    return [(np.asarray(places)[:, None] * len(classes) + classes).ravel() for places in frames]
+    return [(frames[:, None] * len(classes) + classes).ravel() for frames in frames_by_scene(truth).values()]
 
 
 def _summed(rows: SumRows, groups: Groups, protocol: Protocol, setting: object, units: list[Indices] | None) -> Floats:

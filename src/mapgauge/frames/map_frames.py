@@ -73,6 +73,7 @@ class MapFrames:
     nodes: NDArray[np.object_] | None = None  # (instances,): the numbers of a lane's nodes in the graph of its file
     ignore: Flags | None = None  # (instances,): true lines that count neither as found nor as missed; None for none
     change: Names | None = None  # (instances,): what changed since a prior map, as the file says; "" for nothing
+    aside: "MapFrames | None" = None  # what an evaluation took out because of ``ignore``; only drawings show it
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""

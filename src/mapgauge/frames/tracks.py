@@ -115,8 +115,7 @@ def paths_ahead(frames: MapFrames) -> tuple[list[Points], list[int]]:
         )
     paths: list[Points] = [np.zeros((1, 2))] * len(frames)
     short = []
-    for rows in frames_by_scene(frames).values():
-        order = rows[np.argsort(frames.timestamps[rows], kind="stable")]
+    for order in frames_by_scene(frames).values():
         times = (frames.timestamps[order] - frames.timestamps[order[0]]) / unit
         places = frames.poses[order, :2, 3]
         ends = np.searchsorted(times, times + _AHEAD, side="right")
@@ -128,10 +127,11 @@ def paths_ahead(frames: MapFrames) -> tuple[list[Points], list[int]]:
 
 
 def frames_by_scene(frames: MapFrames) -> dict[str, Indices]:
-    """Return the frames of each scene, in the order of the file. Frames without scenes are one scene, ``""``."""
-    by_scene: dict[str, list[int]] = {}
-    for i, scene in enumerate(frames.scenes or ("",) * len(frames)):
-        by_scene.setdefault(scene, []).append(i)
+    """Return the frames of each scene, in the order of time. Frames without scenes are one scene, ``""``."""
+    scenes = frames.scenes or ("",) * len(frames)
+    by_scene: dict[str, list[int]] = {scene: [] for scene in scenes}
+    for i in in_time(frames).tolist():
+        by_scene[scenes[i]].append(i)
     return {scene: np.array(rows, np.int64) for scene, rows in by_scene.items()}
 
 
@@ -189,7 +189,7 @@ def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
     if side.scenes is not None:
         text = f"{name}: {len(alone)} of {len(scenes)} scenes have one frame, so there is nothing to see over time"
         yield from findings_about(alone, "note", "scenes-one-frame", text)
-    apart = [scene for scene, own in several.items() if (np.diff(own) != 1).any()]
+    apart = [scene for scene, own in several.items() if np.ptp(own) >= len(own)]
     text = f"{name}: the frames of {len(apart)} of {len(scenes)} scenes are not together in the file"
     times = side.timestamps
     if times is not None:
@@ -203,17 +203,16 @@ def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
         yield Finding("note", "timestamps-missing", text, len(several))
     if times is None:
         return
-    back = [scene for scene, own in several.items() if (np.diff(times[own]) < 0).any()]
+    back = [scene for scene, own in several.items() if (np.diff(times[np.sort(own)]) < 0).any()]
     text = f"{name}: the frames of {len(back)} of {len(scenes)} scenes are not in the order of their time stamps"
     yield from findings_about(back, "note", "scenes-order", f"{text}. Time stamps decide")
-    sorted_frames = {scene: own[np.argsort(times[own], kind="stable")] for scene, own in several.items()}
-    steps = {scene: np.diff(times[own]) for scene, own in sorted_frames.items()}
+    steps = {scene: np.diff(times[own]) for scene, own in several.items()}
     usual = float(np.median(np.concatenate([*steps.values()]))) if steps else 0.0
     long = [scene for scene, step in steps.items() if usual > 0 and (step > _PAUSE * usual).any()]
     text = f"{name}: {len(long)} scenes have a gap in time of more than {_PAUSE} usual steps. Tracks go on after it"
     remedy = Remedy.of("If these are several scenes, give them different names")
     yield from findings_about(long, "warning", "scenes-with-gaps", text, remedy)
-    same = [side.tokens[own[k]] for scene, own in sorted_frames.items() for k in np.flatnonzero(steps[scene] == 0)]
+    same = [side.tokens[own[k]] for scene, own in several.items() for k in np.flatnonzero(steps[scene] == 0)]
     text = f"{name}: {len(same)} frames have the time stamp of another frame of their scene. Their tokens decide"
     yield from findings_about(same, "warning", "timestamps-equal", text, Remedy.of("Check the time stamps"))
 

@@ -159,9 +159,8 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
     if not isinstance(document, dict) or key not in document:
         form = '{token: {"vectors": ...}}' if by_token else '[{"sample_token": ..., "vectors": ...}]'
         raise collector.error(f'no key "{key}" at the top, expected {{"{key}": {form}}}')
-    if by_token:
-        return _read_by_token(collector, document[key])
-    if isinstance(document[key], dict):
+    given = document[key]
+    if isinstance(given, dict) and not by_token:
         raise collector.error(
             f"$.{key} is an object, as in StreamMapNet's files, expected a list of frames",
             remedy=Remedy(
@@ -169,36 +168,20 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
                 "Write FILE,format=streammapnet for files of StreamMapNet",
             ),
         )
-    if not isinstance(document[key], list):
-        raise collector.error(f"$.{key} is not a list of frames")
+    if not isinstance(given, dict if by_token else list):
+        raise collector.error(f"$.{key} is not {'an object by token' if by_token else 'a list of frames'}")
     kinds: set[tuple[str, Any]] = set()
     with gc_paused():
-        for i, frame in enumerate(document[key]):
-            where = f"$.{key}[{i}]"
-            if not isinstance(frame, dict) or "sample_token" not in frame or "vectors" not in frame:
-                raise collector.error(f"{where} is not an object with sample_token and vectors")
-            collector.add_frame(collector.check.text(frame["sample_token"], f"{where}.sample_token"))
+        for place, frame in given.items() if isinstance(given, dict) else enumerate(given):
+            where = f'$.{key}["{place}"]' if by_token else f"$.{key}[{place}]"
+            if not isinstance(frame, dict) or "vectors" not in frame or not (by_token or "sample_token" in frame):
+                raise collector.error(f"{where} is not an object with {'' if by_token else 'sample_token and '}vectors")
+            token = collector.check.text(frame.get("sample_token", place), f"{where}.sample_token")
+            if by_token and token != place:
+                raise collector.error(f"{where}.sample_token is {token[:80]!r}, expected {place!r}")
+            collector.add_frame(token)
             if not isinstance(frame["vectors"], list):
                 raise collector.error(f"{where}.vectors is not a list")
-            for k, vector in enumerate(frame["vectors"]):
-                kinds.add(_add(collector, vector, f"{where}.vectors[{k}]"))
-    return _finish(collector, kinds)
-
-
-def _read_by_token(collector: Collector, results: Any) -> MapFrames:
-    """Read the frames of VAD, an object by token, slowly."""
-    if not isinstance(results, dict):
-        raise collector.error("$.map_results is not an object by token")
-    kinds: set[tuple[str, Any]] = set()
-    with gc_paused():
-        for token, frame in results.items():
-            where = f'$.map_results["{token}"]'
-            collector.add_frame(collector.check.text(token, f"{where}: the token"))
-            if not isinstance(frame, dict) or not isinstance(frame.get("vectors"), list):
-                raise collector.error(f"{where} is not an object with vectors, a list")
-            named = frame.get("sample_token", token)
-            if not isinstance(named, str) or named != token:
-                raise collector.error(f"{where}.sample_token is {str(named)[:80]!r}, expected {token!r}")
             for k, vector in enumerate(frame["vectors"]):
                 if isinstance(vector, dict) and any(isinstance(value, SteppedOver) for value in vector.values()):
                     raise collector.error(f"{where}.vectors[{k}] holds torch tensors", remedy=NO_TENSORS)

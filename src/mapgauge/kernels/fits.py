@@ -76,19 +76,6 @@ def gaps_between(lines, x, y, limit, gap):
 
 
 @jit
-def most_gain(lines, x, y, cutoff, order):
-    """Upper bound of the gain of two lines in any reading: each point of x is matched with the nearest point of y."""
-    inverse, total, x_stop = 1.0 / cutoff, 0.0, lines.span[x, STOP]
-    for begin in range(lines.span[x, START], x_stop, BLOCK):
-        p, q = _points_near(lines, x, begin, y, cutoff * cutoff)
-        for i in range(begin, min(begin + BLOCK, x_stop)):
-            scaled = np.sqrt(_least_square(lines.points, i, p, q)) * inverse
-            if scaled < 1.0:
-                total += 1.0 - (scaled if order == 1.0 else scaled**order)
-    return total
-
-
-@jit
 def nearest_point(lines, i, y, gap):
     """The first of the points of line y that have this squared distance to point ``i``. There must be one."""
     j = lines.span[y, START]

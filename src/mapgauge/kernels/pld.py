@@ -227,12 +227,11 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
 
 @interpreted_while_small()
 @jit_allocating
-def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of, distance_of):
+def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, out, truth_of):
     """Write the five parts and the mass of each group, one class in one frame.
 
     Group g has the predictions ``bounds[g, 0] .. bounds[g, 1]`` and the true instances
-    ``bounds[g, 1] .. bounds[g, 2]``. ``truth_of`` gets the true instance of each matched prediction, and
-    ``distance_of`` their normalised SOSPA.
+    ``bounds[g, 1] .. bounds[g, 2]``. ``truth_of`` gets the true instance of each matched prediction.
     """
     band = make_band(lines, closed, pairs_of_groups(bounds), cutoff, long)
     for g in range(len(bounds)):
@@ -245,11 +244,8 @@ def pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, lo
         for k in range(len(parts)):  # a slice would take seconds to compile
             out[g, k] = parts[k]
         for i in range(len(xs)):
-            j = partner[i]
-            if j >= 0:
-                truth_of[xs[i]] = ys[j]
-                points = length_of(lines, xs[i]) + length_of(lines, ys[j])
-                _, distance_of[xs[i]] = value_of(cost[i, j], matched[i, j], points, cutoff, order)
+            if partner[i] >= 0:
+                truth_of[xs[i]] = ys[partner[i]]
 
 
 SAVING, MATCHED_SAVING, UNMATCHED_SAVING = range(3)  # columns of ``savings_of_pairs``

@@ -5,7 +5,6 @@ wrong, so they are used only if they have the parts of PLD that the file has.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from mapgauge import kernels
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.pld import assign_groups, shared_key
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Flags, Floats, Indices
+from mapgauge.typing import Floats, Indices
 
 _SAME = 1e-9  # parts of PLD that differ by more than this share of the mass have another assignment
 
@@ -36,33 +35,19 @@ class Assigned(NamedTuple):
         return matched, self.truth_of[matched]
 
 
-class Matches(NamedTuple):
-    """The matches of predictions, in the order of rows: by frame, class and position in the file."""
-
-    truth: Indices  # (predictions,): the index among the truth of the same frame and class; -1 for none
-    distance: Floats | None  # (predictions,): normalised SOSPA; NaN for none. None if they come from a file
-
-    def at(self, rows: Indices | Flags | slice) -> "Matches":
-        """Return the matches of some predictions."""
-        return Matches(self.truth[rows], None if self.distance is None else self.distance[rows])
-
-    @classmethod
-    def concatenate(cls, parts: Sequence["Matches"]) -> "Matches":
-        """Concatenate the matches of consecutive ranges of predictions."""
-        distances = [part.distance for part in parts if part.distance is not None]
-        truth = np.concatenate([part.truth for part in parts])
-        return cls(truth, np.concatenate(distances) if len(distances) == len(parts) else None)
-
-
 class ScoredMatches(NamedTuple):
     """The matches of some frames, and the parts of PLD that belong to them."""
 
-    matches: Matches
+    matches: Indices  # (predictions,): as ``matches_of`` returns them
     sums: Floats | None  # (groups, 6): the parts of PLD and the mass; None if they are not known
 
 
-def matches_of(block: Block, protocol: Protocol) -> Matches | None:
-    """Return the matches of a block that was scored; None if PLD was not computed."""
+def matches_of(block: Block, protocol: Protocol) -> Indices | None:
+    """Return the matches of a block that was scored; None if PLD was not computed.
+
+    They are the index of each prediction's true instance among the truth of its frame and class, or -1. Predictions are
+    in the order of rows: by frame, class and position in the file.
+    """
     lines = block.lines
     scored = lines.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
     if scored is None:
@@ -70,17 +55,16 @@ def matches_of(block: Block, protocol: Protocol) -> Matches | None:
     place = np.empty_like(scored.truth_of)
     place[lines.by_row] = np.arange(len(place))
     truth = np.where(scored.truth_of >= 0, place[scored.truth_of] - lines.bounds[lines.side // 2, 1], -1)
-    columns = Matches(block.for_all(truth, -1), block.for_all(scored.distance, np.nan))
-    return columns.at(block.groups.predictions)
+    return block.for_all(truth, -1)[block.groups.predictions]
 
 
-def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
+def _truth_of(block: Block, matches: Indices) -> Indices | None:
     """Return the true instance of each line of a block, or -1; None if the matches cannot belong to the block."""
     lines, predictions = block.lines, block.groups.predictions
-    if len(matches.truth) != len(predictions):
+    if len(matches) != len(predictions):
         return None
     truth = np.full(len(block.groups.row), -1)
-    truth[predictions] = matches.truth
+    truth[predictions] = matches
     truth = truth if block.of_lines is None else truth[block.of_lines]
     _, first, end = lines.bounds[lines.side // 2].T
     if (first + truth >= end).any():
@@ -90,7 +74,7 @@ def truth_of_matches(block: Block, matches: Matches) -> Indices | None:
 
 def use_matches(block: Block, protocol: Protocol, scored: ScoredMatches) -> None:
     """Let metrics use the matches of an earlier evaluation. Matches that cannot belong to the block are left out."""
-    truth_of = truth_of_matches(block, scored.matches)
+    truth_of = _truth_of(block, scored.matches)
     if truth_of is not None:
         block.lines.shared[f"matches@{protocol.cutoffs[0]}"] = truth_of, scored.sums
 

@@ -29,7 +29,6 @@ class Scored(NamedTuple):
 
     sums: Floats  # (groups, 6): the five parts and the mass
     truth_of: Indices  # (instances,): the true instance of each matched prediction; -1 for others
-    distance: Floats  # (instances,): normalised SOSPA of each matched prediction; NaN for others
 
 
 def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
@@ -42,7 +41,7 @@ def score_lines(
 ) -> Scored:
     """Return what ``score_groups`` does, for lines whose groups have these bounds."""
     count, long = len(confidence), kernels.sospa.is_long(lines, closed)
-    scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1), np.full(count, np.nan))
+    scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1))
     kernels.pld.pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, *scored)
     return scored
 

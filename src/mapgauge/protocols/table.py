@@ -304,6 +304,8 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
     metric, dot, name = key.partition(".")
     if not dot and metric in METRICS:
         return f"no {word_of(next(iter(fields_of(METRICS[metric].settings_type).values())))}"
+    if key == "classes" and value is None:
+        return "all classes"
     if not dot:
         return _setting_in_words(fields_of(protocol)[key], value, first=key == "cutoffs")
     row = METRICS[metric]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,8 +34,10 @@ from mapgauge.results.intervals import (
     unpaired_difference,
 )
 from mapgauge.results.notebook import comparison_html, comparison_text
-from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats, Indices
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
 
 
 def check_comparable(methods: Sequence["Results"], names: Sequence[str], *, metrics: bool = True) -> None:
@@ -134,7 +136,7 @@ class Comparison:
 
 
 def compare(
-    results: Sequence[Results],
+    results: Sequence["Results"],
     *,
     names: Sequence[str] | None = None,
     samples: int = SAMPLES,
@@ -145,7 +147,7 @@ def compare(
     """Compare results, with a confidence interval for each value and for each difference.
 
     Args:
-        results: Results of one or several methods on the same frames, with the same protocol.
+        results: "Results" of one or several methods on the same frames, with the same protocol.
         names: Names of the methods. If None, the names of their files.
         samples: Number of bootstrap samples.
         level: The probability with which an interval covers the true value.
@@ -167,7 +169,7 @@ def compare(
     >>> print(compare([good, poor], names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"])
     +0.400 [+0.400, +0.400]
     """
-    if isinstance(results, Results):
+    if not isinstance(results, Sequence):
         raise InvalidInput("results must be a sequence of results, got one result", remedy="Put it in a list")
     called = method_names(results, names)
     check_comparable(results, called)
@@ -199,7 +201,7 @@ class Sampled(NamedTuple):
     occurs: dict[str, Flags]  # by class: which units have instances
 
     @classmethod
-    def of(cls, results: Results, unit_of_frame: Indices, weights: Floats) -> "Sampled":
+    def of(cls, results: "Results", unit_of_frame: Indices, weights: Floats) -> "Sampled":
         """Draw the values of results. The arguments are as in ``drawn_values``."""
         values = {
             name: {key: np.nan if value is None else value for key, value in by_key.items()}
@@ -281,7 +283,7 @@ def _corrected(differences: Differences, level: float) -> Differences:
 
 
 def _notes(
-    names: Sequence[str], methods: Sequence[Results], drawn: str, units: int, count: dict[str, int]
+    names: Sequence[str], methods: Sequence["Results"], drawn: str, units: int, count: dict[str, int]
 ) -> Iterator[str]:
     """Yield remarks about what limits the comparison."""
     wrong = with_errors(names, methods)
@@ -307,13 +309,13 @@ def _notes(
         )
 
 
-def sorted_by_token(method: Results) -> Results:
+def sorted_by_token(method: "Results") -> "Results":
     """Return results with their frames sorted by token, so that no sum depends on the order in a file."""
     order = sorted(range(len(method.tokens)), key=method.tokens.__getitem__)
     return method if order == list(range(len(order))) else method.of_frames(order)
 
 
-def method_names(methods: Sequence[Results], names: Sequence[str] | None) -> tuple[str, ...]:
+def method_names(methods: Sequence["Results"], names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the methods: as given, or from their files."""
     if names is None:
         stems = [Path(method.inputs[0].name).stem for method in methods]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.scores import Scores
+from mapgauge.evaluation.scores import Scores, Totals
 from mapgauge.metrics.metric import ValueKey
-from mapgauge.metrics.table import METRICS, value_named
+from mapgauge.metrics.table import METRICS, hit_metrics, value_named
 from mapgauge.protocols import Protocol
-from mapgauge.results.values import COUNTS, Summary, lists_of_frames
+from mapgauge.results.values import COUNTS, Summary, lists_of_frames, mean_of, values_of_classes
 from mapgauge.typing import Floats
 
 
@@ -50,6 +50,25 @@ def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
     where = order.tolist()
     scenes = None if rows.scenes is None else tuple(rows.scenes[i] for i in where)
     return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order))
+
+
+def frame_precisions(
+    scores: Scores, metrics: Sequence[str], protocol: Protocol, class_names: Sequence[str]
+) -> dict[str, Floats]:
+    """Return the average precisions of single frames by key, ``(1 + classes, frames)``: means first, then each class.
+
+    A frame alone has few instances, so they are coarse. NaN is a value that does not exist.
+    """
+    names = tuple(metric.name for metric, _ in hit_metrics(metrics) if metric.level == "frame")
+    keys = [metric.main.key for metric, _ in hit_metrics(names)]
+    table = np.full((len(keys), 1 + len(class_names), len(scores.true)), np.nan)
+    for frame in range(table.shape[2] if keys else 0):
+        totals = Totals.of(scores.at(np.array([frame])), protocol)
+        by_class = values_of_classes(totals, class_names, names, protocol, ())
+        rows = [mean_of(by_class.values()), *(by_class[name] for name in class_names)]
+        values = [[row.get(key) for row in rows] for key in keys]
+        table[..., frame] = np.array(values, np.float64)  # None becomes NaN
+    return dict(zip(keys, table, strict=True))
 
 
 def frame_columns(
@@ -103,10 +122,7 @@ def worst_first(metrics: Sequence[str]) -> str:
 
 def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int | None) -> list[dict[str, Any]]:
     """Return the columns as sorted rows with token and scene."""
-    every: dict[str, Any] = {"token": rows.tokens}
-    if rows.scenes is not None:
-        every["scene"] = rows.scenes
-    every |= columns
+    every = _named(rows) | columns
     if sort not in every:
         raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
     frames = ranked(every[sort], sort, range(len(rows.tokens)))[:count]
@@ -143,8 +159,8 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
         return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
     count = len(summary.class_names)
     if level == "frames":
-        return _named(rows) | _values(summary.metrics, summary.protocol, rows, range(count))
-    by_class = [_values(summary.metrics, summary.protocol, rows, [c]) for c in range(count)]
+        return _named(rows) | frame_columns(rows.scores, summary.metrics, summary.protocol, range(count))
+    by_class = [frame_columns(rows.scores, summary.metrics, summary.protocol, [c]) for c in range(count)]
     names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
     names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.
@@ -158,10 +174,6 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
 def _named(rows: Rows) -> Columns:
     scenes = {} if rows.scenes is None else {"scene": list(rows.scenes)}
     return {"token": list(rows.tokens)} | scenes
-
-
-def _values(metrics: Sequence[str], protocol: Protocol, rows: Rows, classes: Sequence[int]) -> Columns:
-    return frame_columns(rows.scores, metrics, protocol, classes)
 
 
 def _is_whole(key: str) -> bool:

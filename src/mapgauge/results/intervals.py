@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from mapgauge.evaluation.scores import bits_of, flags_of
 from mapgauge.metrics.average_precision import RECALLS
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
-from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats, Indices
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
 
 
 def share_within(t: float, freedom: int) -> float:
@@ -236,7 +238,7 @@ class _Curve(NamedTuple):
 
 
 def precisions(
-    results: Results, classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
+    results: "Results", classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
 ) -> dict[tuple[str, int], dict[str, Floats]]:
     """Return average precisions of all samples at each setting and the means, by metric and class, then by key.
 
@@ -274,7 +276,7 @@ def _blocks(weights: Floats) -> NDArray[np.float32]:
     return np.ascontiguousarray(padded.reshape(-1, lanes, units).swapaxes(1, 2))
 
 
-def _curve(results: Results, c: int, metrics: Sequence[Metric], unit_of_frame: Indices, units: int) -> _Curve:
+def _curve(results: "Results", c: int, metrics: Sequence[Metric], unit_of_frame: Indices, units: int) -> _Curve:
     scores, protocol = results.scores, results.protocol
     rows = np.flatnonzero(scores.counted(c, protocol))
     rows = rows[np.argsort(-scores.confidence[rows], kind="stable")]
@@ -359,7 +361,7 @@ def draw_units(keys: Sequence[str], samples: int, rng: np.random.Generator) -> t
     return np.array([units[key] for key in keys], np.int64), weights
 
 
-def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
+def draw(methods: Sequence["Results"], samples: int, seed: int) -> Drawn:
     """Draw scenes, or frames if the scenes are not known. The methods must have the same tokens in the same order."""
     known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
     scenes = next(known, None) or methods[0].scenes  # scenes in the data before scenes in the tokens
@@ -367,7 +369,7 @@ def draw(methods: Sequence[Results], samples: int, seed: int) -> Drawn:
     return Drawn("frame" if scenes is None else "scene", *draw_units(keys, samples, np.random.default_rng(seed)))
 
 
-def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
+def drawn_values(results: "Results", unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
     """Return the values of all samples by class name (or "mean") and key. NaN where a sample has no value."""
     classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
     of_sums = _sum_values(results, classes, unit_of_frame, weights)
@@ -383,7 +385,7 @@ def drawn_values(results: Results, unit_of_frame: Indices, weights: Floats) -> d
     return by_class | {"mean": _means(results, by_class)}
 
 
-def _means(results: Results, by_class: dict[str, dict[str, Floats]]) -> dict[str, Floats]:
+def _means(results: "Results", by_class: dict[str, dict[str, Floats]]) -> dict[str, Floats]:
     """Return the means over classes, in the order of the metrics, and the values of combined metrics."""
     mean: dict[str, Floats] = {}
     for metric in map(METRICS.__getitem__, results.metrics):
@@ -403,7 +405,7 @@ def _means(results: Results, by_class: dict[str, dict[str, Floats]]) -> dict[str
     return mean
 
 
-def units_with_class(results: Results, unit_of_frame: Indices, units: int | None = None) -> dict[str, Flags]:
+def units_with_class(results: "Results", unit_of_frame: Indices, units: int | None = None) -> dict[str, Flags]:
     """Return for each class which units have predictions or truth of it. Only these have a part in its values."""
     count = int(unit_of_frame.max()) + 1 if units is None else units
     occurs = np.zeros((count, len(results.class_names)), np.bool_)
@@ -448,7 +450,7 @@ def drawn_sums(weights: Floats, sums: Floats) -> Floats:
 
 
 def _sum_values(
-    results: Results, classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
+    results: "Results", classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
 ) -> dict[tuple[str, int], dict[str, Floats]]:
     """Return the main and headline values from weighted sums at the first setting, by metric and class."""
     scores, protocol, units = results.scores, results.protocol, weights.shape[1]

@@ -1,7 +1,7 @@
 """``Results``: the summary of an evaluation, and the rows of every frame."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,10 @@ from mapgauge.results.frame_tables import (
     to_polars,
     worst_first,
 )
+from mapgauge.results.intervals import LEVEL, SAMPLES
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
+from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
 from mapgauge.results.values import Summary
 
@@ -183,33 +185,43 @@ class Results(Summary):
         return self.of_frames(frames)
 
     def by(
-        self, key: str | Mapping[str, Any] | Callable[[str], Any] = "scene", *, tags: Tags | None = None
-    ) -> dict[Any, "Results"]:
-        """Return the results of each group of frames. ``slices`` adds intervals and differences.
+        self,
+        by: Groups = "scene",
+        *,
+        tags: Tags | None = None,
+        samples: int = SAMPLES,
+        level: float = LEVEL,
+        seed: int = 0,
+    ) -> Slices:
+        """Return the results of subsets of frames, with intervals, and the differences between each two subsets.
+
+        The values of a slice are the values of a separate evaluation of its frames, to the last bit.
 
         Args:
-            key: ``"scene"``, one of the tags, or a mapping or function from token to group.
-            tags: Tags of frames or scenes, from ``read_tags``. Frames with a tag that is true are in the group with its
+            by: A column: ``"scene"``, or one of the tags. Or a function from token to group, or lists of tokens by the
+                names of the slices, which may share frames.
+            tags: Tags of frames or scenes, from ``read_tags``. Frames with a tag that is true are in the slice with its
                 name, such as ``"night"``, and the others in ``"not night"``.
+            samples: Number of bootstrap samples.
+            level: The probability with which an interval covers the true value.
+            seed: Seed of the draws. The same seed gives the same intervals.
+
+        Returns:
+            A mapping from the names of slices to their results, with ``estimates`` and ``differences``. Scenes are
+            drawn, or frames if the scenes are not known. A slice with fewer than five of them has no intervals, and
+            differences to it are left out. Two slices that share scenes are compared on them (paired). Differences are
+            computed for at most six slices.
+
+        >>> import mapgauge as mg
+        >>> from mapgauge.demo import demo_world
+        >>> results = mg.evaluate(*demo_world(20))
+        >>> halves = results.by({"first": results.tokens[:10], "last": results.tokens[10:]})
+        >>> len(halves["last"].tokens)
+        10
+        >>> print(*halves.notes)
+        fewer than 5 scenes are too few for intervals and differences: first has 1, last has 1
         """
-        keys: Sequence[Any] | None
-        if callable(key):
-            keys = [key(token) for token in self.tokens]
-        elif isinstance(key, Mapping):
-            lacking = [token for token in self.tokens if token not in key]
-            if lacking:
-                raise InvalidInput(f"{len(lacking)} tokens have no group (first: {lacking[0]})")
-            keys = [key[token] for token in self.tokens]
-        elif key == "scene":
-            keys = self.scenes
-        else:
-            return {name: self.of_frames(frames) for name, frames in FrameTable(self, tags).groups(key).items()}
-        if keys is None:
-            raise InvalidInput("cannot group by 'scene': no scenes are known")
-        groups: dict[Any, list[int]] = {}
-        for i, name in enumerate(keys):
-            groups.setdefault(name, []).append(i)
-        return {name: self.of_frames(frames) for name, frames in groups.items()}
+        return Slices.of(self, by, tags, samples=samples, level=level, seed=seed)
 
     def assignment(self, token: str, *, cutoff: float | None = None) -> Assignment:
         """Return the assignment of predictions to truth in one frame, with the matched points.
@@ -223,14 +235,17 @@ class Results(Summary):
         data = self.need_data()
         if token not in self.tokens:
             raise InvalidInput(f"no frame {token!r}")
+        length, frame = self.cutoff_or_first(cutoff), self.tokens.index(token)
+        return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
+
+    def cutoff_or_first(self, cutoff: float | None) -> float:
+        """Return a cutoff in metres: as given, or the first of the protocol."""
         if cutoff is None and not self.protocol.cutoffs:
             raise InvalidInput(
                 f"the protocol {full_name(self.protocol)} has no cutoff",
                 remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
             )
-        length = self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
-        frame = self.tokens.index(token)
-        return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
+        return self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
 
     def save(self, path: str | os.PathLike[str], *, geometry: Geometry | None = None) -> None:
         """Write the results to one file. ``load_results`` reads it.
@@ -273,3 +288,12 @@ class Results(Summary):
             level: As for ``to_pandas``.
         """
         return to_arrow(table_columns(self, self.rows, level))
+
+
+def check_results(given: object, name: str = "results") -> None:
+    """Raise an error for anything but the results of one evaluation."""
+    if not isinstance(given, Results):
+        raise InvalidInput(
+            f"{name}: expected Results from evaluate(), got {type(given).__name__}",
+            remedy="Evaluate first: mg.evaluate(predictions, truth)",
+        )

@@ -166,13 +166,16 @@ Geometry: TypeAlias = Literal["original", "rounded"]
 KINDS: tuple[Geometry, ...] = ("original", "rounded")
 _MOST_LINKS = 1 << 22  # of a side, about 20 MB; more are left out, and figures then show no links
 NAMES = ("geometry/predictions", "geometry/truth")  # of the arrays
+ASIDE = tuple(f"{name}-ignored" for name in NAMES)  # of those that only drawings show; both or none
 
 
 def geometry_arrays(sides: Sides, kind: Geometry) -> dict[str, Any]:
     """Return both sides, in the order of the rows of results, as arrays of bytes. They may be rounded to float32."""
+    asides = [side.aside for side in sides]
     return {
         name: np.frombuffer(write(_geometry_only(side, kind)), np.uint8)
-        for name, side in zip(NAMES, sides, strict=True)
+        for name, side in zip((*NAMES, *ASIDE), (*sides, *asides), strict=True)
+        if side is not None
     }
 
 
@@ -186,29 +189,30 @@ def _geometry_only(frames: MapFrames, kind: Geometry) -> MapFrames:
     nothing = dict.fromkeys(("scenes", "poses"))
     if frames.links is not None and len(frames.links) > _MOST_LINKS:
         nothing["links"] = None
-    return replace(frames, polylines=polylines, name="", findings=(), **nothing)  # type: ignore[arg-type]
+    return replace(frames, polylines=polylines, name="", findings=(), aside=None, **nothing)  # type: ignore[arg-type]
 
 
 def geometry_of(
     arrays: dict[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path
 ) -> Callable[[], Sides] | None:
     """Return a function that reads the geometry, or None if there is none. Its arrays are removed from ``arrays``."""
-    geometry = {name: arrays.pop(name) for name in NAMES if name in arrays}
+    geometry = {name: arrays.pop(name) for name in (*NAMES, *ASIDE) if name in arrays}
     if not geometry:
         return None
-    if len(geometry) < len(NAMES) or any(array.dtype != np.uint8 or array.ndim != 1 for array in geometry.values()):
+    complete = tuple(geometry) in (NAMES, (*NAMES, *ASIDE))
+    if not complete or any(array.dtype != np.uint8 or array.ndim != 1 for array in geometry.values()):
         raise ValueError("its geometry is not complete")
     return partial(_read_sides, geometry, tokens, classes, path)
 
 
 def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tuple[str, ...], path: Path) -> Sides:
     error = RowGroups(f"{path}: its geometry", ()).error
-    columns = [ParquetColumns.of_bytes(arrays[name].tobytes(), error) for name in NAMES]
-    x, y = (replace(frames_from_columns(of_side, ReadOptions(), str(path)), name="") for of_side in columns)
-    if any(side.tokens != tokens or side.classes != classes or side.dimension != y.dimension for side in (x, y)):
+    columns = [ParquetColumns.of_bytes(array.tobytes(), error) for array in arrays.values()]
+    x, y, *asides = (replace(frames_from_columns(of_side, ReadOptions(), str(path)), name="") for of_side in columns)
+    if any(s.tokens != tokens or s.classes != classes or s.dimension != y.dimension for s in (x, y, *asides)):
         raise error("other frames or classes than its results")
     check_sides(x, y)
-    return x, y
+    return (replace(x, aside=asides[0]), replace(y, aside=asides[1])) if asides else (x, y)
 
 
 LAYOUT = 2  # later layouts are refused

@@ -1,10 +1,11 @@
-"""``slices``: the values of subsets of frames from one evaluation, with intervals, and the differences between them."""
+"""``Slices``: the results of subsets of frames, with intervals, and the differences between them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,29 +14,108 @@ from mapgauge.markup import text_table
 from mapgauge.metrics.table import METRICS, heading
 from mapgauge.protocols import full_name
 from mapgauge.results.comparison import Differences, Sampled, plain_keys, repeated, sorted_by_token
-from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Difference, Estimate, check_draws, draw_units
-from mapgauge.results.results import Results
+from mapgauge.results.frame_query import FrameTable
+from mapgauge.results.intervals import FEWEST, Difference, Estimate, check_draws, draw_units
 from mapgauge.results.tags import Tags
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
 
 _NAMED = 5  # slices that a note names
 _MOST = 6  # slices whose differences are computed
 Table: TypeAlias = tuple[list[str], list[list[str]]]  # header and rows
+Groups: TypeAlias = str | Callable[[str], Hashable] | Mapping[str, Sequence[str]]  # how frames are divided
 
 
 @dataclass(frozen=True, eq=False)
-class Slices:
-    """Values of subsets of frames with intervals, and the differences between each two subsets."""
+class Slices(Mapping[Any, "Results"]):
+    """The results of subsets of frames, by name. Intervals and differences are computed when they are first needed."""
 
     by: str
-    slices: dict[str, Results]  # by name, without slices that have no frames
+    parts: dict[Any, "Results"]  # by name, without slices that have no frames
     empty: tuple[str, ...]  # names of slices without frames
-    estimates: dict[str, dict[str, dict[str, Estimate]]]  # by slice, class name (or "mean") and key
-    differences: Differences  # second minus first
-    paired: frozenset[tuple[str, str]]  # slices that share scenes, so that both have the same draws
     drawn: str  # "scene" or "frame"
-    units: dict[str, int]  # number of scenes or frames of each slice
     samples: int
     level: float
+    seed: int
+
+    @classmethod
+    def of(
+        cls, results: "Results", by: Groups, tags: Tags | None, *, samples: int, level: float, seed: int
+    ) -> "Slices":
+        """Return the slices of results. ``Results.by`` says what the arguments are."""
+        check_draws(samples, level, seed)
+        groups = _frames_of(results, by, tags)
+        parts = {name: results.of_frames(frames) for name, frames in groups.items() if frames}
+        if not parts:
+            raise InvalidInput("the slices have no frames")
+        _check_whole_scenes(results, parts)
+        empty = tuple(name for name in groups if name not in parts)
+        drawn = "frame" if results.scenes is None else "scene"
+        return cls(by if isinstance(by, str) else "slice", parts, empty, drawn, samples, level, seed)
+
+    def __getitem__(self, name: Any) -> "Results":
+        """Return the results of a slice."""
+        return self.parts[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the names."""
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        """Return the number of slices with frames."""
+        return len(self.parts)
+
+    @cached_property
+    def _units(self) -> dict[Any, set[str]]:
+        """The scenes or frames of each slice, which are drawn."""
+        return {name: set(part.scenes or part.tokens) for name, part in self.items()}
+
+    @property
+    def units(self) -> dict[Any, int]:
+        """The number of scenes or frames of each slice, which are drawn."""
+        return {name: len(units) for name, units in self._units.items()}
+
+    @property
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        """The slices whose difference is computed."""
+        enough = [name for name, count in self.units.items() if count >= FEWEST]
+        return list(combinations(enough, 2)) if len(enough) <= _MOST else []
+
+    @cached_property
+    def paired(self) -> frozenset[tuple[Any, Any]]:
+        """The pairs of slices that share scenes, so that both have the same draws."""
+        return frozenset(pair for pair in self._pairs if self._units[pair[0]] & self._units[pair[1]])
+
+    @cached_property
+    def _sampled(self) -> dict[Any, Sampled]:
+        """The draws of each slice. If slices share scenes, all have the same draws."""
+        parts = {name: sorted_by_token(part) for name, part in self.items()}
+        keys = {name: part.scenes or part.tokens for name, part in parts.items()}
+        shared = len(set().union(*self._units.values())) < sum(self.units.values())
+        sampled = {}
+        for names in [list(parts)] if shared else [[name] for name in parts]:
+            joined = [key for name in names for key in keys[name]]
+            unit_of_frame, weights = draw_units(joined, self.samples, np.random.default_rng(self.seed))
+            ends = np.cumsum([len(keys[name]) for name in names])
+            for name, of_slice in zip(names, np.split(unit_of_frame, ends[:-1]), strict=True):
+                # One sample has no interval.
+                few = self.units[name] < FEWEST
+                sampled[name] = Sampled.of(parts[name], of_slice, weights[:1] if few else weights)
+        return sampled
+
+    @cached_property
+    def estimates(self) -> dict[Any, dict[str, dict[str, Estimate]]]:
+        """The values with intervals, by slice, class name (or "mean") and key."""
+        return {name: of_slice.estimates(self.level) for name, of_slice in self._sampled.items()}
+
+    @cached_property
+    def differences(self) -> Differences:
+        """The differences between each two slices, second minus first, by class name (or "mean") and key."""
+        return {
+            pair: self._sampled[pair[1]].minus(self._sampled[pair[0]], self.level, paired=pair in self.paired)
+            for pair in self._pairs
+        }
 
     def table(self, class_name: str = "mean") -> str:
         """Return the values of all slices and their differences as text, for a class or the mean over classes."""
@@ -44,7 +124,7 @@ class Slices:
 
     def tables(self, class_name: str = "mean") -> list[Table]:
         """Return the table of values, and the table of differences if there are any."""
-        protocol = next(iter(self.slices.values())).protocol
+        protocol = next(iter(self.values())).protocol
         every = plain_keys(next(iter(self.estimates.values()))["mean"])
         keys = [key for key in every if repeated(key) not in every]
         titles = [heading(key, protocol) for key in keys]
@@ -55,8 +135,8 @@ class Slices:
 
         counts = ["frames", "scenes"] if self.drawn == "scene" else ["frames"]
         rows = [
-            [name, str(len(part.tokens)), str(self.units[name])][: 1 + len(counts)] + cells(self.estimates[name])
-            for name, part in self.slices.items()
+            [str(name), str(len(part.tokens)), str(self.units[name])][: 1 + len(counts)] + cells(self.estimates[name])
+            for name, part in self.items()
         ]
         rows += [[name, "0", *["-"] * (len(counts) - 1 + len(keys))] for name in self.empty]
         apart = [
@@ -98,7 +178,7 @@ class Slices:
                     "mean": part.mean,
                     "estimates": plain(self.estimates[name]),
                 }
-                for name, part in self.slices.items()
+                for name, part in self.items()
             ],
             "empty": list(self.empty),
             "differences": [
@@ -109,87 +189,30 @@ class Slices:
         }
 
 
-def slices(
-    results: Results,
-    by: str | Mapping[str, Sequence[str]] = "scene",
-    *,
-    tags: Tags | None = None,
-    samples: int = SAMPLES,
-    level: float = LEVEL,
-    seed: int = 0,
-) -> Slices:
-    """Return the values of subsets of frames with intervals, and the differences between each two subsets.
-
-    The values of a slice are the values of a separate evaluation of its frames, to the last bit.
-
-    Args:
-        results: Results of an evaluation.
-        by: A column: ``"scene"``, or one of the tags. Or lists of tokens by the names of the slices, which may share
-            frames.
-        tags: Tags of frames or scenes, from ``read_tags``.
-        samples: Number of bootstrap samples.
-        level: The probability with which an interval covers the true value.
-        seed: Seed of the draws. The same seed gives the same intervals.
-
-    Returns:
-        The slices. Scenes are drawn, or frames if the scenes are not known. A slice with fewer than five of them has no
-        intervals, and differences to it are left out. If slices share scenes, all have the same draws. Two slices that
-        share scenes are compared on them (paired). Otherwise each slice has its own draws. Differences are computed for
-        at most six slices.
-
-    >>> from mapgauge.demo import demo_world
-    >>> import mapgauge as mg
-    >>> results = mg.evaluate(*demo_world(20))
-    >>> halves = slices(results, {"first": results.tokens[:10], "last": results.tokens[10:]})
-    >>> print(*halves.notes)
-    fewer than 5 scenes are too few for intervals and differences: first has 1, last has 1
-    """
-    check_draws(samples, level, seed)
-    title, groups = (by, results.by(by, tags=tags)) if isinstance(by, str) else ("slice", _listed(results, by))
-    parts = {name: sorted_by_token(group) for name, group in groups.items() if group is not None}
-    if not parts:
-        raise InvalidInput("the slices have no frames")
-    _check_whole_scenes(results, parts)
-    keys = {name: part.tokens if part.scenes is None else part.scenes for name, part in parts.items()}
-    distinct = {name: set(of_slice) for name, of_slice in keys.items()}
-    units = {name: len(of_slice) for name, of_slice in distinct.items()}
-    shared = len(set().union(*distinct.values())) < sum(units.values())
-    sampled = {}
-    for names in [list(parts)] if shared else [[name] for name in parts]:
-        joined = [key for name in names for key in keys[name]]
-        unit_of_frame, weights = draw_units(joined, samples, np.random.default_rng(seed))
-        ends = np.cumsum([len(keys[name]) for name in names])
-        for name, of_slice in zip(names, np.split(unit_of_frame, ends[:-1]), strict=True):
-            # One sample has no interval.
-            sampled[name] = Sampled.of(parts[name], of_slice, weights if units[name] >= FEWEST else weights[:1])
-    enough = [name for name in parts if units[name] >= FEWEST]
-    pairs = list(combinations(enough, 2)) if len(enough) <= _MOST else []
-    paired = frozenset((first, second) for first, second in pairs if distinct[first] & distinct[second])
-    return Slices(
-        by=title,
-        slices=parts,
-        empty=tuple(name for name, group in groups.items() if group is None),
-        estimates={name: of_slice.estimates(level) for name, of_slice in sampled.items()},
-        differences={
-            (first, second): sampled[second].minus(sampled[first], level, paired=(first, second) in paired)
-            for first, second in pairs
-        },
-        paired=paired,
-        drawn="frame" if results.scenes is None else "scene",
-        units=units,
-        samples=samples,
-        level=level,
-    )
+def _frames_of(results: "Results", by: Groups, tags: Tags | None) -> dict[Any, list[int]]:
+    """Return the frames of each slice. Tokens of lists that the results do not have are left out."""
+    groups: dict[Any, list[int]] = {}
+    if isinstance(by, Mapping):
+        place = {token: frame for frame, token in enumerate(results.tokens)}
+        for name, tokens in by.items():
+            if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+                raise InvalidInput(
+                    f"by must have a list of tokens for each name, got {tokens!r} for {name!r}",
+                    remedy="Pass groups.get for a dictionary from token to group",
+                )
+            groups[name] = sorted({place[token] for token in tokens if token in place})
+        return groups
+    if by != "scene" and not callable(by):
+        return dict(FrameTable(results, tags).groups(by))
+    if by == "scene" and results.scenes is None:
+        raise InvalidInput("cannot group by 'scene': no scenes are known")
+    names = [by(token) for token in results.tokens] if callable(by) else results.scenes
+    for frame, called in enumerate(names or ()):
+        groups.setdefault(called, []).append(frame)
+    return groups
 
 
-def _listed(results: Results, lists: Mapping[str, Sequence[str]]) -> dict[str, Results | None]:
-    """Return the results of lists of tokens. Tokens that the results do not have are left out."""
-    place = {token: frame for frame, token in enumerate(results.tokens)}
-    frames = {name: sorted({place[token] for token in tokens if token in place}) for name, tokens in lists.items()}
-    return {name: results.of_frames(chosen) if chosen else None for name, chosen in frames.items()}
-
-
-def _check_whole_scenes(results: Results, groups: Mapping[str, Results]) -> None:
+def _check_whole_scenes(results: "Results", groups: Mapping[Any, "Results"]) -> None:
     """Refuse metrics of whole scenes if a slice has only some frames of a scene."""
     of_scenes = [name for name in results.metrics if METRICS[name].level == "scene"]
     if not of_scenes or results.scenes is None:

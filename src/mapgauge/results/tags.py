@@ -35,7 +35,7 @@ class Tags:
 
 
 def read_tags(path: str | os.PathLike[str]) -> Tags:
-    r"""Read tags of frames or scenes, for ``Results.where``, ``Results.by`` and ``slices``.
+    r"""Read tags of frames or scenes, for ``Results.where`` and ``Results.by``.
 
     Args:
         path: A table (CSV, JSON or Parquet) with a column ``token`` or ``scene``. JSON is a list of objects, or an

@@ -21,7 +21,7 @@ from mapgauge.metrics.table import hit_metrics, title_of
 from mapgauge.plot import frame, histogram, parts, precision_recall, ranges
 from mapgauge.report import write_report
 from mapgauge.results.flat import named_values
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 from mapgauge.results.values import lists_of_frames
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def attempts(results: Results, worst: int) -> Iterator[Attempt]:
     An exception ends its context only. One warning at the end names all that was not logged. Wrong arguments are
     refused before something is logged.
     """
-    if not isinstance(results, Results):
-        raise InvalidInput(f"results: expected Results from evaluate(), got {type(results).__name__}")
+    check_results(results)
     check_whole("worst", worst, 0)
     failed: list[str] = []
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.features.causes.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
 from mapgauge.features.causes.metric import (
@@ -38,7 +39,7 @@ from mapgauge.results.intervals import (
     mean_over_classes,
     units_with_class,
 )
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Floats, Progress
 
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
@@ -122,7 +123,8 @@ class Causes:
         chosen = slice(None) if class_name is None else [self.class_names.index(class_name)]
         costs = self.per_frame[:, chosen, list(CAUSES).index(cause)].sum(axis=1)
         order = sorted(range(len(costs)), key=lambda i: (-costs[i], self.tokens[i]))
-        return [(self.tokens[i], float(costs[i])) for i in order[:count] if costs[i] > 0]
+        most = None if count is None else check_whole("count", count, 0)
+        return [(self.tokens[i], float(costs[i])) for i in order[:most] if costs[i] > 0]
 
     def table(self) -> str:
         """Return the causes as text: one row per cause, one column per class, and the share of the mean PLD."""
@@ -204,8 +206,11 @@ def causes(
     >>> found.sentence(), {cause: round(part, 3) for cause, part in found.mean.items() if part}
     ('Largest causes: fragments 100 %', {'fragment': 0.794})
     """
+    check_results(results)
     check_settings(results.protocol)
     chosen = THRESHOLDS if thresholds is None else thresholds
+    if not isinstance(chosen, Thresholds):
+        raise InvalidInput(f"thresholds must be Thresholds, got {type(chosen).__name__}")
     instances = None
     if CAUSES_OF_PLD.name in results.metrics and chosen == THRESHOLDS and not fixes:
         sums = sums_by_cause(results)
@@ -277,6 +282,8 @@ def compare_causes(
     (None, 0.0)
     """
     check_draws(samples, level, seed)
+    for name, method in (("the first results", first), ("the second", second)):
+        check_results(method, name)
     check_comparable([first, second], ("the first results", "the second"), metrics=False)
     methods = [sorted_by_token(method) for method in (first, second)]
     drawn = draw(methods, samples, seed)

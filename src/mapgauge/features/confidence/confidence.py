@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mapgauge.arguments import check_cutoff, check_whole
+from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
@@ -31,7 +32,7 @@ from mapgauge.markup import block, interval, line, note, number, table, text_tab
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
 from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate, check_draws, too_few
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Progress
 from mapgauge.version import __version__
 
@@ -160,8 +161,10 @@ class Confidence:
         """
         if class_name not in self.classes:
             raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}")
-        levels = self.classes[class_name].levels
-        place = levels.place(np.asarray(thresholds, np.float64))
+        levels, given = self.classes[class_name].levels, np.asarray(thresholds)
+        if given.ndim != 1 or given.dtype.kind not in "iuf" or np.isnan(given).any():
+            raise InvalidInput(f"thresholds must be a list of numbers, got {thresholds!r}")
+        place = levels.place(given.astype(np.float64))
         columns = {
             "kept": levels.kept,
             "dropped": levels.pld("dropped"),
@@ -173,7 +176,7 @@ class Confidence:
         }
         return [
             {"threshold": float(at)} | {key: _plain_number(column[k]) for key, column in columns.items()}
-            for at, k in zip(thresholds, place.tolist(), strict=True)
+            for at, k in zip(given.tolist(), place.tolist(), strict=True)
         ]
 
     def table(self) -> str:
@@ -274,17 +277,15 @@ def confidence(
     >>> divider.pld.value > divider.best.value
     True
     """
-    if not isinstance(results, Results):
-        raise InvalidInput(
-            f"results must be results of one evaluation, got {type(results).__name__}",
-            remedy="Evaluate first: confidence(mg.evaluate(predictions, truth))",
-        )
+    check_results(results)
     if not isinstance(hit, int | float) or not 0 <= hit < 1:
         raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
     check_draws(samples, level, seed)
-    count, length = check_whole("bins", bins, 1), cutoff_of(results, cutoff)
+    count, length = check_whole("bins", bins, 1), results.cutoff_or_first(cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
+    if units.halves is not None and length in results.protocol.cutoffs:
+        results = with_metrics(results, ["completeness"], workers)  # for the radii
     ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))
     names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
     levels = {name: levels_of(solved, c, None, ordered) for c, name in names}
@@ -314,21 +315,11 @@ def confidence(
 
 def best_rounding(results: Results, *, workers: int | None = None) -> CommonThreshold | None:
     """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth."""
-    solved = solve(results, cutoff_of(results, None), HIT, workers=workers)
+    solved = solve(results, results.cutoff_or_first(None), HIT, workers=workers)
     occurs = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
     names = enumerate(results.class_names)
     labels = [c for c, name in names if occurs[c] and PLD.covers(name, results.protocol)]
     return common_threshold([levels_of(solved, c) for c in labels])
-
-
-def cutoff_of(results: Results, cutoff: float | None) -> float:
-    """Return the cutoff in metres: as given, or the first of the protocol."""
-    if cutoff is None and not results.protocol.cutoffs:
-        raise InvalidInput(
-            f"the protocol {full_name(results.protocol)} has no cutoff",
-            remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
-        )
-    return results.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
 
 
 def common_threshold(levels: list[Levels]) -> CommonThreshold | None:

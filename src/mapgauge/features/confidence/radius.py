@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.metrics.completeness import BINS, OFFSETS
 from mapgauge.results.results import Results
 from mapgauge.typing import Flags, Floats
@@ -55,17 +54,16 @@ def radii_in_words(given: Sequence[Radius], unit: str) -> list[str]:
 def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -> Iterator[Radius]:
     """Yield the radius of each class, then the radii of its rings. Classes without matches in a half have none.
 
-    ``halves`` says which frames are in the half that calibrates and in the half that checks. A cutoff that the protocol
-    lacks has no radius.
+    ``results`` have the metric ``completeness``. ``halves`` says which frames are in the half that calibrates and in
+    the half that checks. A cutoff that the protocol lacks has no radius.
     """
     if halves is None or cutoff not in results.protocol.cutoffs:
         return
-    more = with_metrics(results, ["completeness"])
-    setting = more.protocol.cutoffs.index(cutoff)
-    blocks: list[tuple[tuple[float, float] | None, Floats]] = [(None, more.scores.sums["completeness"][setting])]
+    setting = results.protocol.cutoffs.index(cutoff)
+    blocks: list[tuple[tuple[float, float] | None, Floats]] = [(None, results.scores.sums["completeness"][setting])]
     if setting == 0:  # rings have the first cutoff only
-        blocks += zip(pairwise(more.ranges), more.scores.rings["completeness"], strict=True)
-    for (c, name), (ring, block) in product(enumerate(more.class_names), blocks):
+        blocks += zip(pairwise(results.ranges), results.scores.rings["completeness"], strict=True)
+    for (c, name), (ring, block) in product(enumerate(results.class_names), blocks):
         calibrating, checking = (block[half, c, OFFSETS].sum(axis=0).cumsum() for half in halves)
         if calibrating[-1] > 0 and checking[-1] > 0:
             last = int(np.searchsorted(calibrating, COVERED * calibrating[-1]))

@@ -13,28 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
-from mapgauge.evaluation.data import Data
-from mapgauge.metrics.assigned import Matches, truth_of_matches
 from mapgauge.metrics.average_precision import sospa_distances
-from mapgauge.metrics.groups import Block, Groups
+from mapgauge.metrics.groups import Block
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.typing import Confidences, Flags, Floats, Indices, Progress
-
-# Frames up to which all distances are computed. The kernel that computes few of them takes seconds to compile.
-FEW = 500
 
 
 class BlockPairs(NamedTuple):
     """The pairs of a block of frames, from which assignments with other confidences are computed."""
 
-    frames: slice
     bounds: Indices  # (groups, 3): first prediction, first truth, end
     order: Indices  # instances by group, predictions of each by falling confidence
-    distance: Floats  # normalised SOSPA of all pairs of each group, or lower bounds
-    known: Flags  # which of them are exact
+    distance: Floats  # normalised SOSPA of all pairs of each group
     weight: Confidences  # of all instances
     is_prediction: Flags
+
+    def assigned(self, weight: Confidences, order: float, hit: float) -> tuple[Floats, Indices, Floats]:
+        """Return what ``assign_by_confidence`` writes for all instances, if they have these confidences."""
+        from mapgauge.features.confidence.kernels import assign_by_confidence
+
+        count = len(weight)
+        columns = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
+        if count:
+            assign_by_confidence(self.bounds, self.order, weight, self.distance, order, hit, *columns)
+        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +59,6 @@ class Solved:
     true_mass: Floats  # (frames, classes): half the sum of their confidences
     order: float  # of PLD
     hit: float  # largest distance of a hit
-    data: Data
-    protocol: Protocol
     place: Indices  # of each prediction among those of all blocks
     blocks: tuple[BlockPairs, ...]
 
@@ -76,48 +77,9 @@ class Solved:
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
             weight[block.is_prediction] = given[start : start + count]
-            savings.append(self._savings(block, weight)[block.is_prediction])
+            savings.append(block.assigned(weight, self.order, self.hit)[0][block.is_prediction])
             start += count
         return np.concatenate([np.empty(0), *savings])[self.place]
-
-    def _savings(self, block: BlockPairs, weight: Confidences) -> Floats:
-        """Return the savings of a block with other weights."""
-        from mapgauge.features.confidence.kernels import assign_again
-
-        growth, hits, assigned = _nothing(len(weight))
-        lacking = np.zeros(len(block.bounds), np.bool_)
-        if len(weight):
-            assign_again(
-                block.bounds,
-                block.order,
-                weight,
-                block.distance,
-                block.known,
-                self.order,
-                self.hit,
-                growth,
-                hits,
-                assigned,
-                lacking,
-            )
-        pairs = np.append(0, np.cumsum(np.prod(np.diff(block.bounds, axis=1), axis=1)))
-        for g in np.flatnonzero(lacking).tolist():  # few: they need a distance that no threshold needed
-            frame, label = divmod(g, self.true.shape[1])
-            frame += block.frames.start
-            every = self.data.block(slice(frame, frame + 1)).groups
-            groups = every.pick(np.array([label]))
-            rows, of_group = slice(*block.bounds[g, [0, 2]]), slice(pairs[g], pairs[g + 1])
-            alone = BlockPairs(
-                frames=slice(frame, frame + 1),
-                bounds=groups.bounds,
-                order=block.order[rows] - rows.start,
-                distance=block.distance[of_group],
-                known=block.known[of_group],
-                weight=weight[rows],
-                is_prediction=block.is_prediction[rows],
-            )
-            growth[rows] = _assigned(alone, groups, self.protocol, self.hit)[0]
-        return growth
 
 
 def solve(
@@ -129,15 +91,8 @@ def solve(
     progress: Progress | None = None,
 ) -> Solved:
     """Assign the predictions of results for all thresholds. A hit has a normalised SOSPA of at most ``hit``."""
-    data, scores = results.need_data(), results.scores
-    settings = results.protocol.replace(cutoffs=(cutoff,))
-    few, same_cutoff = len(results.tokens) <= FEW, results.protocol.cutoffs[:1] == (cutoff,)
-
-    def work(block: Block) -> _Part:
-        scored = scores.scored_matches(block.frames) if same_cutoff else None
-        return _solved(block, settings, hit, None if scored is None else scored.matches, few=few)
-
-    parts = data.in_blocks(work, known=scores, workers=workers, progress=progress)
+    data, settings = results.need_data(), results.protocol.replace(cutoffs=(cutoff,))
+    parts = data.in_blocks(lambda block: _solved(block, settings, hit), workers=workers, progress=progress)
     # Frames are sorted by token, so that sums do not depend on the order of the input.
     order = sorted(range(len(results.tokens)), key=results.tokens.__getitem__)
     rank = np.empty(len(order), np.int64)
@@ -165,8 +120,6 @@ def solve(
         true_mass=mass,
         order=settings.order,
         hit=hit,
-        data=data,
-        protocol=settings,
         place=place,
         blocks=tuple(part.block for part in parts),
     )
@@ -199,106 +152,18 @@ class _Part(NamedTuple):
     columns: tuple[NDArray[Any], ...]  # of predictions: the group, then the columns of ``Solved`` in their order
 
 
-def _solved(block: Block, protocol: Protocol, hit: float, matches: Matches | None, *, few: bool) -> _Part:
-    """Return the columns of the predictions of a block. Its matches may be known already."""
+def _solved(block: Block, protocol: Protocol, hit: float) -> _Part:
+    """Return the columns of the predictions of a block."""
     lines = block.lines
-    distance, known, order = _all_distances(lines, protocol) if few else _bounds(lines, protocol)
-    if matches is not None and matches.distance is not None and not few:
-        truth_of = truth_of_matches(block, matches)
-        assert truth_of is not None
-        of_all = np.full(len(block.groups.row), np.nan)
-        of_all[block.groups.predictions] = matches.distance
-        of_lines = of_all if block.of_lines is None else of_all[block.of_lines]
-        matched = np.flatnonzero(truth_of >= 0)
-        pairs = _pair_of(lines, matched, truth_of[matched])
-        distance[pairs], known[pairs] = of_lines[matched], True
-    pairs_of = BlockPairs(block.frames, lines.bounds, order, distance, known, lines.confidence, lines.is_prediction)
-    dropped, _, assigned = _assigned(pairs_of, lines, protocol, hit, equals=True)
-    certain = pairs_of._replace(weight=np.where(lines.is_prediction, 1.0, lines.confidence))
-    rounded, hits, _ = _assigned(certain, lines, protocol, hit)
+    distance = sospa_distances(lines, protocol, None, 1.0)
+    # Equal confidences are sorted by their distances, not by their order in the file.
+    near = np.zeros(len(lines.confidence))
+    np.add.at(near, kernels.gains.pairs_of_groups(lines.bounds)[:, 0].astype(np.int64), 1.0 - distance)
+    order = np.lexsort((-near, -lines.confidence, lines.side))
+    pairs = BlockPairs(lines.bounds, order, distance, lines.confidence, lines.is_prediction)
+    dropped, _, assigned = pairs.assigned(pairs.weight, protocol.order, hit)
+    certain = np.where(lines.is_prediction, 1.0, lines.confidence)
+    rounded, hits, _ = pairs.assigned(certain, protocol.order, hit)
     group = lines.side // 2 + block.frames.start * lines.classes
     columns = (group, lines.confidence, dropped, rounded, hits, assigned)
-    return _Part(pairs_of, tuple(column[lines.is_prediction] for column in columns))
-
-
-def _all_distances(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
-    """Return the distances of all pairs, that all are known, and the order of instances."""
-    distance = sospa_distances(groups, protocol, None, 1.0)
-    # Equal confidences are sorted by their distances, not by their order in the file.
-    near = np.zeros(len(groups.confidence))
-    np.add.at(near, kernels.gains.pairs_of_groups(groups.bounds)[:, 0].astype(np.int64), 1.0 - distance)
-    order = np.lexsort((-near, -groups.confidence, groups.side))
-    return distance, np.ones(len(distance), np.bool_), order
-
-
-def _bounds(groups: Groups, protocol: Protocol) -> tuple[Floats, Flags, Indices]:
-    """Return bounds of the distances of all pairs, which are exact, and the order of instances.
-
-    Instances of equal confidence are not sorted yet.
-    """
-    from mapgauge.features.confidence.kernels import bound_distances
-
-    distance, known = np.empty(groups.pairs), np.zeros(groups.pairs, np.bool_)
-    order = np.arange(len(groups.confidence))
-    bound_distances(
-        groups.lines, groups.bounds, groups.confidence, protocol.cutoffs[0], protocol.order, distance, known, order
-    )
-    return distance, known, order
-
-
-def _pair_of(groups: Groups, rows: Indices, truth: Indices) -> Indices:
-    """Return the places of pairs among the pairs of all groups."""
-    first, split, end = groups.bounds.T
-    columns = end - split
-    starts = np.cumsum((split - first) * columns) - (split - first) * columns
-    of = groups.side[rows] // 2
-    places: Indices = starts[of] + (rows - first[of]) * columns[of] + truth - split[of]
-    return places
-
-
-def _assigned(
-    block: BlockPairs, groups: Groups, protocol: Protocol, hit: float, *, equals: bool = False
-) -> tuple[Floats, Indices, Floats]:
-    """Return what ``kernels.assign_by_confidence`` writes, for all instances."""
-    from mapgauge.features.confidence.kernels import assign_again, assign_by_confidence
-
-    growth, hits, assigned = _nothing(len(block.weight))
-    if len(block.weight) and block.known.all():
-        assign_again(
-            block.bounds,
-            block.order,
-            block.weight,
-            block.distance,
-            block.known,
-            protocol.order,
-            hit,
-            growth,
-            hits,
-            assigned,
-            np.zeros(len(block.bounds), np.bool_),
-        )
-    elif len(block.weight):
-        assign_by_confidence(
-            groups.lines,
-            groups.closed,
-            protocol.directed,
-            protocol.cutoffs[0],
-            kernels.sospa.is_long(groups.lines, groups.closed),
-            equals,
-            block.bounds,
-            block.order,
-            block.weight,
-            block.distance,
-            block.known,
-            protocol.order,
-            hit,
-            growth,
-            hits,
-            assigned,
-        )
-    return growth, hits, assigned
-
-
-def _nothing(count: int) -> tuple[Floats, Indices, Floats]:
-    """Return the columns of instances that add nothing."""
-    return np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
+    return _Part(pairs, tuple(column[lines.is_prediction] for column in columns))

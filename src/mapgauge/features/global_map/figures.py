@@ -68,7 +68,7 @@ def _draw_map(axes: Axes, made: GlobalMap, name: str) -> None:
     bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.7, pad=0.02)
     bar.set_label(f"distance to the truth (m), at most {cutoff:g}", fontsize=look().normal)
     bar.ax.tick_params(labelsize=look().small)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
     dress(axes, "east (m)", "north (m)")
 

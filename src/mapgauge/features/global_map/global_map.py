@@ -26,7 +26,6 @@ from mapgauge.features.global_map.scenes import (
     lines_of,
     map_named,
     part_of,
-    rows_by_scene,
     scenes_in,
     scenes_of,
     sides_of,
@@ -34,7 +33,7 @@ from mapgauge.features.global_map.scenes import (
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import check_tracks
+from mapgauge.frames.tracks import check_tracks, frames_by_scene
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import rotation_about_z
 from mapgauge.protocols import Protocol, protocol
@@ -237,7 +236,7 @@ class _Side(NamedTuple):
     truth: MapFrames
     own: MapFrames  # not cut
     city: MapFrames
-    dropped: tuple[tuple[int, float], tuple[int, float]]  # lines wholly outside and metres outside, of both sides
+    dropped: list[tuple[int, float]]  # lines wholly outside and metres outside, of predictions and of truth
     distance: float  # metres from the region to the nearest truth; 0 if some lies inside
 
 
@@ -254,7 +253,7 @@ class _Work:
     @cached_property
     def rows(self) -> list[dict[str, Indices]]:
         """The frames of each scene in the order of time, of both sides."""
-        return [rows_by_scene(side) for side in (self.x, self.y)]
+        return [frames_by_scene(side) for side in (self.x, self.y)]
 
     def predictions(self, scene: Scene, share: float = 1.0) -> MapFrames:
         """Return the predicted map of a scene, which is not cut."""
@@ -284,8 +283,8 @@ class _Work:
         if not len(y.polylines) and len(city.polylines):
             shapely = shapely_module()
             distance = float(shapely.distance(scene.region, shapely.multipoints(city.polylines.coords)))
-        dropped = tuple((each.lines_outside, each.outside) for each in (x_cut, y_cut))
-        return _Side(x, y.with_confidence(None), own, city.with_confidence(None), dropped, distance)  # type: ignore[arg-type]
+        dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
+        return _Side(x, y.with_confidence(None), own, city.with_confidence(None), dropped, distance)
 
 
 def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None) -> Results:
@@ -295,10 +294,13 @@ def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None)
 def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[Finding]:
     """Return findings about what the regions dropped, and about scenes without predictions or truth."""
     found = []
-    lines, metres = (sum(side.dropped[0][k] for side in sides) for k in (0, 1))
-    if metres > 0.5:
-        text = f"{metres:.0f} m of predicted lines lie outside the region and were dropped, {lines} lines as a whole"
-        found.append(Finding("note", "outside-region", text, int(lines)))
+    lines, metres = np.array([side.dropped for side in sides]).sum(axis=0).T  # of predictions and of truth
+    if metres.max() > 0.5:
+        text = (
+            f"{metres[0]:.0f} m of predictions ({lines[0]:.0f} whole lines) and {metres[1]:.0f} m of truth "
+            f"({lines[1]:.0f} whole lines) lie outside the region and were dropped"
+        )
+        found.append(Finding("note", "outside-region", text, int(lines.sum())))
     called = [side.truth.tokens[0] for side in sides]
     if lacking := [scene for scene in called if scene not in given]:
         text = f"{len(lacking)} of {len(called)} scenes have no predictions. Their truth counts as missed"
@@ -325,7 +327,7 @@ def check_noise(noise: str | Sequence[float]) -> PoseNoise:
         return NOISES[noise]
     if not isinstance(noise, list | tuple) or len(noise) != 3:
         raise InvalidInput(
-            f"pose_noise must be three numbers, metres to the side, metres forward, degrees, or a name of "
+            f"pose_noise must be three numbers, metres to the side, metres forward, degrees, or one of "
             f"{', '.join(NOISES)}, got {noise!r}"
         )
     side, ahead, degrees = (check_number("pose_noise", each, "a standard deviation") for each in noise)

@@ -23,7 +23,7 @@ from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.poses import take_poses
-from mapgauge.frames.tracks import frames_by_scene, in_time, scenes_from_tokens
+from mapgauge.frames.tracks import frames_by_scene, scenes_from_tokens
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.poses import check_poses
 from mapgauge.io.files.source import Content
@@ -100,17 +100,11 @@ def scenes_of(frames: MapFrames) -> list[str]:
     return list(dict.fromkeys(frames.scenes or scenes_from_tokens(frames.tokens) or frames.tokens))
 
 
-def rows_by_scene(frames: MapFrames) -> dict[str, Indices]:
-    """Return the frames of each scene in the order of time."""
-    place = np.argsort(in_time(frames))
-    return {name or "": rows[np.argsort(place[rows])] for name, rows in frames_by_scene(frames).items()}
-
-
 def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, Scene]:
     """Return the scenes of a drive by name."""
     assert drive.poses is not None
     scenes = {}
-    for name, rows in sorted(rows_by_scene(drive).items()):
+    for name, rows in sorted(frames_by_scene(drive).items()):
         poses = drive.poses[rows].copy()
         origin = poses[0, :2, 3].copy()
         poses[:, :2, 3] -= origin
@@ -182,7 +176,7 @@ def map_named(maps: MapFrames, scene: str, city: str | None) -> int:
             return names.index(name)
     if len(maps) == 1:
         return 0
-    known = ", ".join(names[:5])
+    known = ", ".join(names[:5]) or "none"
     raise InvalidInput(
         f"{maps.name or 'truth'}: no map of the scene {scene}{f' or the city {city}' if city else ''}; available: "
         f"{known}{', ...' if len(maps) > 5 else ''}",

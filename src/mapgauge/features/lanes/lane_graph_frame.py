@@ -61,7 +61,7 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
     """Yield the graphs of each frame, and the group of its lanes. There is no link up to the score ``floor``."""
     own = groups.of_classes([LANE])
     lanes, rows = groups.pick(own), groups.rows(own)
-    plain, truth_of, _ = score_groups(lanes, directed, cutoff, 1.0)
+    plain, truth_of = score_groups(lanes, directed, cutoff, 1.0)
     pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
     long = kernels.sospa.is_long(lanes.lines, lanes.closed)
     numbers = kernels.pld.savings_of_pairs(lanes.lines, lanes.closed, lanes.confidence, pairs, directed, cutoff, long)

@@ -40,9 +40,14 @@ COLUMNS = (
 _HISTOGRAM = slice(COLUMNS.index("across_0"), None)
 
 
+def _break_cost(protocol: Protocol) -> float:
+    """Return the break cost of network PLD, the recommended one if the protocol has none."""
+    return float(protocol.settings.get("network_pld", NetworkPldSettings()).break_cost)
+
+
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Network PLD uses the same assignment."""
-    cost = protocol.settings.get("network_pld", NetworkPldSettings()).break_cost
+    cost = _break_cost(protocol)
     rows, of_pld = (np.zeros((len(groups.bounds), len(columns))) for columns in (COLUMNS, PLD_COLUMNS))
     for g, x, y in sides_of(groups, protocol.directed):
         assignment = assign_points(x.network, y.network, cutoff, cost, directed=protocol.directed)
@@ -88,36 +93,28 @@ def _marked(at: Indices, count: int) -> Flags:
 
 def lengths_of_points(side: Network) -> Floats:
     """Return the length in metres for which each point stands."""
-    after, last = _following(side)
-    step = np.sqrt(np.square(side.points[:, after] - side.points).sum(axis=0))
-    step[last] *= side.ring
-    lengths: Floats = 0.5 * step
-    np.add.at(lengths, after[step > 0], 0.5 * step[step > 0])
+    start = np.flatnonzero(side.after >= 0)
+    stop, points = side.after[start], side.points
+    half = 0.5 * np.sqrt(np.square(points[:, stop] - points[:, start]).sum(axis=0))
+    lengths = np.zeros(points.shape[1])
+    for end in (start, stop):
+        np.add.at(lengths, end, half)
     return lengths
-
-
-def _following(side: Network) -> tuple[Indices, Indices]:
-    """Return the point after each point, the first after the last of each line, and the last points."""
-    after = np.arange(1, side.points.shape[1] + 1)
-    last = side.start + side.count - 1
-    after[last] = side.start
-    return after, last
 
 
 def offsets(x: Network, y: Network, i: Indices, j: Indices) -> tuple[Floats, Floats]:
     """Return the distances of matched points across and along the line of the second side."""
-    after, last = _following(y)
-    after[last[~y.ring]] = last[~y.ring]
-    before = np.arange(y.points.shape[1])
-    before[after[after != before]] = before[after != before]
-    at, own = x.points[:, i], y.points[:, j]
-    square = np.square(at - own).sum(axis=0)
+    own = np.arange(y.points.shape[1])  # the first and the last point of an open line are their own neighbours
+    before, after = own.copy(), np.where(y.after >= 0, y.after, own)
+    before[y.after[y.after >= 0]] = own[y.after >= 0]
+    apart = x.points[:, i] - y.points[:, j]
+    square = np.square(apart).sum(axis=0)
     across = square.copy()
     for other in (before[j], after[j]):
-        step = y.points[:, other] - own
+        step = y.points[:, other] - y.points[:, j]
         size = np.square(step).sum(axis=0)
-        share = np.clip(((at - own) * step).sum(axis=0) / np.where(size > 0, size, 1.0), 0.0, 1.0)
-        across = np.minimum(across, np.square(at - own - share * step).sum(axis=0))
+        share = np.clip((apart * step).sum(axis=0) / np.where(size > 0, size, 1.0), 0.0, 1.0)
+        across = np.minimum(across, np.square(apart - share * step).sum(axis=0))
     return np.sqrt(across), np.sqrt(np.maximum(square - across, 0.0))
 
 
@@ -186,7 +183,7 @@ NETWORK_COMPLETENESS = Metric(
     ),
     rows=SumRows(COLUMNS, _score, _values),
     setting=Setting("cutoffs", "cutoff"),
-    stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m",
+    stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m, break cost {_break_cost(protocol):g}",
     default=False,
     limits=(0.0, 1.0),
 )

@@ -121,7 +121,7 @@ def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -
 def _ends(x: Network, y: Network, first: Indices, second: Indices, directed: bool) -> int:
     """Return the number of ends of runs: for each link of a matched point that is not matched with a link."""
     ends = 0
-    links, partners = [_links(side) for side in (x, y)], []
+    links, partners = [x.after, y.after], []
     for side, own, other in ((x, first, second), (y, second, first)):
         partner = np.full(side.points.shape[1], -1)
         partner[own] = other
@@ -132,14 +132,6 @@ def _ends(x: Network, y: Network, first: Indices, second: Indices, directed: boo
         is_kept = (a >= 0) & (b >= 0) & ((links[1 - k][a] == b) | (not directed and links[1 - k][b] == a))
         ends += int(np.count_nonzero(a[~is_kept] >= 0) + np.count_nonzero(b[~is_kept] >= 0))
     return ends
-
-
-def _links(side: Network) -> Indices:
-    """Return the point after each point, or -1."""
-    after = np.arange(1, side.points.shape[1] + 1)
-    last = side.start + side.count - 1
-    after[last] = np.where(side.ring, side.start, -1)
-    return after
 
 
 def _without_links(near: tuple[Indices, Indices, Floats], lines: Indices, y: Network) -> Indices:

@@ -23,6 +23,13 @@ class Network:
         """The lines as kernels need them."""
         return np.stack([self.start, self.count, self.ring], axis=1).astype(np.int64)
 
+    @property
+    def after(self) -> Indices:
+        """The point after each point; -1 after the last point of an open line."""
+        after = np.arange(1, self.points.shape[1] + 1)
+        after[self.start + self.count - 1] = np.where(self.ring, self.start, -1)
+        return after
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkSide:

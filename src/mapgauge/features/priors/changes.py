@@ -1,8 +1,7 @@
 """``changes``: PLD by what changed since a prior map, the gain over copying the prior, and the detection of changes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any
 
@@ -11,17 +10,19 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_share
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import BLOCK, in_threads
+from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.prepare import Frames
+from mapgauge.features.priors import STATES
 from mapgauge.features.priors.labels import MEAN, mean_accuracy, scores_of_labels
-from mapgauge.features.priors.prior import aligned_prior, prior_of
-from mapgauge.features.priors.states import KEPT, PARTS, STATES, Comparison, compare
+from mapgauge.features.priors.prior import aligned_prior, blocks_of
+from mapgauge.features.priors.states import KEPT, PARTS, Comparison, compare
+from mapgauge.frames.findings import Finding
 from mapgauge.markup import text_table
 from mapgauge.metrics.pld import added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
 from mapgauge.results import intervals
 from mapgauge.results.intervals import LEVEL, SAMPLES, Difference, Draws
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Floats, Indices, Progress
 
 
@@ -50,6 +51,7 @@ class Changes:
     gains: dict[str, Difference]  # by class name or "mean": PLD of the copy less PLD of the predictions
     units: str  # what was drawn for the intervals: "scenes" or "frames"
     level: float
+    findings: tuple[Finding, ...]  # about what the prior lacks
 
     def __repr__(self) -> str:
         """Return PLD, that of the copy and the gain in one line."""
@@ -119,6 +121,7 @@ class Changes:
                 state: dict(zip((*STATES, "nothing"), row, strict=True))
                 for state, row in zip((*STATES, "nothing"), self.confusion.sum(axis=(0, 1)).tolist(), strict=True)
             },
+            "findings": [asdict(finding) for finding in self.findings],
             "frames": frames | {"stated_changed": int(self.stated_changed.sum()), "mean_accuracy": self.mean_accuracy},
         }
 
@@ -171,11 +174,7 @@ def changes(
     >>> {key: round(copied.values()[0][key], 3) for key in ("pld", "kept", "inserted", "stale", "gain")}
     {'pld': 0.667, 'kept': 0.0, 'inserted': 0.333, 'stale': 0.333, 'gain': 0.0}
     """
-    if not isinstance(results, Results):
-        raise InvalidInput(
-            f"results must be results of one evaluation, got {type(results).__name__}",
-            remedy="Evaluate first: changes(mg.evaluate(predictions, truth), prior)",
-        )
+    check_results(results)
     protocol = results.protocol
     if protocol.order != 1 or not protocol.cutoffs:
         raise InvalidInput(
@@ -191,18 +190,18 @@ def changes(
             "kept nor deleted",
             remedy=Remedy("Evaluate with truth.with_ignore(None)", "Leave the flags out of the file"),
         )
-    loaded_prior = prior_of(prior, y, protocol, workers)
-    z, _ = aligned_prior(loaded_prior, y, protocol)
-    frames = [slice(*some) for some in pairwise([*range(0, len(y), BLOCK), len(y)])]
+    aligned = aligned_prior(prior, y, protocol, workers)
+    z = aligned.prior
 
     def work(some: slice) -> Comparison:
         return compare(x.between(some), y.between(some), z.between(some), protocol, same, floor)
 
-    parts = in_threads(work, frames, workers, progress)
+    parts = in_threads(work, blocks_of(y), workers, progress)
     sums = np.concatenate([part.sums for part in parts], axis=1)
+    of_truth = np.concatenate([part.truth for part in parts])
     return Changes(
         results.input_names[0],
-        loaded_prior.name,
+        z.name,
         protocol,
         y.classes,
         y.tokens,
@@ -210,12 +209,13 @@ def changes(
         floor,
         sums,
         np.concatenate([part.confusion for part in parts]),
-        _in_words(np.concatenate([part.truth for part in parts])),
+        _in_words(of_truth),
         _in_words(np.concatenate([part.prior for part in parts])),
         scores_of_labels(x, y, protocol, floor),
         _gains(sums, y.classes, results.scenes or y.tokens, samples, level, seed),
         "frames" if results.scenes is None else "scenes",
         level,
+        aligned.findings(of_truth),
     )
 
 

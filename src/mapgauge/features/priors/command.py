@@ -1,34 +1,33 @@
 """``mapgauge changes``: splits PLD by what changed since a prior map."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
-from mapgauge.cli.inputs import Reading, check_files, input_file, options_of
+from mapgauge.cli.inputs import Reading, check_files, options_of
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import Form, bounded, form_of, place, refuse, settings_of, without_effect
 from mapgauge.cli.summary import show_results
+from mapgauge.features.priors import TRUE_STATES
 
 if TYPE_CHECKING:
     from mapgauge.evaluation.prepare import Frames
     from mapgauge.features.priors.changes import Changes
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.results import Results
 
 _SHARE = "from 0 to 1"
-TRUE_STATES = ("kept", "moved", "inserted")  # of true lines; states.py imports numpy, which help does not need
 _LABELS = {"mapc": "mAPC", "macc": "mACC"}
 
 
 def changes(
     context: typer.Context,
     files: o.MethodsArgument,
-    prior: Annotated[
-        Path,
-        o.option("--prior FILE", o.READ, "The prior map: frames in any format, or one map.", parser=input_file),
-    ],
+    prior: Annotated[Path, o.PRIOR],
     same: Annotated[
         float,
         o.option(
@@ -64,28 +63,41 @@ def changes(
     form = form_of(json=json, csv=csv)
     sides = Methods.of(context, files)
     check_files(prior)
-    of_prior = Reading(workers=workers).truth(prior) if options_of(prior) else place(prior)
     if only is not None:
-        _evaluate_only(context, form, sides, of_prior)
+        _evaluate_only(context, form, sides)
         return
-    methods = sides.load(cutoff=True, metrics=["pld"])
-
-    from mapgauge.features.priors.changes import changes as measure
-
-    measured = {}
-    for called, results in zip(sides.names, methods, strict=True):
-        with out.progress(f"comparing {called}", "blocks") as advance:
-            measured[called] = measure(results, of_prior, same=same, floor=floor, workers=workers, progress=advance)
+    measured = since_prior(
+        sides.load(cutoff=True, metrics=["pld"]), sides.names, prior, same=same, floor=floor, workers=workers
+    )
     if form == "json":
         documents = [method.to_dict() | {"name": called} for called, method in measured.items()]
         out.write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         out.write_csv([{"name": called} | row for called, method in measured.items() for row in method.values()])
     else:
-        _show(measured)
+        show(measured)
 
 
-def _evaluate_only(context: typer.Context, form: Form, sides: Methods, prior: "Frames") -> None:
+def since_prior(
+    results: "Sequence[Results]", names: Sequence[str], prior: Path, *, workers: int | None, **how: Any
+) -> "dict[str, Changes]":
+    """Return what each method makes of a prior, by name. Warnings about the prior are printed."""
+    from mapgauge.features.priors.changes import changes
+
+    given, measured = _read(prior, workers), {}
+    for called, method in zip(names, results, strict=True):
+        with out.progress(f"comparing {called}", "blocks") as advance:
+            measured[called] = changes(method, given, workers=workers, progress=advance, **how)
+    out.warn_of(measured[names[0]].findings)
+    return measured
+
+
+def _read(prior: Path, workers: int | None) -> "Frames":
+    """Read a prior, or return its place if it may be a map."""
+    return Reading(workers=workers).truth(prior) if options_of(prior) else place(prior)
+
+
+def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
     """Evaluate truth of which only lines in one state count, and print the tables of ``evaluate``."""
     from mapgauge.features.priors.prior import mark_ignored
     from mapgauge.metrics.table import METRICS, chosen_metrics
@@ -94,7 +106,7 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods, prior: "F
     without_effect(context, ["floor"], "with --only, which evaluates all predictions")
     if sides.from_results:
         refuse("--only", "needs predictions and truth, not results, which have been compared already")
-    settings = settings_of(sides.protocol)
+    settings, prior = settings_of(sides.protocol), _read(context.params["prior"], workers)
     marked: list[MapFrames] = []  # all methods have the same truth
 
     def choose(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
@@ -113,7 +125,7 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods, prior: "F
         )
 
 
-def _show(methods: "dict[str, Changes]") -> None:
+def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
     """Print PLD by change, the detection of changes and the accuracy over frames."""
     from mapgauge.features.priors.changes import cells_of
 
@@ -123,7 +135,7 @@ def _show(methods: "dict[str, Changes]") -> None:
         f"PLD by change (cutoff {cutoff}, kept up to {first.same:g}), and the gain over a copy ({first.level:.0%} of "
         f"draws of {first.units})"
     )
-    out.show_table(out.Table(title, *cells_of(methods), 2), gap=False)
+    out.show_table(out.Table(title, *cells_of(methods), 2), gap=gap)
     head = ["of", "state", "lines", "stated", "right", "precision ↑", "recall ↑", "F1 ↑"]
     rows = [
         [called, *(str(row[key]) for key in ("state", "true", "stated", "right")), *map(_share, _rates(row))]

@@ -6,7 +6,6 @@ different changes cannot be matched, a prediction states its change from a least
 occur in the truth count.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import BLOCK
+from mapgauge.features.priors.prior import blocks_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.average_precision import ChamferSettings, average_precisions, chamfer_distances, matches_by
 from mapgauge.metrics.groups import Groups, group
@@ -80,10 +79,9 @@ def _precisions(x: MapFrames, y: MapFrames, protocol: Protocol, of_x: Indices, o
     """Return the average precision of each class with truth, where lines with different labels cannot be matched."""
     own = protocol.settings.get("ap_chamfer") or ChamferSettings()
     hits = np.zeros(len(x.polylines), np.uint16)
-    for first, end in pairwise([*range(0, len(y), BLOCK), len(y)]):
-        some = slice(first, end)
+    for some in blocks_of(y):
         groups = group(x.between(some), y.between(some), protocol)
-        start = x.offsets[first], y.offsets[first]
+        start = x.offsets[some.start], y.offsets[some.start]
         label = np.where(groups.is_prediction, _at(of_x, start[0] + groups.row), _at(of_y, start[1] + groups.row))
 
         def distance(groups: Groups, protocol: Protocol, own: Any, limit: float, label: Indices = label) -> Floats:

@@ -1,8 +1,10 @@
 """The prior of each frame, and truth of which only changed lines count."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +13,10 @@ from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.evaluation.data import BLOCK, in_threads
 from mapgauge.evaluation.ignored import refuse_ignored
 from mapgauge.evaluation.prepare import Frames, cut, loaded
-from mapgauge.features.priors.states import DELETED, STATES, match, states_of
+from mapgauge.features.priors import STATES, TRUE_STATES
+from mapgauge.features.priors.states import INSERTED, match, states_of
 from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.pld import with_pld
 from mapgauge.protocols import Protocol
@@ -20,14 +24,36 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.truth import own_map
 from mapgauge.typing import Indices
 
-TRUE_STATES = STATES[:DELETED]  # the states that true lines can have
+
+class AlignedPrior(NamedTuple):
+    """A prior and the truth, cropped, with the same frames and classes. The prior has the confidence 1."""
+
+    prior: MapFrames
+    truth: MapFrames
+    lacking: tuple[str, ...]  # frames of the truth that the prior does not have
+
+    def findings(self, of_truth: Indices) -> tuple[Finding, ...]:
+        """Return what the prior lacks, given the states of the true lines."""
+        name, count = self.prior.name or "prior", len(self.prior.polylines)
+        if len(of_truth) and (of_truth == INSERTED).all():
+            what = f"none of its {count} lines in" if count else "no line is in"
+            near = " is near a true line" if count else ""
+            text = f"{name}: {what} the frames and classes of the truth{near}. All truth counts as inserted"
+            return (Finding("warning", "prior-without-truth", text, count),)
+        text = f"{name}: {len(self.lacking)} of {len(self.truth)} frames have no prior. Their truth counts as inserted"
+        return tuple(findings_about(self.lacking, "warning", "frames-without-prior", text))
 
 
-def prior_of(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None = None) -> MapFrames:
-    """Return the prior in the coordinates of each frame of the truth.
+def aligned_prior(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None = None) -> AlignedPrior:
+    """Return the prior in the frames of the truth, whose coordinates it has, or at whose poses a map is cut."""
+    own = _in_frames(prior, truth, protocol, workers)
+    z, y = align(own.with_confidence(1), truth, classes=truth.classes, unknown="ignore")
+    z, y = cut(z, y, protocol)
+    return AlignedPrior(z, y, tuple(token for token in y.tokens if token not in own.index))
 
-    It has these frames, or it is the file of a map in world metres, which is cut at the poses of the truth.
-    """
+
+def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None) -> MapFrames:
+    """Return the prior in the coordinates of each frame of the truth."""
     is_file = not isinstance(prior, MapFrames) and truth.poses is not None
     try:
         frames = loaded(prior, workers=workers)
@@ -59,10 +85,9 @@ def _cut_map(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int |
     return frames.rotate(90) if truth.forward == "y" else frames
 
 
-def aligned_prior(prior: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return the prior, with the confidence 1, on the frames and classes of the truth, and the truth; both cropped."""
-    z, y = align(prior.with_confidence(1), truth, classes=truth.classes, unknown="ignore")
-    return cut(z, y, protocol)
+def blocks_of(frames: MapFrames) -> list[slice]:
+    """Return ranges of frames that are compared together."""
+    return [slice(*some) for some in pairwise([*range(0, len(frames), BLOCK), len(frames)])]
 
 
 def mark_ignored(
@@ -99,13 +124,14 @@ def mark_ignored(
     if unknown or not states:
         raise InvalidInput(f"only must be one or more of {', '.join(TRUE_STATES)}, got {only!r}")
     y = loaded(truth, workers=workers)
-    z, y = aligned_prior(prior_of(prior, y, settings, workers), y, settings)
+    aligned = aligned_prior(prior, y, settings, workers)
+    y = aligned.truth
 
     def work(some: slice) -> Indices:
         newer = y.between(some)
-        return states_of(match(z.between(some), newer, settings), len(newer.polylines), limit)[1]
+        return states_of(match(aligned.prior.between(some), newer, settings), len(newer.polylines), limit)[1]
 
-    frames = [slice(*ends) for ends in pairwise([*range(0, len(y), BLOCK), len(y)])]
-    of_truth = np.concatenate([np.empty(0, np.int64), *in_threads(work, frames, workers)])
+    of_truth = np.concatenate([np.empty(0, np.int64), *in_threads(work, blocks_of(y), workers)])
     others = ~np.isin(of_truth, [STATES.index(state) for state in states])
-    return y.with_ignore(others if y.ignore is None else others | y.ignore)
+    marked = y.with_ignore(others if y.ignore is None else others | y.ignore)
+    return replace(marked, findings=(*marked.findings, *aligned.findings(of_truth)))

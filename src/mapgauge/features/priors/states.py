@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.features.priors import TRUE_STATES
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
-STATES = ("kept", "moved", "inserted", "deleted")
 KEPT, MOVED, INSERTED, DELETED = range(4)
 NOTHING = 4  # in confusions: no line, or no statement about one
-PARTS = ("kept", "moved", "inserted", "stale", "invented")
+PARTS = (*TRUE_STATES, "stale", "invented")
 STALE, INVENTED = 3, 4  # the other parts have the numbers of states
 
 

@@ -76,29 +76,33 @@ def published(like: Results | None = None) -> list[Published]:
 
 
 def _reasons(row: Published, results: Results, origin: Origin) -> Iterator[str]:
-    """Yield why results may not be compared with a row: what the row has, and after a colon what the results have."""
+    """Yield why results may not be compared with a row: what the row has, and what the results have."""
     if row.metric not in METRICS:
         yield f"{row.metric} is a value of `mapgauge global`, not of results"
     elif row.metric not in results.metrics:
         yield f"the results have no {METRICS[row.metric].title}"
     if row.dataset != origin.dataset:
-        yield f"of {TITLES[row.dataset]}: {TITLES.get(origin.dataset, origin.why)}"
+        yield f"of {TITLES[row.dataset]}" + _here(TITLES.get(origin.dataset), origin)
     elif row.split != origin.split:
-        yield f"of split {row.split}: {origin.split or origin.why}"
+        yield f"of split {row.split}" + _here(origin.split, origin)
     elif row.rate is not None and row.rate != origin.rate:
-        yield f"frames at {row.rate:g} Hz: {f'{origin.rate:g} Hz' if origin.rate else 'not known'}"
+        yield f"frames at {row.rate:g} Hz, here {f'{origin.rate:g} Hz' if origin.rate else 'not known'}"
     if row.rules not in PROTOCOLS:
         yield f"no protocol has the rules of {row.rules}"
         return
     region = results.protocol.region
     if row.region and region is not None and row.region != (size := "x".join(f"{length:g}" for length in region)):
-        yield f"region {row.region}: {size}"
+        yield f"region {row.region}, here {size}"
     if row.metric in results.metrics:
         rules = PROTOCOLS[row.rules]
         if row.thresholds:
             rules = rules.replace(settings={row.metric: {"thresholds": row.thresholds}})
         for apart in settings_apart(*(_relevant(protocol, row.metric) for protocol in (rules, results.protocol))):
-            yield f"{apart.name} {apart.first}: {apart.second}"
+            yield f"{apart.name} {apart.first}, here {apart.second}"
+
+
+def _here(known: str | None, origin: Origin) -> str:
+    return f", here {known}" if known else f": {origin.why}"
 
 
 def _relevant(protocol: Protocol, metric: str) -> dict[str, Any]:

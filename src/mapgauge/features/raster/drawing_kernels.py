@@ -257,15 +257,46 @@ def fill_polygon(image, pixels, edges, crossings):
 
 
 @jit_allocating
-def draw(image, pixels, offsets, filled, thickness):
-    """Draw polylines, or polygons where ``filled``. The pixels of line i are ``offsets[i]`` to ``offsets[i + 1]``."""
-    corners, most = np.empty((4, 2), np.int64), 1
-    for i in range(len(filled)):
+def memory_of(offsets):
+    """Return the memory for drawing pieces with these offsets: edges and crossings of polygons, and a rectangle."""
+    most = 4
+    for i in range(len(offsets) - 1):
         most = max(most, offsets[i + 1] - offsets[i])
-    edges, crossings = np.empty((most, 4), np.int64), np.empty(most, np.int64)
-    for i in range(len(filled)):
-        line = pixels[offsets[i] : offsets[i + 1]]
+    return np.empty((most, 4), np.int64), np.empty(most, np.int64), np.empty((4, 2), np.int64)
+
+
+@jit
+def draw_pieces(image, points, offsets, filled, first, end, thickness, memory):
+    """Draw some polylines, or polygons where ``filled``. Piece i has ``points[offsets[i]:offsets[i + 1]]``."""
+    edges, crossings, corners = memory
+    for i in range(first, end):
+        line = points[offsets[i] : offsets[i + 1]]
         if filled[i]:
             fill_polygon(image, line, edges, crossings)
         else:
             draw_line(image, line, thickness, corners)
+
+
+@jit
+def spread(image, other, reach):
+    """Replace each pixel by a square that reaches this far in both directions. ``other`` is memory for an image."""
+    rows, columns = image.shape
+    other[:] = 0
+    for y in range(rows):
+        for x in range(columns):
+            if image[y, x]:
+                for k in range(max(x - reach, 0), min(x + reach + 1, columns)):
+                    other[y, k] = 1
+    image[:] = 0
+    for y in range(rows):
+        for row in range(max(y - reach, 0), min(y + reach + 1, rows)):
+            for x in range(columns):
+                image[row, x] |= other[y, x]
+
+
+@jit_allocating
+def draw(image, points, offsets, filled, thickness, reach):
+    """Draw all pieces, and replace each pixel by a square that reaches this far in both directions."""
+    draw_pieces(image, points, offsets, filled, 0, len(filled), thickness, memory_of(offsets))
+    if reach:
+        spread(image, np.empty_like(image), reach)

@@ -6,46 +6,8 @@ A drawing is given by ``points``, ``offsets`` and ``filled`` of its pieces, in t
 
 import numpy as np
 
-from mapgauge.features.raster.drawing_kernels import draw_line, fill_polygon
+from mapgauge.features.raster.drawing_kernels import draw_pieces, memory_of, spread
 from mapgauge.kernels._jit import jit, jit_allocating
-
-
-@jit
-def _draw_pieces(image, points, offsets, filled, first, end, thickness, memory):
-    """Draw some pieces. ``memory`` is for four numbers per corner of a polygon, its crossings, and a rectangle."""
-    edges, crossings, corners = memory
-    for i in range(first, end):
-        line = points[offsets[i] : offsets[i + 1]]
-        if filled[i]:
-            fill_polygon(image, line, edges, crossings)
-        else:
-            draw_line(image, line, thickness, corners)
-
-
-@jit
-def _spread(image, other, reach):
-    """Replace each pixel by a square that reaches this far in both directions. ``other`` is memory for an image."""
-    rows, columns = image.shape
-    other[:] = 0
-    for y in range(rows):
-        for x in range(columns):
-            if image[y, x]:
-                for k in range(max(x - reach, 0), min(x + reach + 1, columns)):
-                    other[y, k] = 1
-    image[:] = 0
-    for y in range(rows):
-        for row in range(max(y - reach, 0), min(y + reach + 1, rows)):
-            for x in range(columns):
-                image[row, x] |= other[y, x]
-
-
-@jit_allocating
-def memory_of(offsets):
-    """Return the memory for drawing pieces with these offsets."""
-    most = 4
-    for i in range(len(offsets) - 1):
-        most = max(most, offsets[i + 1] - offsets[i])
-    return np.empty((most, 4), np.int64), np.empty(most, np.int64), np.empty((4, 2), np.int64)
 
 
 @jit_allocating
@@ -65,11 +27,11 @@ def count_shared(points, offsets, filled, bounds, frame, rows, columns, thicknes
             continue
         predicted[:] = 0
         true[:] = 0
-        _draw_pieces(predicted, points, offsets, filled, bounds[g, 0], bounds[g, 1], thickness, memory)
-        _draw_pieces(true, points, offsets, filled, bounds[g, 1], bounds[g, 2], thickness, memory)
+        draw_pieces(predicted, points, offsets, filled, bounds[g, 0], bounds[g, 1], thickness, memory)
+        draw_pieces(true, points, offsets, filled, bounds[g, 1], bounds[g, 2], thickness, memory)
         if reach:
-            _spread(predicted, other, reach)
-            _spread(true, other, reach)
+            spread(predicted, other, reach)
+            spread(true, other, reach)
         both = of_predictions = of_truth = 0
         for y in range(rows):
             for x in range(columns):
@@ -87,7 +49,7 @@ def count_shared(points, offsets, filled, bounds, frame, rows, columns, thicknes
 def _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory, pixels, count):
     """Append the pixels of piece ``i`` to a list, and return the list and its length. Both images stay empty."""
     rows, columns = image.shape
-    _draw_pieces(image, points, offsets, filled, i, i + 1, thickness, memory)
+    draw_pieces(image, points, offsets, filled, i, i + 1, thickness, memory)
     low_x, low_y, high_x, high_y = columns, rows, -1, -1
     for k in range(offsets[i], offsets[i + 1]):
         low_x, high_x = min(low_x, points[k, 0]), max(high_x, points[k, 0])
@@ -171,3 +133,41 @@ def match_greedily(ious, bounds, by_confidence, considered, thresholds, hits):
                     taken[chosen] = True
                     hits[i] |= 1 << s
         at += (middle - first) * true
+
+
+@jit
+def _crossing(coords, i, j):
+    """Return the place on segment ``i``, from 0 to 1, where segment ``j`` meets it inside; -1 if it does not."""
+    ax, ay = coords[i + 1, 0] - coords[i, 0], coords[i + 1, 1] - coords[i, 1]
+    bx, by = coords[j + 1, 0] - coords[j, 0], coords[j + 1, 1] - coords[j, 1]
+    cx, cy = coords[j, 0] - coords[i, 0], coords[j, 1] - coords[i, 1]
+    cross = ax * by - ay * bx
+    if cross == 0:
+        return -1.0
+    own, other = (cx * by - cy * bx) / cross, (cx * ay - cy * ax) / cross
+    return own if 0 < own < 1 and 0 <= other <= 1 else -1.0
+
+
+@jit_allocating
+def with_crossings(coords, offsets):
+    """Return the points of polylines with a further point wherever a polyline crosses itself, and their offsets."""
+    made, ends, count = np.empty((len(coords), 2)), np.zeros(len(offsets), np.int64), 0
+    for line in range(len(offsets) - 1):
+        first, last = offsets[line], offsets[line + 1] - 1
+        for i in range(first, last + 1):
+            places, met = np.empty(max(last - first, 1)), 0
+            for j in range(first, last):
+                place = _crossing(coords, i, j) if i < last and abs(i - j) > 1 else -1.0
+                if place > 0:
+                    places[met] = place
+                    met += 1
+            if count + met + 1 > len(made):
+                longer = np.empty((2 * (count + met + 1), 2))
+                longer[:count] = made[:count]
+                made = longer
+            made[count] = coords[i, :2]
+            for k, place in enumerate(np.sort(places[:met])):
+                made[count + 1 + k] = coords[i, :2] + place * (coords[i + 1, :2] - coords[i, :2])
+            count += met + 1
+        ends[line + 1] = count
+    return made[:count], ends

@@ -135,7 +135,8 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
             first, end = ends[f * groups.classes + c], ends[f * groups.classes + c + 1]
             image[:] = 0
             if end > first:
-                draw(image, drawing.points, drawing.offsets[first : end + 1], drawing.filled[first:end], own.thickness)
+                offsets, filled = drawing.offsets[first : end + 1], drawing.filled[first:end]
+                draw(image, drawing.points, offsets, filled, own.thickness, own.spread // 2)
             predicted = labels == c + 1
             counts[c] += np.count_nonzero(predicted & (image > 0)), np.count_nonzero(predicted), np.count_nonzero(image)
     missing = sum(token not in given for token in y.tokens)

@@ -13,6 +13,7 @@ import numpy as np
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.cropping import check_region, crop_polylines
+from mapgauge.geometry.polylines import Polylines, survey
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.settings import Settings, setting
 from mapgauge.protocols import Protocol
@@ -96,8 +97,14 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Draw
     lines, instance = groups.polylines, np.arange(len(groups.confidence))
     filled = np.array([name in own.filled for name in groups.names] + [False])[groups.label[groups.side // 2]]
     if own.cut:
-        region = check_region(protocol.region, groups.forward)
-        lines, instance = crop_polylines(lines, region, filled)
+        from mapgauge.features.raster.kernels import with_crossings  # imports numba, which results do not need
+
+        # HDMapNet cuts with shapely, which splits lines where they cross themselves, so that these points are rounded
+        # too, and which drops lines without length.
+        split = Polylines(*with_crossings(lines.coords, lines.offsets))
+        lines, instance = crop_polylines(split, check_region(protocol.region, groups.forward), filled)
+        has_length = np.flatnonzero((survey(lines).high > survey(lines).low).any(axis=1))
+        lines, instance = lines.pick(has_length), instance[has_length]
     x, y = lines.coords[:, 0], lines.coords[:, 1]
     ahead, left = (y, -x) if groups.forward == "y" else (x, y)
     length, width = protocol.region or (0.0, 0.0)

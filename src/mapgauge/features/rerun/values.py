@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.evaluation.scores import Totals
 from mapgauge.features.rerun.colours import rgb
-from mapgauge.metrics.table import hit_metrics, part_colours, title_of
-from mapgauge.results.frame_tables import frame_arrays
+from mapgauge.metrics.table import part_colours, title_of
+from mapgauge.results.frame_tables import frame_arrays, frame_precisions
 from mapgauge.results.results import Results
-from mapgauge.results.values import lists_of_frames, mean_of, values_of_classes
+from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Floats
 
 WHOLES = ((230, 159, 0), (86, 180, 233), (0, 158, 115), (204, 121, 167))  # seen on dark and on light pages
@@ -39,20 +38,9 @@ def curves_of(results: Results) -> list[Curve]:
             for part, colour in part_colours(metric).items()
             if part in arrays
         ]
-    for n, (key, values) in enumerate((wholes | _precisions(results)).items()):
+    precisions = frame_precisions(results.scores, results.metrics, results.protocol, results.class_names)
+    wholes |= {key: table[0] for key, table in precisions.items()}  # means over classes
+    for n, (key, values) in enumerate(wholes.items()):
         title = title_of(key, protocol=results.protocol)
         curves.append(Curve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values))
     return curves
-
-
-def _precisions(results: Results) -> dict[str, Floats]:
-    """Return the mean average precisions of single frames. A frame alone has few instances, so they are coarse."""
-    metrics = tuple(metric.name for metric, _ in hit_metrics(results.metrics) if metric.level == "frame")
-    keys = [metric.main.key for metric, _ in hit_metrics(metrics)]
-    table = np.full((len(results.tokens), len(keys)), np.nan)
-    for k in range(len(table) if keys else 0):
-        totals = Totals.of(results.scores.at(np.array([k])), results.protocol)
-        by_class = values_of_classes(totals, results.class_names, metrics, results.protocol, ())
-        mean = mean_of(by_class.values())
-        table[k] = [np.nan if mean.get(key) is None else mean[key] for key in keys]
-    return dict(zip(keys, table.T, strict=True))

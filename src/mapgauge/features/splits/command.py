@@ -1,5 +1,7 @@
 """``mapgauge splits``: overlap of training and validation, new splits, and a thinner set."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,8 +36,9 @@ class _Default(TyperGroup):
     """Commands, of which one need not be named: ``mapgauge splits TRAIN VAL``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the name of the default command before files."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+        """Put the name of the default command before files, but not before a command that is spelled wrongly."""
+        known = (*self.commands, "-h", "--help")
+        if args and args[0] not in known and not get_close_matches(args[0], known, cutoff=0.8):
             args = [_OVERLAP, *args]
         return super().parse_args(ctx, args)
 
@@ -45,17 +48,9 @@ splits = typer.Typer(
     cls=_Default,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Measure overlap of splits, and make new splits.",
+    help="Measure overlap of splits, and make new splits. Without a command, `splits TRAIN VAL` is `overlap`.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _one(protocol: parsing.Texts) -> str:
-    """Return the name of the only protocol."""
-    names = parsing.listed(protocol) or ["paper-60x30"]
-    if len(names) > 1:
-        parsing.refuse("--protocol", f"give one protocol, got {', '.join(names)}")
-    return names[0]
 
 
 @splits.command(_OVERLAP)
@@ -90,7 +85,9 @@ def overlap(
     tags = tags_of([validation, train])
     sides = reading.truth(train), reading.truth(validation)
     with out.progress("searching similar frames") as advance:
-        found = measure(*sides, protocol=_one(protocol), tags=tags, work=search, workers=workers, progress=advance)
+        found = measure(
+            *sides, protocol=parsing.one_protocol(protocol), tags=tags, work=search, workers=workers, progress=advance
+        )
     methods = load_all(given, names) if given else []
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
@@ -205,21 +202,26 @@ def propose(
 
     The splits are balanced by tags (TRUTH,tags=FILE), by the amount of truth of each class and by curvature.
     """
+    from mapgauge.features.splits.propose import SHARES
     from mapgauge.features.splits.propose import propose as make
-    from mapgauge.io.files.writing import save
 
     check_files(truth)
-    wanted = _shares(shares)
-    made = make(Reading().truth(truth), shares=wanted or None, margin=apart, cell=cell, tags=tags_of([truth]))
-    targets = {name: output / f"{name}.txt" for name in made.splits}
-    output.mkdir(parents=True, exist_ok=True)
-    check_targets(list(targets.values()), [truth])
+    wanted = _shares(shares) or SHARES
+    targets = {name: output / f"{name}.txt" for name in wanted}
+    check_targets(targets.values(), [truth], new_folder=output)
+    made = make(Reading().truth(truth), shares=wanted, margin=apart, cell=cell, tags=tags_of([truth]))
     for name, path in targets.items():
-        save(path, "".join(f"{token}\n" for token in made.splits[name]).encode())
+        _save_tokens(path, made.splits[name])
     _show_proposal(made, json)
     for note in made.notes:
         out.warn(note)
     out.inform(f"token lists in {output}")
+
+
+def _save_tokens(path: Path, tokens: Iterable[str]) -> None:
+    from mapgauge.io.files.writing import save
+
+    save(path, "".join(f"{token}\n" for token in tokens).encode())
 
 
 def _shares(shares: parsing.Texts) -> dict[str, float]:
@@ -269,32 +271,35 @@ def thin(
     output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")],
     radius: Annotated[float, o.option("--radius PLD", o.COMPUTED, _RADIUS)] = 0.3,
     protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
+    json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
     """Write tokens of frames without near duplicates.
 
-    The command also says how diverse all frames and the kept frames are.
+    The command also says how diverse all frames and the kept frames are. With --json, it lists the frames that are left
+    out, each with a kept frame within the radius, and pairs of near duplicates.
     """
     from mapgauge.features.splits.diversity import diversity
     from mapgauge.features.splits.diversity import thin as make
-    from mapgauge.io.files.writing import save
 
     check_targets([output], [truth])
     check_files(truth)
-    frames = Reading(workers=workers).truth(truth)
-    name = _one(protocol)
+    frames = Reading().truth(truth)
+    name = parsing.one_protocol(protocol)
     with out.progress("thinning") as advance:
         thinned = make(frames, radius, protocol=name, progress=advance)
-    save(output, "".join(f"{token}\n" for token in thinned.tokens).encode())
-    rows = []
+    _save_tokens(output, thinned.tokens)
+    trees = {}
     for called, some in (("all", frames), ("kept", frames.of_tokens(thinned.tokens))):
         with out.progress(f"diversity of {called} frames") as advance:
-            tree = diversity(some, protocol=name, workers=workers, progress=advance)
-        rows.append([called, f"{len(some):,}", f"{tree.total:.2f}"])
-    out.show_table(
-        out.Table("Diversity: the length of the minimum spanning tree", ["frames", "number", "diversity"], rows, 1),
-        gap=False,
-    )
-    out.say(f"{len(thinned.like):,} frames are left out, within {radius:g} of a kept frame")
+            trees[called] = diversity(some, protocol=name, progress=advance)
+    if json:
+        sets = {called: {"frames": len(tree.tokens), "diversity": tree.total} for called, tree in trees.items()}
+        pairs = [{"first": a, "second": b, "pld": pld} for a, b, pld in trees["all"].duplicates(radius)]
+        out.write_json({**sets, "left_out": thinned.like, "duplicates": pairs})
+    else:
+        rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in trees.items()]
+        title = "Diversity: the length of the minimum spanning tree"
+        out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, 1), gap=False)
+        out.say(f"{len(thinned.like):,} frames are left out, within {radius:g} of a kept frame")
     out.inform(f"tokens in {output}")

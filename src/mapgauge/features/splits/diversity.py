@@ -14,7 +14,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.typing import Floats, Indices, Progress
 
-ROUNDING = np.float32(1e-6)  # bounds in half the memory must stay bounds
+ROUNDING = np.float32(1e-6)  # more than the rounding of bounds to 32 bits
 MOST_PAIRS = 16_000_000  # whose bounds are in memory at once
 STEP = 256  # pairs that are compared together
 _SAMPLE = 50  # frames from which the number of pairs below a bound is estimated
@@ -100,9 +100,14 @@ def _limit(index: FrameIndex, group: Indices, low: float) -> float:
     if unconnected <= MOST_PAIRS:
         return 2.0
     chosen = np.random.default_rng(0).permutation(len(group))[:_SAMPLE].tolist()
-    bounds = np.concatenate([index.bounds(frame)[group != group[frame]] for frame in chosen])
+    bounds = np.concatenate([_bounds(index, frame, np.flatnonzero(group != group[frame])) for frame in chosen])
     left = bounds[bounds > low]
-    return float(np.float32(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0)))) if len(left) else 2.0
+    return float(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0), method="higher")) if len(left) else 2.0
+
+
+def _bounds(index: FrameIndex, frame: int, others: Indices) -> NDArray[np.float32]:
+    """Return lower bounds of distances in half the memory. They stay bounds."""
+    return index.bounds(frame, others).astype(np.float32) - ROUNDING
 
 
 def _pairs(
@@ -112,7 +117,7 @@ def _pairs(
 
     def search(frame: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         others = np.flatnonzero(group[:frame] != group[frame])
-        bounds = index.bounds(frame, others).astype(np.float32) - ROUNDING
+        bounds = _bounds(index, frame, others)
         kept = (low < bounds) & (bounds <= high)
         return others[kept].astype(np.int32), bounds[kept]
 

@@ -45,7 +45,11 @@ def splits(
     """
     methods = dict(joint or {})
     cities = sorted(set(overlap.cities[1])) if overlap.positions is not None else []
-    panels = len(cities) + (2 if methods else 0)
+    keys = {of.key for of in methods.values()}
+    if len(keys) > 1:
+        raise InvalidInput(f"the methods must have the same value, got {', '.join(sorted(keys))}")
+    groups = sorted({name for of in methods.values() if of.place for name in of.place.estimates}, reverse=True)
+    panels = len(cities) + bool(methods) + bool(groups)
     if not panels:
         raise InvalidInput("nothing to draw: the frames have no poses, and no method is given")
     sheet = canvas(look().page * max(panels / 4, 1.0), HEIGHT * look().room, panels, ax=ax)
@@ -72,24 +76,23 @@ def splits(
         handles += [Line2D([], [], color=side[3], marker=".", linestyle="", label=side[5]) for side in sides]
     for (name, of), colour, marker in zip(methods.items(), cycle(COLOURS[2:]), cycle(MARKERS), strict=False):
         handles.append(Line2D([], [], color=colour, marker=marker, markersize=3, label=name))
-        for panel, sliced in zip(axes, (of.shape, of.place), strict=True):
-            named = {} if sliced is None else sliced.estimates
-            values = [named[key]["mean"][of.key] for key in named]
-            middle = _middles(list(named)) if panel is axes[0] else np.arange(len(values), dtype=float)
-            panel.plot(middle, [value.value for value in values], color=colour, marker=marker, markersize=3)
-            for place, value in zip(middle, values, strict=True):
+        for panel, sliced in zip(axes, (of.shape, of.place), strict=False):
+            values = {} if sliced is None else {key: by["mean"][of.key] for key, by in sliced.estimates.items()}
+            middles = [float(groups.index(key)) if key in groups else _middle(key) for key in values]
+            heights = [value.value for value in values.values()]
+            panel.plot(middles, heights, color=colour, marker=marker, markersize=3)
+            for middle, value in zip(middles, values.values(), strict=True):
                 if np.isfinite(value.low):
-                    panel.plot([place, place], [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
-            if panel is axes[1] and named:
-                panel.set_xticks(np.arange(len(named)), list(named))
-    if methods:
-        key = title_of(next(iter(methods.values())).key)
-        dress(axes[0], "distance in shape (PLD)", key)
-        dress(axes[1], "distance in place", key)
+                    panel.plot([middle] * 2, [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
+    for panel, label in zip(axes, ("distance in shape (PLD)", "distance in place"), strict=False):
+        dress(panel, label, title_of(*keys))
+    if groups:
+        axes[-1].set_xticks(range(len(groups)), groups)
     sheet.legend(handles, 5)
     return sheet.finished(title)
 
 
-def _middles(names: list[str]) -> np.ndarray:
-    """Return the middle of each bin, which is in its name."""
-    return np.array([np.mean([float(bound) for bound in name.split(" to ")]) for name in names])
+def _middle(name: str) -> float:
+    """Return the middle of a bin, whose edges are in its name."""
+    low, high = name.split(" to ")
+    return (float(low) + float(high)) / 2

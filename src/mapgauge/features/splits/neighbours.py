@@ -154,6 +154,11 @@ def prepared_truth(frames: Frames, protocol: Protocol) -> MapFrames:
         lines = [name for name in protocol.classes if name not in protocol.boxes]
         protocol = protocol.replace(classes=lines, boxes=())
     _, prepared = prepare(truth.with_confidence(1.0), truth, protocol, "error")
+    if len(truth.frame) and not len(prepared.frame):  # all frames would be the same
+        raise InvalidInput(
+            f"{truth.name or 'the truth'}: no lines of {', '.join(prepared.classes)}, the classes of {protocol.name}",
+            remedy="Use a protocol with the classes of the truth",
+        )
     return prepared
 
 

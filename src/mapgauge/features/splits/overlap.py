@@ -5,8 +5,10 @@ frames, the matching and the slope open. The definitions here are ours: PLD betw
 Fréchet costs, and PLD in place of a mean of APs.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +37,13 @@ from mapgauge.results.intervals import (
     estimate,
 )
 from mapgauge.results.results import Results
-from mapgauge.results.slices import Slices, slices
+from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.typing import Floats, Indices, Progress
 
 CLOSE = 5.0  # metres, as in the field
 BINS = 5  # of the distance in shape
-_ROWS = 512  # frames whose distances to all poses are in memory at once
+_ROWS = 64  # frames whose distances to all positions are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,31 +122,32 @@ class SplitOverlap:
             )
         rows = np.array([known[token] for token in results.tokens])
         shape = self.shape.distance[rows, 0]
+        near = np.zeros(len(rows), np.bool_) if self.place is None else self.place[rows] < CLOSE
+        far = ~near
         draws = _Sampler(results, value, samples, seed, level)
-        settings: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
-        near, far = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
-        place, location = None, None
-        matched: tuple[Indices, Indices] = (rows[:0], rows[:0])
+
+        def sliced(masks: dict[str, Any]) -> Slices:
+            tokens = {name: [results.tokens[frame] for frame in np.flatnonzero(mask)] for name, mask in masks.items()}
+            return results.by(tokens, samples=samples, level=level, seed=seed)
+
+        place = None
         if self.place is not None:
-            near = self.place[rows] < CLOSE
-            far = ~near
-            names = {f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far}
-            place = slices(results, _listed(results, names), **settings)
-            matched = _matched(results.tokens, shape, near, far, seed)
-            if len(matched[0]):
-                values = np.stack([draws.of(frames) for frames in matched])
-                location = draws.estimate(_ratio(values[1] - values[0], values[0]), np.concatenate(matched))
+            place = sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
+        matched, location = _matched(results.tokens, shape, near, far, seed), None
+        if len(matched[0]):
+            close, away = (draws.of(frames) for frames in matched)
+            location = draws.estimate(_ratio(away - close, close), np.concatenate(matched))
         chosen = far if far.any() else near
         edges = np.linspace(shape[chosen].min(), shape[chosen].max(), BINS + 1)
         which = np.clip(np.digitize(shape, edges[1:-1]), 0, BINS - 1)
-        bins = {f"{edges[k]:.2f} to {edges[k + 1]:.2f}": chosen & (which == k) for k in range(BINS)}
-        by_bin = [np.flatnonzero(frames) for frames in bins.values()]
-        filled = [k for k, frames in enumerate(by_bin) if len(frames)]
-        middle, count = (edges[:-1] + edges[1:])[filled] / 2, np.array([len(by_bin[k]) for k in filled])
-        values = np.stack([draws.of(by_bin[k]) for k in filled])
-        centre, frames = (edges[:-1] + edges[1:])[which[chosen]] / 2, np.flatnonzero(chosen)
-        geometry = draws.estimate(_rise(middle, values, count), frames, centre - centre.mean())
-        by_shape = slices(results, _listed(results, bins), **settings)
+        bins = [chosen & (which == k) for k in range(BINS)]
+        filled, middle = [k for k in range(BINS) if bins[k].any()], (edges[:-1] + edges[1:]) / 2
+        values = np.stack([draws.of(np.flatnonzero(bins[k])) for k in filled])
+        rise = _rise(middle[filled], values, np.array([bins[k].sum() for k in filled]))
+        geometry = draws.estimate(rise, np.flatnonzero(chosen), middle[which[chosen]] - middle[which[chosen]].mean())
+        digits = max(2, math.ceil(-math.log10(edges[1] - edges[0]))) if edges[0] < edges[1] else 2
+        names = [f"{low:.{digits}f} to {high:.{digits}f}" for low, high in pairwise(edges)]
+        by_shape = sliced(dict(zip(names, bins, strict=True)))
         tokens = [tuple(results.tokens[frame] for frame in side) for side in matched]
         return Joint(value, place, by_shape, location, geometry, (tokens[0], tokens[1]))
 
@@ -187,20 +190,19 @@ def splits(
         if tags is None:
             notes.append("cities are not known: poses of different cities may seem close. Give them with VAL,tags=FILE")
         positions = first.poses[:, :2, 3], second.poses[:, :2, 3]
-        place = nearest_pose(first.poses, second.poses, *cities)
+        place = nearest_place(*positions, *cities)
         if np.isnan(place).any():
             notes.append(f"{np.isnan(place).sum():,} validation frames are in cities without training frames")
     shared = set(first.tokens) & set(second.tokens)
     if shared:
         notes.append(f"{len(shared):,} frames are in both sets, such as {min(shared)}")
     shape = neighbours(second, first, protocol=settings, work=work, workers=workers, progress=progress)
-    sampled = [
+    ours, theirs = (
         prepared_truth(side, settings).resample(spacing=settings.spacing, count=settings.count)
         for side in (second, first)
-    ]
-    quartiles = np.array([_quartiles(sampled[0], sampled[1], v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
-    scenes, frechet_distances = scenes_of(second), quartiles.reshape(-1, 3)
-    return SplitOverlap(second.tokens, scenes, place, shape, frechet_distances, positions, cities, tuple(notes))
+    )
+    quartiles = np.array([_quartiles(ours, theirs, v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
+    return SplitOverlap(second.tokens, scenes_of(second), place, shape, quartiles, positions, cities, tuple(notes))
 
 
 def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
@@ -247,23 +249,17 @@ def cities_of(frames: MapFrames, tags: Tags | None) -> tuple[str, ...]:
     return tuple(map(str, cities))
 
 
-def nearest_pose(train: Floats, validation: Floats, train_cities: Sequence[str], cities: Sequence[str]) -> Floats:
-    """Return the distance from each validation pose to the nearest training pose of its city, on the ground."""
+def nearest_place(train: Floats, validation: Floats, train_cities: Any, cities: Any) -> Floats:
+    """Return the distance from each validation position to the nearest training position of its city."""
     nearest: Floats = np.full(len(validation), np.nan)
-    ours, theirs = validation[:, :2, 3], train[:, :2, 3]
     named, train_named = np.array(cities, object), np.array(train_cities, object)
     for city in set(cities):
-        rows, others = np.flatnonzero(named == city), theirs[train_named == city]
+        rows, others = np.flatnonzero(named == city), train[train_named == city]
         for first in range(0, len(rows) if len(others) else 0, _ROWS):
             some = rows[first : first + _ROWS]
-            gaps = ours[some, None] - others[None]
+            gaps = validation[some, None] - others[None]
             nearest[some] = np.sqrt(np.square(gaps).sum(axis=2).min(axis=1))
     return nearest
-
-
-def _listed(results: Results, masks: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the tokens of the frames of each mask."""
-    return {name: [results.tokens[frame] for frame in np.flatnonzero(mask)] for name, mask in masks.items()}
 
 
 def _matched(tokens: Sequence[str], shape: Floats, near: Any, far: Any, seed: int) -> tuple[Indices, Indices]:

@@ -1,7 +1,9 @@
 """``propose``: splits that are disjoint in space, and balanced by tags (such as city and weather) and by geometry."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,11 @@ from mapgauge import kernels
 from mapgauge.arguments import check_length
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.prepare import Frames, loaded
-from mapgauge.features.splits.overlap import cities_of, nearest_pose, scenes_of
+from mapgauge.features.splits.overlap import cities_of, nearest_place, scenes_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.results.tags import Tags, tag_columns
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Flags, Floats, Indices
 
 SHARES = {"train": 0.7, "val": 0.15, "test": 0.15}
 MARGIN = 5.0  # metres
@@ -76,15 +78,22 @@ def propose(
             f"{frames.name or 'the truth'} has no poses, which splits in space need",
             remedy=Remedy("Read them with poses=FILE", "Give them with the truth: TRUTH,poses=FILE"),
         )
-    cities = cities_of(frames, tags) if tags is not None and "city" in tags.kinds else [""] * len(frames)
+    position = frames.poses[:, :2, 3]
+    cities = np.array(cities_of(frames, tags if tags is not None and "city" in tags.kinds else None), object)
     strata = {name: mask for name, mask in _strata(frames, tags).items() if mask.any()}
-    square = np.floor(frames.poses[:, :2, 3] / cell).astype(np.int64)
     places: dict[tuple[str, int, int], list[int]] = {}
-    for frame, (city, (column, row)) in enumerate(zip(cities, square.tolist(), strict=True)):
-        places.setdefault((city, column, row), []).append(frame)
+    for frame, (column, row) in enumerate(np.floor(position / cell).astype(np.int64).tolist()):
+        places.setdefault((cities[frame], column, row), []).append(frame)
     names = list(wanted)
     split = _assigned(places, strata, np.array([wanted[name] for name in names]))
-    kept = _apart(frames.poses, cities, split, len(names), margin)
+
+    def distances(mine: Flags, others: Flags) -> Floats:
+        return nearest_place(position[others], position[mine], cities[others], cities[mine])
+
+    kept = np.ones(len(frames), np.bool_)
+    for k in reversed(range(len(names) - 1)):  # a frame stays if it is apart from all frames of later splits that stay
+        mine = split == k
+        kept[np.flatnonzero(mine)[distances(mine, (split > k) & kept) < margin]] = False
     tokens = np.array(frames.tokens, object)
     chosen = {name: kept & (split == k) for k, name in enumerate(names)}
     empty = [name for name, mask in chosen.items() if not mask.any()]
@@ -94,12 +103,9 @@ def propose(
             f"{cell:g} m, and splits are {margin:g} m apart",
             remedy=Remedy("Use a smaller cell or margin, or fewer shares", "Use a smaller --cell or --apart"),
         )
-    nearest = {}
-    for i, first in enumerate(names):
-        for second in names[i + 1 :]:
-            nearest[first, second] = float(
-                np.nanmin(_distances(frames.poses, cities, chosen[first], chosen[second]), initial=np.inf)
-            )
+    nearest = {
+        (a, b): float(np.nanmin(distances(chosen[a], chosen[b]), initial=np.inf)) for a, b in combinations(names, 2)
+    }
     balance = {
         name: {side: float((mask & chosen[side]).sum() / max(int((mask & kept).sum()), 1)) for side in names}
         for name, mask in strata.items()
@@ -112,16 +118,14 @@ def propose(
         for name, side in far_off[:1]
     ]
     scenes = scenes_of(frames)
-    sides_of: dict[str, set[int]] = {}
-    for frame in np.flatnonzero(kept).tolist() if scenes is not None else ():
-        sides_of.setdefault(scenes[frame], set()).add(int(split[frame]))  # type: ignore[index]
+    parts = set() if scenes is None else {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
     return Proposal(
         {name: tuple(tokens[mask]) for name, mask in chosen.items()},
         tuple(tokens[~kept]),
         margin,
         nearest,
         balance,
-        sum(len(sides) > 1 for sides in sides_of.values()),
+        sum(count > 1 for count in Counter(scene for scene, _ in parts).values()),
         tuple(notes),
     )
 
@@ -179,19 +183,3 @@ def _assigned(places: Mapping[Any, Sequence[int]], strata: Mapping[str, Any], sh
     for place, side in zip(order, chosen.tolist(), strict=True):
         split[places[place]] = side
     return split
-
-
-def _apart(poses: Floats, cities: Sequence[str], split: Indices, count: int, margin: float) -> Any:
-    """Return which frames stay: a frame goes if it is closer than the margin to a frame of a later split that stays."""
-    kept = np.ones(len(poses), np.bool_)
-    for k in range(count - 2, -1, -1):
-        mine = split == k
-        distance = _distances(poses, cities, mine, (split > k) & kept)
-        kept[np.flatnonzero(mine)[distance < margin]] = False
-    return kept
-
-
-def _distances(poses: Floats, cities: Sequence[str], mine: Any, others: Any) -> Floats:
-    """Return the distance from each frame of a mask to the nearest frame of another mask in the same city."""
-    named = np.array(cities, object)
-    return nearest_pose(poses[others], poses[mine], named[others].tolist(), named[mine].tolist())

@@ -75,12 +75,10 @@ def consistency(
 
 def _show(methods: dict[str, Any], worst: int) -> None:
     """Print the values of all methods, and the worst transitions of each."""
-    from mapgauge.features.tracks.consistency import FLICKER, cells_of
-    from mapgauge.metrics.pld import PLD
+    from mapgauge.features.tracks.consistency import KEYS, PART_TITLES, cells_of
 
     several, first = len(methods) > 1, next(iter(methods.values()))
-    values = PLD.with_role("part")
-    parts = [value.title for value in values]
+    parts = list(PART_TITLES.values())
     title = (
         f"Flicker, lower is better (cutoff {first.cutoff:g} m, a point every {first.spacing:g} m; {first.level:.0%} of "
         f"{first.samples} draws of {first.scenes} scenes)"
@@ -92,9 +90,8 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     for finding in dict.fromkeys(finding for measured in methods.values() for finding in measured.findings):
         if finding.code in ("lags-without-transitions", "transitions-apart"):
             out.say(f"{finding.level}: {finding.text}")
-    keys = (FLICKER, *(part.key for part in values))
     for called, measured in methods.items():
-        body = [[row["earlier"], row["later"], *(f"{row[key]:.3f}" for key in keys)] for row in measured.worst(worst)]
+        body = [[row["earlier"], row["later"], *(f"{row[key]:.3f}" for key in KEYS)] for row in measured.worst(worst)]
         if body:
             about = f"Worst transitions at lag {measured.lags[0]}" + (f", {called}" if several else "")
             out.show_table(out.Table(about, ["from", "to", "flicker ↓", *parts], body, 2))

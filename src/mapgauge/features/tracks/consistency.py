@@ -28,6 +28,9 @@ from mapgauge.typing import Bounds, Floats, Indices, Progress
 
 FLICKER = "flicker"  # the key of the value
 KEYS = (FLICKER, *Parts._fields)
+# What the parts of PLD mean here, as columns and legends name them: lines that stay move, become longer or shorter, or
+# change their confidence; lines disappear, and lines appear.
+PART_TITLES = dict(zip(Parts._fields, ("moved", "resized", "confidence", "gone", "new"), strict=True))
 MEAN = "mean"
 
 
@@ -129,7 +132,7 @@ class Consistency:
 
     def table(self) -> str:
         """Return the values of all lags and classes as text."""
-        header = ["lag", "class", "transitions", "flicker", *(value.title for value in PLD.with_role("part"))]
+        header = ["lag", "class", "transitions", "flicker", *PART_TITLES.values()]
         return text_table(header, [cells_of(row) for row in self.rows])
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from mapgauge.frames.findings import Finding, check_tokens, findings_about
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.poses import take_poses
-from mapgauge.frames.tracks import findings_of_times, frames_by_scene, in_time, scenes_from_tokens
+from mapgauge.frames.tracks import findings_of_times, frames_by_scene, scenes_from_tokens
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
 from mapgauge.io.poses import POSES
@@ -75,9 +75,9 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     frames = replace(frames, scenes=known, history=None)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
-    place = np.argsort(in_time(frames))
-    ordered = {scene: own[np.argsort(place[own])] for scene, own in sorted(frames_by_scene(frames).items())}
-    return Drives(frames, motions, ordered, (*findings, *findings_of_times(name, frames)))
+    return Drives(
+        frames, motions, dict(sorted(frames_by_scene(frames).items())), (*findings, *findings_of_times(name, frames))
+    )
 
 
 def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFrames, list[Finding]]:

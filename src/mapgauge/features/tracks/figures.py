@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.features.tracks.consistency import FLICKER, MEAN, Consistency
+from mapgauge.features.tracks.consistency import FLICKER, MEAN, PART_TITLES, Consistency
 from mapgauge.features.tracks.strips import ABSENT, ALONE, Strip, StripRow, scene_values, strips_of
 from mapgauge.features.tracks.track_pld import TRACK_PLD
 from mapgauge.metrics.pld import PLD
@@ -103,10 +103,10 @@ def lags(
     sheet.axes[0].set_ylim(bottom=0)
     if alone:  # the parts of the mean over classes, as a bar for each lag
         axes, bottom, part_colour = sheet.axes[1], np.zeros(len(wanted)), part_colours(PLD)
-        for value in PLD.with_role("part"):
-            heights = np.array([methods[0].estimates[lag][MEAN][value.key].value for lag in wanted])
-            axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[value.key])
-            handles.append(Patch(facecolor=part_colour[value.key], label=value.words))
+        for key, words in PART_TITLES.items():
+            heights = np.array([methods[0].estimates[lag][MEAN][key].value for lag in wanted])
+            axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[key])
+            handles.append(Patch(facecolor=part_colour[key], label=words))
             bottom += heights
         dress(axes, "lag (frames)", "parts, mean over classes")
         axes.set_xticks(np.arange(len(wanted)), list(map(str, wanted)))

@@ -48,7 +48,7 @@ def solve_scene(
 
     The groups are in the order of time and have tracks. The cost of a switch belongs to the frame after it.
     """
-    plain, truth_of, _ = score_groups(groups, directed, cutoff, 1.0)
+    plain, truth_of = score_groups(groups, directed, cutoff, 1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
     frame = groups.side // 2 // groups.classes

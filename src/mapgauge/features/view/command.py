@@ -36,6 +36,8 @@ def view(
     """
     if port > _HIGHEST:
         refuse("--port", f"must be at most {_HIGHEST}, got {port}")
+    if images is not None and not images.is_dir():
+        refuse("--images", f"expected the folder of nuScenes or Argoverse 2, and {images} is no folder")
     paths = each_results(results)
     names = file_names(paths)
 

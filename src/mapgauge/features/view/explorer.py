@@ -17,7 +17,9 @@ from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_th
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.pld import with_pld
+from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.frame_query import FrameTable
+from mapgauge.results.frame_tables import frame_precisions
 from mapgauge.results.query import InvalidQuery
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags
@@ -100,6 +102,7 @@ class Explorer:
             "geometry": self.geometry,
             "frame": self.frame,
             "scene": self.scene,
+            "precisions": self.precisions,
             "like": self.like,
             "cameras": self.cameras,
             "image": self.image,
@@ -155,6 +158,11 @@ class Explorer:
                 least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
             ),
             "files": [method.given for method in self.methods],
+            "precisions": {
+                metric.main.key: metric.title
+                for metric, _ in hit_metrics(self.results[0].metrics)
+                if metric.level == "frame"
+            },
             "tabs": self.tabs,
             "video": has_ffmpeg(),
             "cameras": self._cameras is not None,
@@ -193,6 +201,16 @@ class Explorer:
         arrays: Arrays = {}
         for section in self._scene_sections:
             arrays |= section.of_scene(self.reading.now.methods, name)
+        return packed(arrays)
+
+    def precisions(self, name: str) -> Answer:
+        """Return the average precisions of the frames of a scene: for each method, class and frame."""
+        frames = [frame for frame, scene in enumerate(self.results[0].scenes or ()) if scene == name]
+        arrays: Arrays = {"frames": np.array(frames, np.int32)}
+        for k, results in enumerate(self.results):
+            scores = results.scores.at(np.array(frames, np.int64))
+            found = frame_precisions(scores, results.metrics, results.protocol, results.class_names)
+            arrays |= {f"{k}.{key}": table.astype(np.float32) for key, table in found.items()}
         return packed(arrays)
 
     def like(self, number: str) -> Answer:
@@ -235,6 +253,8 @@ class Explorer:
 
     def where(self, query: str, method: str = "0") -> Answer:
         """Return the frames of a method that a condition holds for, or what is wrong with the condition."""
+        if not (method.isascii() and method.isdecimal() and int(method) < len(self.results)):
+            raise InvalidInput(f"no method {method!r}")
         try:
             frames = self._tables[int(method)].where(query)
         except InvalidQuery as error:

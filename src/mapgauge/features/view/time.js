@@ -8,6 +8,7 @@ const [USUAL, SHORTEST, LONGEST] = [0.5, 0.04, 2]; // seconds between two frames
 const AHEAD = 8; // frames that are asked for while the scene plays
 
 let inTime = null; // the frames of each scene in the order of time, by name
+const precisionsOf = new Map(); // by scene: average precisions of its frames, or null while they are computed
 let playing = null; // the timer, while the scene plays
 let clock = { scene: null, frames: [], key: "", left: 0, right: 1 }; // the scene that is shown, and the ends of its axis
 let seen = { space: "", scene: null }; // what the panels are arranged for
@@ -146,11 +147,32 @@ function showPlaying() {
   $$("play").setAttribute("aria-pressed", String(playing !== null));
 }
 
+const curveNames = Object.fromEntries([...numberKeys.map((key) => [key, labelOf(key)]), ...Object.entries(meta.precisions)]);
+
+// The value of a curve in a frame of the scene. Average precisions are asked for when they are needed.
+function curveValue(method, key, frame) {
+  if (key in columnOf) return numbersOf(method, key, state.of)[frame];
+  const { scene } = clock;
+  if (!precisionsOf.has(scene)) {
+    precisionsOf.set(scene, null);
+    packedFrom(`precisions?${new URLSearchParams({ name: scene })}`)
+      .then(({ arrays }) => precisionsOf.set(scene, { arrays, place: new Map(Array.from(arrays.frames, (number, k) => [number, k])) }))
+      .then(() => {
+        clock.key = ""; // draws the curves again
+        refresh(state);
+      })
+      .catch((error) => ($$("told").textContent = error.message));
+  }
+  const found = precisionsOf.get(scene);
+  const row = state.of === "" ? 0 : 1 + meta.classes.indexOf(state.of);
+  return found ? found.arrays[`${method}.${key}`][row * found.place.size + found.place.get(frame)] : NaN;
+}
+
 // The values that are drawn as curves: those of the address, or the first metric and its headline values. Images need the
 // room of the latter.
 function curveKeys() {
   const usual = meta.metrics.slice(0, 1).flatMap(({ key, headlines }) => [key, ...(meta.cameras ? [] : headlines)]);
-  return (state.curves === "" ? usual : state.curves.split(" ")).filter((key) => numberKeys.includes(key));
+  return (state.curves === "" ? usual : state.curves.split(" ")).filter((key) => key in curveNames);
 }
 
 // Where a frame of the scene is on the axis of the curves, in pixels.
@@ -164,7 +186,7 @@ function drawCurves(frames, keys) {
   clock.right = width - CURVE_END;
   const nodes = keys.flatMap((key, row) => {
     const top = row * (CURVE + CURVE_GAP) + 4;
-    const series = meta.methods.map((_, method) => frames.map((frame) => numbersOf(method, key, state.of)[frame]));
+    const series = meta.methods.map((_, method) => frames.map((frame) => curveValue(method, key, frame)));
     const all = series.flat().filter((value) => !Number.isNaN(value));
     const [low, high] = [Math.min(...all), Math.max(...all)];
     const y = (value) => top + CURVE - (high > low ? ((value - low) / (high - low)) * CURVE : CURVE / 2);
@@ -175,16 +197,16 @@ function drawCurves(frames, keys) {
       });
       return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d });
     });
-    const name = svgElement("text", { class: "name", x: 4, y: top + 13 }, labelOf(key));
+    const name = svgElement("text", { class: "name", x: 4, y: top + 13 }, curveNames[key]);
     const value = svgElement("text", { class: "now", x: 4, y: top + 28, "data-key": key });
-    const range = all.length ? [svgElement("title", {}, `${labelOf(key)}: ${shown(key, low)} to ${shown(key, high)} in this scene`)] : [];
+    const range = all.length ? [svgElement("title", {}, `${curveNames[key]}: ${shown(key, low)} to ${shown(key, high)} in this scene. Values: ${meta.methods.join(" | ")}`)] : [];
     const box = svgElement("rect", { class: "field", x: clock.left, y: top, width: clock.right - clock.left, height: CURVE }, ...range);
     return [box, ...lines, name, value];
   });
   const height = keys.length * (CURVE + CURVE_GAP) + 4;
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, value);
   svg.replaceChildren(...nodes, svgElement("line", { class: "cursor", y1: 0, y2: height }));
-  svg.setAttribute("aria-label", `${keys.map(labelOf).join(", ")} over the ${frames.length} frames of the scene`);
+  svg.setAttribute("aria-label", `${keys.map((key) => curveNames[key]).join(", ")} over the ${frames.length} frames of the scene`);
 }
 
 // Moves the slider and the cursor to the frame.
@@ -193,13 +215,14 @@ function showMoment() {
   const at = frames.indexOf(state.frame);
   const seconds = known.arrays?.seconds;
   const time = seconds ? ` · ${(seconds[state.frame] - seconds[frames[0]]).toFixed(1)} s` : "";
-  showLong($$("moment"), clock.scene, `: frame ${at + 1} of ${frames.length}${time}`);
+  showLong($$("moment"), clock.scene, `: frame ${at + 1} of ${frames.length}${time}`, 0.8);
   Object.assign($$("moments"), { max: frames.length - 1, value: at, disabled: frames.length < 2 });
   $$("moments").setAttribute("aria-valuetext", $$("moment").textContent);
   const cursor = $$("curves").querySelector(".cursor");
   for (const name of ["x1", "x2"]) cursor.setAttribute(name, timeAt(at));
   for (const text of $$("curves").querySelectorAll(".now")) {
-    text.textContent = meta.methods.map((_, method) => shown(text.dataset.key, numbersOf(method, text.dataset.key, state.of)[state.frame])).join(" | ");
+    const values = meta.methods.map((_, method) => shown(text.dataset.key, curveValue(method, text.dataset.key, state.frame)));
+    text.replaceChildren(...values.flatMap((value, method) => [method ? " | " : "", svgElement("tspan", { class: method ? "" : "first" }, value)]));
   }
   const scenes = [...inTime.keys()];
   $$("step-back").disabled = at === 0;
@@ -213,6 +236,7 @@ extras.push({
   allows: (key, text) => ({ space: Object.keys(SPACES), trail: TRAILS, speed: SPEEDS })[key]?.includes(text) ?? true,
   below: trailOf,
   whole: wholeWorld,
+  passing: () => playing !== null,
 
   placed(frame) {
     const { a, b, c, d, e, f } = placement(frame);
@@ -231,9 +255,10 @@ extras.push({
       const keys = new Set(curveKeys());
       if (on) keys.add(key);
       else keys.delete(key);
-      change({ curves: numberKeys.filter((each) => keys.has(each)).join(" ") });
+      change({ curves: Object.keys(curveNames).filter((each) => keys.has(each)).join(" ") });
     };
-    boxes("curve-boxes", "checkbox", numberKeys.map((key) => [key, labelOf(key)]), "curve", chosen);
+    boxes("curve-boxes", "checkbox", Object.entries(curveNames), "curve", chosen);
+    document.addEventListener("click", ({ target }) => ($$("curve-choice").open &&= $$("curve-choice").contains(target)));
     $$("play").addEventListener("click", () => (playing ? pause() : play()));
     $$("step-back").addEventListener("click", () => stepInTime(-1));
     $$("step-on").addEventListener("click", () => stepInTime(1));

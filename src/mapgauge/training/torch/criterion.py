@@ -11,7 +11,7 @@ from mapgauge.arguments import check_cutoff, check_flag, check_not_negative, che
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch.assigning import HostCosts, assign, costs_to_host
 from mapgauge.training.torch.cost import problem_of, solve
-from mapgauge.training.torch.loss import ALPHA, GAMMA, ClassCost, class_costs, smooth_costs
+from mapgauge.training.torch.loss import ALPHA, GAMMA, ClassCost, class_costs, of_lines, smooth_costs
 from mapgauge.training.torch.permutations import counts_of, in_order, l1_costs
 from mapgauge.training.torch.plain import Problem
 from mapgauge.training.torch.targets import Targets, check_keys, pad_targets
@@ -169,7 +169,7 @@ class PldCriterion(torch.nn.Module):
     @torch.compiler.disable
     def begin(self, outputs: Mapping[str, Any], targets: Any, progress: float | None = None) -> Pending:
         """Compute the costs, and start to copy them to the host. The arguments are as in ``forward``."""
-        stage = self.stage(self.step / self.steps if progress is None else progress)
+        stage = self.stage(self.step / self.steps if progress is None else check_share("progress", progress))
         logits, points = _layers(outputs)
         layers, batch = points.shape[:2]
         with torch.autocast(points.device.type, enabled=False):
@@ -195,7 +195,7 @@ class PldCriterion(torch.nn.Module):
                     cost = cost + stage.sospa * sospa
                 group = torch.where(live, 0, -1).repeat(layers, 1)
                 costs, groups = [torch.where(group[:, None] < 0, 0.0, cost)], [group]
-                chance = _of_lines(self._confidence(logits[-1]), padded.labels)
+                chance = of_lines(self._confidence(logits[-1]), padded.labels)
                 for distance in of_pld:
                     costs.append(torch.where(live[:, None], chance * (distance - 1), 0.0))
                     groups.append(padded.labels)
@@ -318,11 +318,6 @@ def _at(values: Any, query: Any) -> Any:
     return values.gather(1, query.clamp(min=0)[:, None])[:, 0]
 
 
-def _of_lines(confidence: Any, labels: Any) -> Any:
-    """Return the confidence of every query in the class of every true line: ``(batch, queries, truths)``."""
-    return confidence.gather(2, labels.clamp(min=0)[:, None].expand(-1, confidence.shape[1], -1))
-
-
 def _chosen_points(problem: Problem, query: Any) -> Any:
     """Return the predicted points for each true line: ``(batch, truths, points, 2 or 3)``."""
     place = query.clamp(min=0)[..., None, None]
@@ -352,7 +347,7 @@ def _pooled_pld(confidence: Any, labels: Any, distance: Any, query: Any) -> Any:
     """
     classes = confidence.shape[-1]
     of_class = functional.one_hot(labels.clamp(min=0), classes).to(confidence.dtype) * (labels >= 0)[..., None]
-    saved = _at(_of_lines(confidence, labels) * (1 - distance), query)
+    saved = _at(of_lines(confidence, labels) * (1 - distance), query)
     saved = (torch.where(query >= 0, saved, 0.0)[..., None] * of_class).sum((0, 1))
     mass = (confidence.sum((0, 1)) + of_class.sum((0, 1))) / 2
     value = (mass - saved).clamp(min=0)

@@ -303,7 +303,12 @@ def class_costs(logits: Any, labels: Any, kind: ClassCost) -> Any:
         right = ALPHA * (1 - p) ** GAMMA * -(p + _SMALL).log()
         wrong = (1 - ALPHA) * p**GAMMA * -(1 - p + _SMALL).log()
         cost = right - wrong
-    return cost.gather(2, labels.clamp(min=0)[:, None].expand(-1, logits.shape[1], -1))
+    return of_lines(cost, labels)
+
+
+def of_lines(values: Any, labels: Any) -> Any:
+    """Return the value of every query in the class of every true line: ``(batch, queries, truths)``."""
+    return values.gather(2, labels.clamp(min=0)[:, None].expand(-1, values.shape[1], -1))
 
 
 def _in_order(query: Any) -> tuple[Any, Any]:

@@ -61,6 +61,8 @@ def pad_targets(targets: Any, like: Any, closed: bool, directed: bool) -> Target
             )
         points = torch.where((targets.labels >= 0)[..., None, None], targets.points, 0.0)  # the padding may be NaN
         return targets._replace(points=points)
+    if not isinstance(targets, Sequence):
+        raise InvalidInput(f"targets must be Targets or a sequence of mappings, got {type(targets).__name__}")
     for number, target in enumerate(targets):
         check_keys(f"targets[{number}]", target, "labels", "points")
         for name in target.keys() & {"labels", "closed", "directed"}:

@@ -8,7 +8,7 @@ import shapely
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.frames.tracks import frames_by_scene, in_time
+from mapgauge.frames.tracks import frames_by_scene
 from mapgauge.truth.datasets import Frame, MapLayers, Scene
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
@@ -46,7 +46,7 @@ class OwnMap:
 
     def scenes(self) -> list[Scene]:
         """Return the drives, with all their frames in order of time."""
-        poses = self.poses.at(in_time(self.poses).tolist())
+        poses = self.poses
         assert poses.poses is not None
         stamps = np.arange(len(poses)) if poses.timestamps is None else poses.timestamps
         steps = [Frame(*step) for step in zip(poses.tokens, stamps.tolist(), poses.poses, strict=True)]

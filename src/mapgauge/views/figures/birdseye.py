@@ -29,6 +29,7 @@ from mapgauge.views.figures.panel import (
     View,
     draw_panel,
     hollow_points,
+    ignored_line,
     link_handles,
     prediction_line,
     sure,
@@ -76,8 +77,8 @@ def frame(
 
     Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
     Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
-    written beside it if it is at least 0.1. If the protocol has a link cost, arrows are links between lanes: right
-    links are grey, false links red, missing links dashed, and links to a lane without a match pale.
+    written beside it if it is at least 0.1, unless all are 1. If the protocol has a link cost, arrows are links between
+    lanes: right links are grey, false links red, missing links dashed, and links to a lane without a match pale.
 
     In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
     from 0.
@@ -270,6 +271,7 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> l
             prediction_line(none, GREY) if any(panel.predictions for panel in panels) else None,
         ),
         ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
+        ("ignored", ignored_line(none) if any(panel.assignment.ignored for panel in panels) else None),
         ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
         ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
         *link_handles(panels),

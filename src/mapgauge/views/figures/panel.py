@@ -175,6 +175,9 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
     _set_axes(axes, view, panel, left=left, bottom=bottom)
     assignment, paint = panel.assignment, panel.paint
     matched = ({match.prediction for match in assignment.matches}, {match.truth for match in assignment.matches})
+    for line in assignment.ignored:
+        if panel.truth if line.confidence is None else panel.predictions and sure(line) >= view.confidence:
+            axes.add_line(ignored_line(view.drawn(line.points)))
     if panel.truth:
         width = float(np.clip(0.5 * view.scale, 2.0, 4.0))
         for j, line in enumerate(assignment.truth):
@@ -274,6 +277,11 @@ def truth_line(points: Points, colour: str, width: float, *, alone: bool = False
     return Line2D(*points.T, color=(red, green, blue), linewidth=width, gid=name, **look_of)
 
 
+def ignored_line(points: Points) -> Line2D:
+    """Return a dotted line for what counts neither as right nor as wrong."""
+    return Line2D(*points.T, color=GREY, alpha=0.7, linewidth=1.1, linestyle=(0, (0.8, 2.4)), zorder=1.5)
+
+
 def prediction_line(
     points: Points, colour: str, *, alone: bool = False, opacity: float = 1.0, name: str | None = None
 ) -> Line2D:
@@ -371,7 +379,9 @@ def link_handles(panels: Sequence[Panel]) -> list[tuple[str, Line2D]]:
 
 
 def _write(axes: Axes, view: View, panel: Panel) -> None:
-    """Write confidences beside predictions."""
+    """Write confidences beside predictions, unless all are 1, as in a map drawn by hand."""
+    if all(sure(line) == 1 for line in panel.assignment.predictions):
+        return
     ink, weight = _ink(view, panel)
     x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
     taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car

@@ -28,7 +28,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save as write_bytes
 from mapgauge.metrics.table import METRICS, setting_of, title_of, value_named
 from mapgauge.results.comparison import method_names
-from mapgauge.results.results import Results
+from mapgauge.results.results import Results, check_results
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -126,8 +126,7 @@ def several(results: Results | Sequence[Results], names: Sequence[str] | None) -
     """Return results by the name of their method."""
     methods = [results] if isinstance(results, Results) else list(results)
     for k, method in enumerate(methods):
-        if not isinstance(method, Results):
-            raise InvalidInput(f"results {k}: expected Results from evaluate(), got {type(method).__name__}")
+        check_results(method, f"results {k}")
     if not methods:
         raise InvalidInput("results: expected at least one, got none")
     return dict(zip(legend_names(methods, names), methods, strict=True))

@@ -26,7 +26,7 @@ function applyCauses(panel, chosen) {
       node.setAttribute("stroke-opacity", dotsOpacity(instance) * (chosen !== "" && !found ? ASIDE : 1));
     }
     const strength = found && Math.max(Math.sqrt(found.cost / most), FAINTEST);
-    if (layer === instance.side) colourLine(node, instance, colour, strength, chosen === "" ? 1 : ASIDE);
+    if (layer === "truth" || layer === "predictions") colourLine(node, instance, colour, strength, chosen === "" ? 1 : ASIDE);
   }
 }
 

@@ -83,10 +83,10 @@ function instancesOf(method, { arrays, place }, side) {
       side,
       number: found.length,
       label: of("label")[i],
-      closed: of("closed")[i] === 1,
+      closed: of("closed")[i] === 1, // ignored lines have no flag
       confidence: of("confidence")[i],
       line: upright(lineOf(of("coords"), of("points")[i], of("points")[i + 1])),
-      causes: meta.causes.length ? causesOf(of, i) : [],
+      causes: meta.causes.length && of("causes") ? causesOf(of, i) : [],
       match: null,
     });
   }
@@ -120,7 +120,7 @@ function scaleOf(method, { arrays, place }, className) {
   return 1 / scales.reduce((sum, scale) => sum + (scale > 0 ? 1 / scale : 0), 0);
 }
 
-// A drawn frame of one method: predictions, truth, and matches. Matched instances refer to their match.
+// A drawn frame of one method: predictions, truth, matches, and lines that are ignored. Matched instances refer to their match.
 function sceneOf(method, geometry) {
   const { arrays, place } = geometry;
   const predictions = instancesOf(method, geometry, "predictions");
@@ -139,7 +139,8 @@ function sceneOf(method, geometry) {
     match.truth.match = match;
     matches.push(match);
   }
-  return { predictions, truth, matches, links: linksOf(method, geometry, predictions, truth) };
+  const ignored = `${method}.ignored.frames` in arrays ? instancesOf(method, geometry, "ignored") : [];
+  return { predictions, truth, matches, ignored, links: linksOf(method, geometry, predictions, truth) };
 }
 
 // The links between lanes of a drawn frame. States are in the order of drawing.

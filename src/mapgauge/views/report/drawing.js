@@ -1,9 +1,10 @@
 // Draws the chosen frame in bird's-eye view, forward up, in one panel per method. All panels show the same view.
 
 const METRE = 100; // coordinates are in centimetres
-const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes" };
-const panels = []; // one per method: { figure, values, svg, tip, scale, none, save, size, nodes, instances, images, geometry }
+const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes", ignored: "ignored truth" };
+const panels = []; // one per method: { figure, values, svg, scale, none, save, size, nodes, instances, images, geometry }
 let pointed = null; // the instance under the pointer or with focus: { panel, instance }
+const lineTip = element("div", { id: "line-tip", className: "tip", hidden: true });
 let pinned = false; // whether it stays marked, because it was clicked
 
 // Arranges the panels by the shape of what they show.
@@ -17,18 +18,18 @@ function fitPanels() {
 
 function buildPanels(onView, onSave) {
   fitPanels();
+  document.getElementById("workbench").append(lineTip);
   const parent = document.getElementById("panels");
   meta.methods.forEach((name, method) => {
     const values = element("span");
     const svg = svgElement("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
-    const tip = element("div", { className: "tip", hidden: true });
     const scale = element("div", { className: "scale", ariaHidden: "true" });
     const none = element("p", { className: "none", hidden: true });
-    const stage = element("div", { className: "stage" }, svg, tip, scale, none);
+    const stage = element("div", { className: "stage" }, svg, scale, none);
     const save = element("button", { type: "button", className: "save", textContent: "SVG", title: "Save this drawing as SVG", ariaLabel: `Save the drawing of ${name} as SVG` });
     const caption = element("figcaption", {}, element("strong", { textContent: name }), save, values);
     const figure = element("figure", { className: "panel" }, caption, stage);
-    const panel = { method, figure, values, svg, tip, scale, none, save, size: null, nodes: [], instances: [], images: [], geometry: null };
+    const panel = { method, figure, values, svg, scale, none, save, size: null, nodes: [], instances: [], images: [], geometry: null };
     panels.push(panel);
     parent.append(figure);
     save.addEventListener("click", () => onSave(panel));
@@ -180,11 +181,15 @@ function drawScene(panel, frame) {
     match.node = svgElement("path", { class: "pairs", d: pairsPath(match) });
     return add("pairs", match.prediction, match.node);
   });
+  const ignored = scene.ignored.map((instance) => {
+    const said = svgElement("title", {}, `ignored, ${meta.classes[instance.label]}: neither right nor wrong`);
+    return add("ignored", instance, svgElement("path", { class: "ignored", d: pathOf(instance.line, false), stroke: meta.colours[instance.label] }, said));
+  });
   const links = scene.links.map((link) => add("links", link.source, linkNode(link)));
   const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most confident on top
   const below = extras.flatMap((extra) => extra.below?.(panel, frame) ?? []);
   const placed = extras.map((extra) => extra.placed?.(frame)).find(Boolean);
-  const content = [...surroundings(), ...lines(scene.truth), ...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
+  const content = [...surroundings(), ...ignored, ...lines(scene.truth), ...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
   panel.svg.replaceChildren(...grid(), ...below, svgElement("g", placed ? { transform: placed } : {}, ...content));
   panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
 }
@@ -236,8 +241,8 @@ function look(panel, instance, event) {
     const same = other === panel ? instance : other.instances.find(({ side, label, number }) => side === "truth" && number === truth?.number && label === truth?.label);
     if (same) mark(other, same);
   }
-  panel.tip.textContent = describe(panel, instance).join("\n");
-  panel.tip.hidden = false;
+  lineTip.textContent = describe(panel, instance).join("\n");
+  lineTip.hidden = false;
   placeTip(panel, instance, event);
 }
 
@@ -250,26 +255,26 @@ function mark(panel, instance) {
 
 const GAP = 18; // pixels between the pointer and the tooltip
 
-// Puts the tooltip beside the pointer or in a corner, where it covers the fewest points of the line that it explains.
+// Puts the tooltip where it covers the fewest points of the line that it explains: beside the pointer, in a corner of the
+// drawing, or outside the drawing.
 function placeTip(panel, { line, node }, event) {
   const stage = panel.svg.getBoundingClientRect();
   const matrix = node.getScreenCTM();
   const points = Array.from(line.x, (x, i) => new DOMPoint(x / METRE, -line.y[i] / METRE).matrixTransform(matrix));
   const at = event ? { x: event.clientX, y: event.clientY } : (points[points.length >> 1] ?? { x: stage.left, y: stage.top });
-  const [width, height] = [panel.tip.offsetWidth, panel.tip.offsetHeight];
-  const [right, bottom] = [stage.width - width - 4, stage.height - height - 4];
-  const [x, y] = [at.x - stage.left, at.y - stage.top];
-  const beside = [x + GAP, x - GAP - width].flatMap((left) => [y + GAP, y - GAP - height].map((top) => [left, top]));
-  const inside = beside.filter(([left, top]) => left >= 4 && top >= 4 && left <= right && top <= bottom);
-  const corners = [4, right].flatMap((left) => [4, bottom].map((top) => [Math.max(left, 4), Math.max(top, 4)]));
-  const covered = ([left, top]) =>
-    points.filter((point) => {
-      const [dx, dy] = [point.x - stage.left - left, point.y - stage.top - top];
-      return dx > -4 && dx < width + 4 && dy > -4 && dy < height + 4;
-    }).length;
-  const [left, top] = [...inside, ...corners].reduce((best, place) => (covered(place) < covered(best) ? place : best));
-  panel.tip.style.left = `${left}px`;
-  panel.tip.style.top = `${top}px`;
+  const [width, height] = [lineTip.offsetWidth, lineTip.offsetHeight];
+  const [left, top, right, bottom] = [stage.left + 4, stage.top + 4, stage.right - width - 4, stage.bottom - height - 4];
+  const beside = [at.x + GAP, at.x - GAP - width].flatMap((x) => [at.y + GAP, at.y - GAP - height].map((y) => [x, y]));
+  const inside = beside.filter(([x, y]) => x >= left && y >= top && x <= right && y <= bottom);
+  const corners = [left, right].flatMap((x) => [top, bottom].map((y) => [x, y]));
+  const outside = [[stage.left - width - 4, top], [stage.right + 4, top], [left, stage.bottom + 4], [left, stage.top - height - 4]];
+  const limit = document.documentElement.clientWidth - width - 4;
+  const places = [...inside, ...[...corners, ...outside].map(([x, y]) => [Math.max(Math.min(x, limit), 4), Math.max(y, 4)])];
+  const covered = ([x, y]) => points.filter((point) => point.x > x - 4 && point.x < x + width + 4 && point.y > y - 4 && point.y < y + height + 4).length;
+  const [x, y] = places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+  const bench = lineTip.offsetParent.getBoundingClientRect();
+  lineTip.style.left = `${x - bench.left}px`;
+  lineTip.style.top = `${y - bench.top}px`;
 }
 
 // Keeps an instance marked in all panels and images, until another one or nothing is clicked.
@@ -293,7 +298,7 @@ function leave() {
       for (const node of drawing.querySelectorAll(".looked")) node.classList.remove("looked");
     }
   }
-  pointed.panel.tip.hidden = true;
+  lineTip.hidden = true;
   pointed = null;
 }
 

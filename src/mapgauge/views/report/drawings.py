@@ -45,7 +45,7 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
     frames = [frame for block in blocks for frame in block]
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
-    for side in ("predictions", "truth"):
+    for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
         arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
@@ -77,14 +77,15 @@ def _around_centre(frame: Assignment) -> Assignment:
         return frame
     points = np.concatenate(lines)
     centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
-    truth, predictions = (
-        [line._replace(points=line.points - centre) for line in side] for side in (frame.truth, frame.predictions)
+    truth, predictions, ignored = (
+        [line._replace(points=line.points - centre) for line in side]
+        for side in (frame.truth, frame.predictions, frame.ignored)
     )
-    return replace(frame, truth=truth, predictions=predictions, forward=frame.forward or "y")
+    return replace(frame, truth=truth, predictions=predictions, ignored=ignored, forward=frame.forward or "y")
 
 
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
-    """Return the columns of the instances of one side of all frames."""
+    """Return the columns of the instances of one side of all frames. Ignored ones are as in the file."""
     instances = [instance for frame in frames for instance in getattr(frame, side)]
     offsets = _offsets([len(instance.points) for instance in instances])
     lines = [  # with x forward and y to the left, so that the panels of all methods have the same axes
@@ -100,7 +101,7 @@ def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arr
     return {
         "frames": _offsets([len(getattr(frame, side)) for frame in frames]).astype(np.int32),
         "label": np.array([labels[instance.class_name] for instance in instances], np.int32),
-        "closed": np.array([flag for frame in frames for flag in getattr(frame, f"{side}_closed")], np.uint8),
+        "closed": np.array([flag for frame in frames for flag in getattr(frame, f"{side}_closed", ())], np.uint8),
         "confidence": np.array(confidence, np.float32),
         "points": offsets.astype(np.int32),
         "coords": steps(np.rint(coords).clip(-bound, bound).astype(kind), offsets),

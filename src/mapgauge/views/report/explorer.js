@@ -24,7 +24,7 @@ const DEFAULTS = () => ({
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
 // without a filter; in drawings, below(panel, frame), nodes under the lines, placed(frame), the transform of the lines, and
 // whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
-// order(state), the frames that the keys go through, or null.
+// order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves.
 const ownColours = extras.flatMap(({ colours }) => colours ?? []);
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
@@ -35,6 +35,10 @@ let state = DEFAULTS();
 let columns = {};
 let rows = [];
 let addressTimer = 0;
+let changedAt = Infinity; // when the state changed last, in milliseconds; before that there is nothing to go back to
+let isNewEntry = false; // whether the next address is a new entry of the history
+
+const SETTLED = 1000; // milliseconds; a state that was seen for so long can be gone back to
 
 function addressOf(now) {
   const first = DEFAULTS();
@@ -100,6 +104,9 @@ function seriesOf(now) {
 // Changes the state and updates only what depends on the change.
 function change(changes) {
   const before = state;
+  const now = performance.now();
+  isNewEntry ||= now - changedAt > SETTLED && !extras.some((extra) => extra.passing?.());
+  changedAt = now;
   state = { ...state, ...("frame" in changes ? { absent: "" } : {}), ...changes };
   refresh(before);
 }
@@ -141,7 +148,11 @@ function refresh(before = null) {
   $$("absent").textContent = state.absent === "" ? "" : `The link names the frame ${state.absent}, which is not in this report.`;
   $$("outside").hidden = orderOf().includes(state.frame);
   clearTimeout(addressTimer); // browsers limit how often the address may change
-  addressTimer = setTimeout(() => history.replaceState(null, "", addressOf(state)), 100);
+  addressTimer = setTimeout(() => {
+    const address = addressOf(state);
+    if (address !== location.hash) history[isNewEntry ? "pushState" : "replaceState"](null, "", address);
+    isNewEntry = false;
+  }, 100);
 }
 
 // Draws the frame again, after its geometry came.
@@ -272,7 +283,7 @@ function build() {
   const onView = (make) => change({ view: make(state.view) });
   const nameOf = (panel) => [meta.tokens[state.frame], meta.methods[panel.method]];
   buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel))));
-  const layers = Object.entries(LAYERS).filter(([key]) => (key === "links" ? meta.linkStates.length : meta.matched || key === "truth" || key === "predictions"));
+  const layers = Object.entries(LAYERS).filter(([key]) => ({ truth: true, predictions: true, links: meta.linkStates.length, ignored: meta.ignored })[key] ?? meta.matched);
   boxes("layer-boxes", "checkbox", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
   boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
@@ -330,6 +341,8 @@ function build() {
 // Takes the state from the address.
 function restore() {
   clearTimeout(addressTimer);
+  isNewEntry = false;
+  changedAt = performance.now();
   state = stateOf(location.hash);
   refresh();
 }

@@ -43,6 +43,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
         "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
         "shares": PLD.title if has_shares(first) else None,
         "matched": bool(first.protocol.cutoffs),
+        "ignored": any(finding.code == "truth-ignored" for method in methods for finding in method.findings),
         "cutoff": first.protocol.cutoffs[0] if first.protocol.cutoffs else None,
         "linkStates": LINK_STATES if linked else [],
         "region": None if world else first.protocol.region,

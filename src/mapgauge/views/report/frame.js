@@ -1,13 +1,14 @@
 // Shows the values of the chosen frame, and the table of frames for printing.
 
 const $$ = (id) => document.getElementById(id);
-const ENDING = 14; // letters of a token that are never cut
+const ENDING = 12; // letters of a token that are never cut
 const PRINTED = 40; // rows of the printed list
 
-// Shows a text whose start is cut if there is no room for it. Tokens of one log differ only at the end.
-function showLong(node, start, end) {
+// Shows a text whose start is cut if there is no room for it. Tokens of one log differ only at the end. `letter` is the
+// width of a letter of the end, in those of a digit.
+function showLong(node, start, end, letter = 1) {
   node.replaceChildren(element("span", { className: "start", textContent: start }), end);
-  node.style.setProperty("--end", `${end.length}ch`);
+  node.style.setProperty("--end", `${letter * end.length}ch`);
   node.title = start + end;
 }
 

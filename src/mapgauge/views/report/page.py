@@ -19,7 +19,6 @@ from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
-from mapgauge.results.slices import slices
 from mapgauge.results.tags import Tags
 from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Progress
@@ -75,7 +74,7 @@ def write_report(
             causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If
             None, ``causes`` is computed if all results have PLD of order 1 and the geometry, and if there are at most
             1,200,000 instances. That takes less time than the evaluation.
-        by: A column, ``"scene"`` or one of the tags. The page then has the values of its slices; see ``slices``.
+        by: A column, ``"scene"`` or one of the tags. The page then has the values of its slices; see ``Results.by``.
         tags: Tags of frames or scenes, from ``read_tags``.
         with_paths: Whether the page names the inputs by their whole paths. By default it has the names of the files
             only, as a paper under double-blind review needs.
@@ -104,7 +103,7 @@ def write_report(
         comparing = pool.submit(compare, methods, names=called)
         explorer = _explorer(ordered, called, drawn, causes, tags, progress)
         comparison = comparing.result()
-    sliced = [] if by is None else [slices(method, by, tags=tags) for method in methods]
+    sliced = [] if by is None else [method.by(by, tags=tags) for method in methods]
     about = " ".join(filter(None, [explorer.about, *notes]))
     named = ordered if with_paths else [_without_folders(method) for method in ordered]
     page = _page(title or ", ".join(called), summary(named, comparison, sliced), about, explorer)
