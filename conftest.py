@@ -1,5 +1,6 @@
 """Modules for packages that are not installed are not searched for doctests. Tests compile all kernels they call."""
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -15,3 +16,11 @@ collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spe
 
 os.environ.setdefault("MAPGAUGE_COMPILERS", "0")
 os.environ.setdefault("MAPGAUGE_INTERPRET", "0")
+
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, and never among what was collected, which lives until the end."""
+    gc.freeze()
+    gc.enable()
