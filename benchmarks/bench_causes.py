@@ -47,8 +47,8 @@ def times(frames: int) -> dict[str, float]:
     jobs: dict[str, Callable[[], object]] = {
         EVALUATION: evaluated,
         "`mg.causes` of these results, as a table": lambda: mg.causes(fresh[0], workers=1).table(),
-        "`mg.confidence` of these results, as a table": lambda: mg.confidence(fresh[0], workers=1).table(),
         "completeness and offsets alone": lambda: with_metrics(fresh[0], ["completeness"], 1),
+        "`mg.confidence` of the same, as a table": lambda: mg.confidence(fresh[0], workers=1).table(),
         "completeness and causes, in a pass of their own": lambda: with_metrics(fresh[0], IN_WORDS, 1),
         "evaluation with completeness and causes in one pass": lambda: evaluated(*IN_WORDS),
         "lines after the tables of these results": lambda: in_words(fresh[0], 1),
