@@ -133,8 +133,9 @@ def _show(made: "GlobalMap") -> None:
         title = f"mGAP {made.gap.value:.4f}, as GlobalMapNet's evaluator prints it"
         out.show_table(out.Table(title, header, body))
         out.say(
-            f"Its samples alone put a perfect line {made.gap.floor:.2f} m from the longest part of the truth, "
-            f"{made.gap.longest:.0f} m; the first threshold is {made.gap.thresholds[0]:g} m."
+            f"GAP samples each line. A perfect prediction of the longest part of the truth ({made.gap.longest:.0f} m) "
+            f"has a distance of {made.gap.floor:.2f} m for this reason alone. The first threshold is "
+            f"{made.gap.thresholds[0]:g} m."
         )
     if made.shares:
         over = [
