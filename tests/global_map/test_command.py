@@ -27,6 +27,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
 def test_the_command_prints_values_and_gap(call: Run, files: tuple[str, str]) -> None:
     text = call("global", *files, "--over-time").stdout
     assert "1 scene, frames accumulated by median; cutoff 1.5 m" in text
+    assert "note: there is only one scene, so there are no intervals and no verdicts" in text
     assert "mGAP" in text
     assert "After a share of the frames" in text
 

@@ -88,3 +88,8 @@ def test_lines_are_cut_as_shapely_cuts_them(rng: np.random.Generator) -> None:
         own = sum(length(piece) for piece in made.polylines.pick(np.flatnonzero(made.source == k)))
         assert own >= whole - 0.06 * (1 + len(shapely.get_parts(region)))
         assert own <= length(line) + 1e-9
+
+
+def test_no_length_of_lines_inside_lies_outside() -> None:
+    places = np.random.default_rng(0).uniform((-29, -14), (29, 14), (50, 7, 2))
+    assert cut(Polylines.of(list(places)), region_of(poses((0, 0, 0)), BOX)).outside == 0

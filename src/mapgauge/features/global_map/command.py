@@ -110,6 +110,7 @@ def _read(
 def _show(made: "GlobalMap") -> None:
     """Print all tables."""
     from mapgauge.features.global_map.global_map import SHOWN, stated
+    from mapgauge.results.intervals import too_few
 
     rows = [
         [name, *(_cell(key, values.get(key)) for key in SHOWN)]
@@ -117,6 +118,8 @@ def _show(made: "GlobalMap") -> None:
         if len(made.estimates) > 2 or name != "mean"
     ]
     out.show_table(out.Table(stated(made), ["class", *SHOWN.values()], rows), gap=False)
+    if few := too_few(len(made.regions), "scene"):
+        out.say(f"note: {few}", painted="note")
     if made.gap is not None:
         header = [
             "class",

@@ -144,7 +144,8 @@ def _joined(spans: list[tuple[float, float]], length: float, closed: bool) -> tu
         around = (joined[-1][0], length + joined[0][1])
         joined = [*joined[1:-1], around] if len(joined) > 1 else [(0.0, length)]
     kept = [(start, stop) for start, stop in joined if stop - start >= SHORTEST]
-    return kept, length - sum(stop - start for start, stop in kept)
+    dropped = length - sum(stop - start for start, stop in kept)
+    return kept, dropped if dropped > _TOUCHING else 0.0
 
 
 def _stretch(points: Points, along: Floats, start: float, stop: float) -> Points:
