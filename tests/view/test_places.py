@@ -55,6 +55,9 @@ def test_a_click_on_the_map_opens_a_frame_there(show: Open, server: Server) -> N
         place["x"] + place["width"] / 2 + (x - (west + east) / 2) / unit,
         place["y"] + place["height"] / 2 - (y - (south + north) / 2) / unit,
     )
+    bar = page.locator("#place-bar")
+    width = bar.evaluate("node => node.getBoundingClientRect().width")
+    assert width == pytest.approx(float(bar.inner_text().removesuffix(" m")) / unit, rel=0.01)
     page.mouse.move(*at)
     page.wait_for_selector("#place-tip:visible")
     assert token in page.locator("#place-tip").inner_text()

@@ -92,6 +92,7 @@ function drawPlace() {
   paper.beginPath();
   paper.arc(left(tracks[3 * state.frame]), top(tracks[3 * state.frame + 1]), 7, 0, 2 * Math.PI);
   paper.stroke();
+  showScale($$("place-bar"), 1 / unit);
   canvas.setAttribute("aria-label", `Map of ${labelOf(state.value)} over ${place.cells.size} squares of ${CELL} m. The worst places are the buttons below it.`);
 }
 

@@ -2,7 +2,7 @@
 
 const MARGIN = 1.06;
 const [CLOSEST, FARTHEST] = [2, 1.5]; // the narrowest view in metres; the widest, in widths of the whole view
-const SCALES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]; // metres
+const SCALES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // metres
 let whole = null; // the view of the whole frame in metres: { x, y, width, height }
 
 // The view that contains the region of the protocol and all drawn truth, which may lie outside the region.
@@ -52,9 +52,14 @@ function applyView(panel, view) {
   const shown = pixels ? [panel.size.width / pixels, panel.size.height / pixels] : [width, height];
   panel.svg.setAttribute("viewBox", [x - shown[0] / 2, -y - shown[1] / 2, ...shown].map((value) => value.toFixed(4)).join(" "));
   panel.svg.classList.toggle("zoomed", view !== null);
-  const length = SCALES.find((metres) => metres * pixels >= 45) ?? 1000;
-  panel.scale.style.width = `${length * pixels}px`;
-  panel.scale.textContent = `${length} m`;
+  showScale(panel.scale, pixels);
+}
+
+// Gives a scale bar a round length in metres, of which each has some pixels.
+function showScale(bar, pixels) {
+  const length = SCALES.find((metres) => metres * pixels >= 45) ?? SCALES.at(-1);
+  bar.style.width = `${length * pixels}px`;
+  bar.textContent = `${length} m`;
 }
 
 function listen(panel, onView) {
