@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.report.test_browser import tokens
-from tests.results.query_cases import ERRORS, HOLD, OF_CLASS, TABLE
+from tests.results.query_cases import CLASSES, ERRORS, HOLD, OF_CLASS, TABLE
 
 import mapgauge as mg
 from mapgauge.report import write_report
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Show = Callable[..., "Page"]
-APPLY = """([table, known, conditions]) => conditions.map((text) => {
+APPLY = """([table, known, classes, conditions]) => conditions.map((text) => {
     try {
-        const held = holdsFor(text, { named: (name) => table[name], known }, table[known[0]].values.length);
+        const held = holdsFor(text, { named: (name) => table[name], known, classes }, table[known[0]].values.length);
         return held.flatMap((holds, frame) => (holds ? [frame] : []));
     } catch (error) {
         if (!(error instanceof InvalidQuery)) throw error;
@@ -33,7 +33,7 @@ def applied(window: "Page", conditions: list[str]) -> list[Any]:
     """What the script of the page returns for conditions on the table of the cases."""
     columns = {name: column._asdict() for name, column in (TABLE | OF_CLASS).items()}
     whole = f"(given) => {{ {resource('query.js')}; return ({APPLY})(given); }}"
-    answers: list[Any] = window.evaluate(whole, [columns, list(TABLE), conditions])
+    answers: list[Any] = window.evaluate(whole, [columns, list(TABLE), CLASSES, conditions])
     return answers
 
 

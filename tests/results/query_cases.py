@@ -10,6 +10,7 @@ TABLE = {
     "night": Column("flag", [True, False, None, True]),
     "time of day": Column("text", ["a", "b", "c", "d"]),
 }
+CLASSES = ["divider"]
 OF_CLASS = {"pld.divider": Column("number", [0.6, 0.8, None, 0.5]), "missed.divider": Column("count", [0, 0, 1, 2])}
 
 # Conditions, and the frames that they hold for.
@@ -52,6 +53,7 @@ ERRORS = [
     ("(pld > 0.8", 0, "expected ) for this parenthesis, got the end"),
     ("pld > 0.8 and mised > 2", 14, "no column 'mised'; did you mean missed?"),
     ("pld > 0.8 and mised.divider > 2", 14, "no column 'mised.divider'; did you mean missed.divider?"),
+    ("missed.dividr > 2", 0, "no class 'dividr'; there are divider"),
     ("pld > 'a'", 6, "pld is a number, got 'a'"),
     ("missed > 0.3", 9, "missed is a whole number, got 0.3. The part of PLD is pld_missed"),
     ("city > 'a'", 5, "city is text: it takes =, != and in, got >"),

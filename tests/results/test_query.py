@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.results.query_cases import ERRORS, HOLD, OF_CLASS, TABLE
+from tests.results.query_cases import CLASSES, ERRORS, HOLD, OF_CLASS, TABLE
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -11,7 +11,7 @@ from mapgauge.results.query import Columns, InvalidQuery, parse
 
 
 def held(text: str) -> list[int]:
-    columns = Columns((TABLE | OF_CLASS).get, list(TABLE))
+    columns = Columns((TABLE | OF_CLASS).get, list(TABLE), CLASSES)
     return np.flatnonzero(parse(text).holds(columns)).tolist()
 
 

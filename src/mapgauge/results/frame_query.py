@@ -85,7 +85,8 @@ class FrameTable:
     def where(self, query: Query | str) -> list[int]:
         """Return the frames that a condition holds for."""
         parsed = parse(query) if isinstance(query, str) else query
-        frames: list[int] = np.flatnonzero(parsed.holds(Columns(self.column, list(self.columns)))).tolist()
+        columns = Columns(self.column, list(self.columns), self.results.class_names)
+        frames: list[int] = np.flatnonzero(parsed.holds(columns)).tolist()
         return frames
 
     def groups(self, name: str) -> dict[str, list[int]]:

@@ -91,7 +91,8 @@ class Columns(NamedTuple):
     """The columns of frames that a condition is applied to."""
 
     named: Callable[[str], Column | None]  # by name; None if there is none
-    known: Sequence[str]  # names for messages
+    known: Sequence[str]  # names for messages, without those of classes
+    classes: Sequence[str] = ()  # their names, for messages
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,8 @@ class _Parser:
         column = columns.named(word.text)
         if column is None:
             base, dot, class_name = word.text.partition(".")
+            if dot and columns.classes and columns.named(f"{base}.{columns.classes[0]}"):
+                self.fail(f"no class '{class_name}'; there are {', '.join(columns.classes)}", word)
             near = get_close_matches(word.text, columns.known, 2, 0.6)
             near = near or [f"{name}{dot}{class_name}" for name in get_close_matches(base, columns.known, 2, 0.6)]
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(columns.known)}"

@@ -16,7 +16,7 @@ function queryColumns(choice) {
     const place = bases.findIndex((base) => `${first}.where.${base}` in arrays);
     return numbers(name, 0) ?? (place < 0 ? undefined : numbers(bases[place], 1 + place));
   };
-  return { named, known: meta.where };
+  return { named, known: meta.where, classes: meta.classes };
 }
 
 let held = null; // whether each frame meets the condition; null without a condition, or with one that has an error

@@ -107,8 +107,10 @@ function holdsFor(text, columns, count) {
     const column = columns.named(word.text);
     if (column) return column;
     const dot = word.text.includes(".") ? word.text.indexOf(".") : word.text.length;
+    const [base, className] = [word.text.slice(0, dot), word.text.slice(dot + 1)];
+    if (className && columns.named(`${base}.${columns.classes[0]}`)) return fail(`no class '${className}'; there are ${columns.classes.join(", ")}`, word);
     let near = closeMatches(word.text, columns.known);
-    if (!near.length) near = closeMatches(word.text.slice(0, dot), columns.known).map((name) => name + word.text.slice(dot));
+    if (!near.length) near = closeMatches(base, columns.known).map((name) => name + word.text.slice(dot));
     const hint = near.length ? `did you mean ${near.join(" or ")}?` : `there are ${columns.known.join(", ")}`;
     return fail(`no column '${word.text}'; ${hint}`, word);
   }
