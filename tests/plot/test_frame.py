@@ -16,6 +16,7 @@ import mapgauge as mg
 from mapgauge import plot
 from mapgauge.demo import demo_world
 from mapgauge.views.figures.panel import FAINTEST, NUMBERED
+from mapgauge.views.figures.style import wrapped
 
 FIVE = [[float(x), 0.0] for x in range(5)]
 MATCHED = mg.Match("divider", 0, 0, 0.1, np.array([[0, 0], [1, 1], [2, 2]]))
@@ -343,3 +344,12 @@ def test_regions_of_any_shape_can_be_drawn(region: tuple[float, float]) -> None:
 def test_what_cannot_be_drawn_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(mg.InvalidInput, match=message):
         plot.frame(**({"assignment": assigned()} | change))  # type: ignore[arg-type]
+
+
+def test_a_long_token_is_broken_between_its_parts() -> None:
+    token = "7fab2350-7eaf-3b7e-a39d-6937a4c1bede_315966258772412943"
+    lines = wrapped(token, 4.8)
+    assert "".join(lines) == token
+    assert len(lines) > 1
+    assert all(line.endswith(("_", "-")) for line in lines[:-1])
+    assert "".join(wrapped("x" * 80, 4.8)) == "x" * 80

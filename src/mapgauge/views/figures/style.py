@@ -334,7 +334,8 @@ def wrapped(text: str, width: float) -> list[str]:
     while rest and len(lines) < MOST_LINES - 1 and width_of(rest, size, "bold") > room:
         fits = next(k for k in range(len(rest) - 1, 0, -1) if k == 1 or width_of(rest[:k], size, "bold") <= room)
         cut = rest.rfind(" ", fits // 2, fits + 1)
-        cut = fits if cut < 0 else cut
+        if cut < 0:  # a token: its parts stay whole
+            cut = 1 + max(rest.rfind(mark, fits // 2, fits) for mark in "_-/") or fits
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     return [*lines, shortened(rest, room, size, "bold")]
