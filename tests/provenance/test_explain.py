@@ -263,3 +263,18 @@ def test_compare_refuses_with_the_same_list(folder: Path) -> None:
     assert {"spacing", "frames in one only", "content of the truth"} <= {row.name for row in listed}
     for row in listed:
         assert f"{row.name}: {row.first} and {row.second}" in str(refused.value)
+
+
+def test_files_with_other_axes_are_one_step(folder: Path) -> None:
+    sides = mg.read(folder / "good.json"), mg.read(folder / "truth.geojson").with_forward("x")
+    turned = sides[0].rotate(90), sides[1].rotate(90)
+    settings = mg.protocol("paper-60x30", ties="file")
+    first, second = (mg.evaluate(*pair, settings, metrics=["pld"]) for pair in (sides, turned))
+    walk = mg.explain(first, second, inputs=[sides, turned])
+    (step,) = walk.steps
+    assert step[:3] == ("the truth and the predictions", "x forward", "y forward")
+    assert walk.added("pld") == [0]
+    # If only one side was turned, the step is a mistake worth seeing.
+    wrong = mg.evaluate(turned[0], sides[1], settings, metrics=["pld"])
+    (step,) = mg.explain(first, wrong, inputs=[sides, (turned[0], sides[1])]).steps
+    assert step.what == "the predictions"

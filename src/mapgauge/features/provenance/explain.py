@@ -94,7 +94,8 @@ def explain(
     """Walk from one evaluation to another, one difference at a time, and evaluate after each step.
 
     The order is: settings of the protocol, settings of metrics, frames that only the first has, the truth, the
-    predictions, frames that only the second has. What a step adds depends on the steps before it.
+    predictions, frames that only the second has. What a step adds depends on the steps before it. Truth and predictions
+    are one step if another axis points forward in the second.
 
     Args:
         first: The results where the walk begins.
@@ -234,12 +235,19 @@ def _data(first: _State, second: _State) -> Iterator[_Change]:
         return
     if common != first["tokens"]:
         yield ("frames in the first only", own, both), {"tokens": common}
+    sides: list[_Change] = []
     for side in ("truth", "predictions"):
         old, new = (_picked(state[side], common) for state in (first, second))
         if sorted(frame_hashes(old, tracks=True)) != sorted(frame_hashes(new, tracks=True)):
             before, after = (
                 f"{frames.name or 'in memory'}, {len(frames.polylines)} instances" for frames in (old, new)
             )
-            yield (f"the {side}", before, after), {side: second[side]}
+            sides.append(((f"the {side}", before, after), {side: second[side]}))
+    axes = [{state[side].forward for side in _SIDES} for state in (first, second)]
+    if len(sides) == len(_SIDES) and axes in ([{"x"}, {"y"}], [{"y"}, {"x"}]):
+        # The truth of one with the predictions of the other would be turned against each other.
+        before, after = (f"{state['truth'].forward} forward" for state in (first, second))
+        sides = [(("the truth and the predictions", before, after), {side: second[side] for side in _SIDES})]
+    yield from sides
     if common != second["tokens"]:
         yield ("frames in the second only", both, others), everything
