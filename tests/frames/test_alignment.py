@@ -42,6 +42,12 @@ def test_a_predicted_frame_that_the_truth_lacks_is_refused() -> None:
     assert caught.value.for_shell().endswith("Pass --ignore-unknown to leave them out")
 
 
+def test_predictions_without_any_frame_of_the_truth_are_not_to_be_ignored() -> None:
+    with pytest.raises(mg.InvalidInput, match=r"2 of 2 predicted frames are not in the truth") as caught:
+        mg.align(predictions("y", "z"), truth("a"))
+    assert caught.value.for_shell().endswith("Check that predictions and truth belong to the same data set and split")
+
+
 def test_a_predicted_frame_that_the_truth_lacks_can_be_ignored() -> None:
     x, y = mg.align(predictions("z", "a"), truth("a"), unknown="ignore")
     assert x.tokens == y.tokens == ("a",)

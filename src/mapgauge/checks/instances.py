@@ -117,19 +117,21 @@ PUBLISHED = (
 
 def empty(context: Context) -> Iterator[Finding]:
     """Find frames without instances, and sides without any."""
-    for name, side in context.sides:
+    for (name, side), counts in zip(context.sides, context.offered, strict=True):
         tokens = [side.tokens[i] for i in np.flatnonzero(np.diff(side.offsets) == 0).tolist()]
+        others = Remedy("Choose other classes with classes=", "Choose other classes with --classes")
+        of, remedy = (" of the compared classes", others) if any(counts.values()) else ("", None)
         if len(tokens) < len(side):
             share = percent(len(tokens), len(side))
             text = f"{name}: {len(tokens)} of {len(side)} frames ({share}) have no instances"
             yield from findings_about(tokens, "note", f"{name}-frames-empty", text)
         elif name == "predictions":
-            text = f"predictions: none of the {len(side)} frames has instances"
-            remedy = Remedy.of("Check that no threshold removed them all")
+            text = f"predictions: none of the {len(side)} frames has instances{of}"
+            remedy = remedy or Remedy.of("Check that no threshold removed them all")
             yield from findings_about(tokens, "warning", "predictions-empty", text, remedy)
         else:
-            text = f"truth: none of the {len(side)} frames has instances, so there is nothing to compare with"
-            remedy = Remedy.of("Check that this is the truth file and that it was written completely")
+            text = f"truth: none of the {len(side)} frames has instances{of}, so there is nothing to compare with"
+            remedy = remedy or Remedy.of("Check that this is the truth file and that it was written completely")
             yield from findings_about(tokens, "error", "truth-empty", text, remedy)
 
 

@@ -10,6 +10,7 @@ from mapgauge.errors import Remedy
 from mapgauge.frames.batches import ORDERS
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.protocols import LANE
+from mapgauge.protocols.protocol import LANE_LINES
 
 # Patterns of the tokens of data sets.
 KINDS = {
@@ -170,7 +171,11 @@ def names(context: Context) -> Iterator[Finding]:
         text = f"neither side has the class {', '.join(nowhere)}; available: {', '.join(known) or 'none'}"
         remedy = Remedy("Choose among these with classes=", "Choose among these with --classes")
         if LANE in known and LANE not in asked:
-            remedy = Remedy('For lanes, choose the protocol "openlanev2-v1.1"', "For lanes: --protocol openlanev2-v1.1")
+            name = "openlanev2-v2.1" if LANE_LINES[0] in known else "openlanev2-v1.1"
+            remedy = Remedy(
+                f'For lanes, choose the protocol "{name}", or "graph" for graph scores',
+                f"For lanes: --protocol {name}, or graph for graph scores",
+            )
         yield Finding("error", "classes-unknown", text, len(nowhere), remedy=remedy)
     renamed = _renaming(x, y, asked)
     if any(renamed):

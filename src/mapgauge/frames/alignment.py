@@ -56,9 +56,12 @@ def align(
         check_tokens(side, name)
     extra = tokens_without(predictions, truth)
     if extra and unknown == "error":
+        remedy = Remedy('Pass unknown="ignore" to leave them out', "Pass --ignore-unknown to leave them out")
+        if len(extra) == len(predictions):  # nothing would be left to compare
+            remedy = Remedy.of("Check that predictions and truth belong to the same data set and split")
         raise InvalidInput(
             f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]})",
-            remedy=Remedy('Pass unknown="ignore" to leave them out', "Pass --ignore-unknown to leave them out"),
+            remedy=remedy,
         )
     lacking = tokens_without(truth, predictions)
     if lacking and missing == "error":
