@@ -80,3 +80,14 @@ def test_published_and_cite(call: Run) -> None:
     assert "No published value may be compared with these results" in like
     assert "of nuScenes: the tokens are of no data set that is known here" in like
     assert call("cite", "good.mg").stdout.startswith("% Cited for: PLD, the rules of paper-60x30\n")
+
+
+def test_a_folder_with_several_results_is_refused_by_name(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.mg", "poor.mg"):
+        (tmp_path / name).write_bytes((world / name).read_bytes())
+    for arguments in (("cite", tmp_path), ("published", "--like", tmp_path)):
+        done = call(*arguments)
+        assert done.returncode == 2
+        assert "has 2: good.mg, poor.mg" in " ".join(done.stderr.split())
+    (tmp_path / "poor.mg").unlink()
+    assert call("cite", tmp_path).stdout == call("cite", "good.mg").stdout

@@ -163,6 +163,6 @@ def test_exactly_the_used_sources_are_cited() -> None:
     assert "% Cited for: the split new-val\n" in text
     unknown = mg.cite(results_of(["a"], "maptr"))
     assert re.findall(r"^@\w+\{(\w+),", unknown, re.M) == ["li2021hdmapnet", "liao2023maptr", "liao2023maptrv2"]
-    assert "% No entry: the tokens are of no data set that is known here\n" in unknown
+    assert "% No entry: the data set (the tokens are of no data set that is known here)\n" in unknown
     hard = mg.cite(results_of(["a"], "maptr-hard"))
     assert re.findall(r"^@\w+\{(\w+),", hard, re.M)[1:] == ["liao2023maptr", "liao2023maptrv2", "qiao2023bemapnet"]

@@ -14,7 +14,7 @@ import typer.main
 from typer.core import TyperCommand
 
 from mapgauge.cli.compile import show_compiling
-from mapgauge.cli.inputs import FILE_KEYS
+from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.output import set_quiet
 from mapgauge.version import __version__
 
@@ -164,6 +164,7 @@ _MORE = {  # about options of a file
     "tags": ", for the truth or the first results",
 }
 _OWNERS = 3  # an option of more commands is not explained by their names
+_RESULTS = ("compare", "diff", "frames", "export")  # commands that read results only
 _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands that evaluate by a protocol only
 
 
@@ -181,6 +182,8 @@ def advice(command: str | None, option: str) -> str:
     key = option.lstrip("-").removeprefix("min-").replace("-", "_")
     if key in FILE_KEYS:
         item = f"FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
+        if command in _RESULTS and key not in RESULTS_KEYS:
+            return f"The files of results were read by evaluate. Evaluate again with {item}{_MORE.get(key, '')}"
         return f"How a file is read is said after its name: {item}{_MORE.get(key, '')}"
     from mapgauge.protocols.protocol import Protocol
 

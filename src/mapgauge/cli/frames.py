@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mapgauge.cli import options as o
-from mapgauge.cli.methods import each_results, load_all
+from mapgauge.cli.methods import load_all, one_results
 from mapgauge.cli.output import Table, printable, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import file_names, form_of, refuse
 from mapgauge.cli.slices import tags_of
@@ -78,9 +78,7 @@ def frames(
 
     with pointing("--where"):
         query = None if where is None else parse(where)
-    files = each_results([result])
-    if len(files) > 1:
-        refuse("RESULT", f"this command takes one file of results, and {result} has {len(files)}")
+    files = [one_results("RESULT", result)]
     if like is not None and sort is not None:
         refuse("--sort", "with --like, the most similar frames come first")
     results = load_all(files, file_names(files))[0]

@@ -246,6 +246,7 @@ _KEYS: Mapping[str, Callable[[str, str], Any]] = {
 }
 
 FILE_KEYS = {key: parse is _flag for key, parse in _KEYS.items()}  # all keys, and whether they have no value
+RESULTS_KEYS = ("name", "tags", "predictions", "truth")  # keys of a file of results
 
 
 @dataclass(frozen=True, slots=True)

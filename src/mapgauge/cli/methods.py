@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import typer
 
 from mapgauge.cli.app import evaluate_first
-from mapgauge.cli.inputs import Reading, is_results, named_file, options_of
+from mapgauge.cli.inputs import RESULTS_KEYS, Reading, is_results, named_file, options_of
 from mapgauge.cli.output import distrust, progress, warn, warn_of
 from mapgauge.cli.parsing import file_names, listed, path_or_url, place, refuse, settings_of, without_effect
 from mapgauge.cli.targets import SUFFIX, check_named
@@ -198,10 +198,12 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
     """Return the files of results. A folder stands for all results in it, in the order of ``evaluate``."""
     files: list[Path] = []
     for path in paths:
-        unable = [key for key in options_of(path) if key not in ("name", "tags", "predictions", "truth")]
+        unable = [key for key in options_of(path) if key not in RESULTS_KEYS]
         if unable:
             refuse(
-                f"{path},{unable[0]}", f"results have no option {unable[0]!r}, only name, tags, predictions and truth"
+                f"{path},{unable[0]}",
+                f"results have no option {unable[0]!r}, only name, tags, predictions and truth. "
+                "Give it with a file that is evaluated, and evaluate again",
             )
         if not path.is_dir() or is_results(path):
             files.append(path)
@@ -214,6 +216,15 @@ def each_results(paths: Sequence[Path]) -> list[Path]:
             )
         files += inside
     return files
+
+
+def one_results(argument: str, path: Path) -> Path:
+    """Return the file of results that a path stands for, and refuse a folder with several."""
+    files = each_results([path])
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files[:3]) + (", ..." if len(files) > 3 else "")
+        refuse(argument, f"this command takes one file of results, and {path} has {len(files)}: {names}")
+    return files[0]
 
 
 def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:

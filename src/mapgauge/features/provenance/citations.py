@@ -49,6 +49,7 @@ def _uses(results: Results) -> Iterator[tuple[str, str]]:
         yield name, METRICS[name].title
     yield f"rules:{results.protocol.name}", f"the rules of {results.protocol.name}"
     origin = origin_of(results)
-    yield f"data:{origin.dataset}", f"the data set {TITLES[origin.dataset]}" if origin.dataset else origin.why
+    dataset = TITLES[origin.dataset] if origin.dataset else f"({origin.why})"
+    yield f"data:{origin.dataset}", f"the data set {dataset}"
     if origin.dataset and (not origin.split or origin.split.startswith("new-")):
-        yield f"split:{origin.split}", f"the split {origin.split}" if origin.split else origin.why
+        yield f"split:{origin.split}", f"the split {origin.split}" if origin.split else f"the split ({origin.why})"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mapgauge.cli import options as o
-from mapgauge.cli.methods import each_results, load_all, moved_files
+from mapgauge.cli.methods import each_results, load_all, moved_files, one_results
 from mapgauge.cli.output import Table, progress, say, show_table, write_json
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.markup import number
@@ -103,6 +103,8 @@ def published(
     from mapgauge import published as published_values
     from mapgauge.features.provenance.origin import origin_of
 
+    if like is not None:
+        like = one_results("--like", like)
     results = None if like is None else load_all([like], file_names([like]))[0]
     rows = published_values(results)
     if json:
@@ -142,4 +144,5 @@ def cite(results: Annotated[Path, o.files_argument("RESULTS", "A file written by
     """Print BibTeX of the metrics, rules and data of results."""
     from mapgauge import cite as citations
 
-    sys.stdout.write(citations(load_all([results], file_names([results]))[0]))
+    file = one_results("RESULTS", results)
+    sys.stdout.write(citations(load_all([file], file_names([file]))[0]))

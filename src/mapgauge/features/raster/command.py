@@ -27,7 +27,8 @@ def masks(
     """
     names = listed(protocol)
     if len(names) != 1:
-        refuse("--protocol", f"name one protocol with rules for drawing, maptracker-iou-60x30 say, got {len(names)}")
+        given = f"got {len(names)}" if names else "none is given"
+        refuse("--protocol", f"name one protocol with rules for drawing, such as maptracker-iou-60x30; {given}")
     check_files(predictions, truth)
 
     from mapgauge.features.raster.masks import mask_iou

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from mapgauge.cli import options as o
 from mapgauge.cli.frames import pointing
-from mapgauge.cli.methods import each_results, load_all, with_data
+from mapgauge.cli.methods import load_all, one_results, with_data
 from mapgauge.cli.output import inform, progress, warn
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.cli.targets import check_targets
@@ -29,9 +29,7 @@ def export(
     """
     if output.suffix.lower() != SUFFIX:
         refuse("--output", f"a recording: expected a name that ends in {SUFFIX}, got {output}")
-    files = each_results([result])
-    if len(files) > 1:
-        refuse("RESULT", f"this command takes one file of results, and {result} has {len(files)}")
+    files = [one_results("RESULT", result)]
     check_targets([output], [*files, images])
 
     from mapgauge.dependencies import require
