@@ -348,8 +348,8 @@ def test_what_cannot_be_drawn_is_refused(change: dict[str, object], message: str
 
 def test_a_long_token_is_broken_between_its_parts() -> None:
     token = "7fab2350-7eaf-3b7e-a39d-6937a4c1bede_315966258772412943"
-    lines = wrapped(token, 4.8)
+    lines = wrapped(token, 3.2)
     assert "".join(lines) == token
     assert len(lines) > 1
     assert all(line.endswith(("_", "-")) for line in lines[:-1])
-    assert "".join(wrapped("x" * 80, 4.8)) == "x" * 80
+    assert "".join(wrapped("x" * 60, 3.2)) == "x" * 60
