@@ -23,7 +23,7 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     assert lines[0] == "Thresholds: PLD, cutoff 1.5 m, and calibration, lower is better"
     assert lines[1].endswith("ECE  ECE if calibrated")
     advice, apply, recalibrated = lines[5:8]
-    assert "Over-confident: " in advice
+    assert "Over-confident on average: " in advice
     assert "They can raise it" in recalibrated
     chosen = json.loads((tmp_path / "thresholds.json").read_text())["classes"]
     assert f"{chosen['divider']['best_pld']:.3f}" in advice
@@ -51,7 +51,7 @@ def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
 def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tmp_path: Path) -> None:
     mg.write(mg.read(world / "truth.geojson").with_confidence(1), tmp_path / "perfect.parquet")
     text = call("confidence", tmp_path / "perfect.parquet", "truth.geojson", "--samples", "10").stdout
-    assert "No threshold lowers the mean PLD of 0.000. Over-confident: no class" in text
+    assert "No threshold lowers the mean PLD of 0.000. Over-confident on average: no class" in text
     assert "To apply it" not in text
     words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
     assert "100 % of the true length found" in words

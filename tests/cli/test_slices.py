@@ -56,6 +56,7 @@ def test_other_commands_look_at_slices(call: Run, tags: Path, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert "boston: 10 frames" in done.stdout
     assert "warning: there is only one scene, so there are no intervals and no verdicts" in done.stdout
+    assert "with no intervals (one scene)" in done.stdout
     document = json.loads(call("compare", f"good.mg,tags={tags}", "poor.mg", "--by", "city", "--json").stdout)
     assert list(document["slices"]) == ["boston", "miami"]
     assert call("compare", f"good.mg,tags={tags}", "poor.mg", "--by", "city", "--csv").stdout.startswith("slice,name,")

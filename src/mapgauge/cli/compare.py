@@ -197,6 +197,8 @@ def _title(comparison: "Comparison", classes: Sequence[str]) -> str:
 
 def intervals_in_words(comparison: "Comparison") -> str:
     """Return the level of the intervals, and what they were drawn from."""
+    if comparison.units == 1:
+        return f"no intervals (one {comparison.drawn})"
     return (
         f"intervals of {comparison.level:.0%} from {comparison.samples} draws of {comparison.units} {comparison.drawn}s"
     )

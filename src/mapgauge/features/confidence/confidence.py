@@ -123,7 +123,7 @@ class Confidence:
                 f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
                 f"{judged})"
             )
-        lines = [f"{first}. Over-confident: {', '.join(over) or 'no class'}"]
+        lines = [f"{first}. Over-confident on average: {', '.join(over) or 'no class'}"]
         change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
         if not np.isnan(change):
             lines.append(
