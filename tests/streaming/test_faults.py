@@ -77,6 +77,7 @@ def test_a_corrupt_row_group_can_be_skipped_and_is_counted(
     finding = next(finding for finding in results.findings if finding.code == "chunks-skipped")
     assert finding.level == "error"
     assert f"{file} (row group 2)" in finding.examples[0]
+    assert finding.examples[0] in finding.for_shell(), "an error must not be shortened as a token is"
     assert len(results.tokens) < len(world[1])
     expected = mg.evaluate(world[0], world[1].at([world[1].index[token] for token in results.tokens]), unknown="ignore")
     assert results.mean == expected.mean
