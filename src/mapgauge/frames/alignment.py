@@ -57,10 +57,10 @@ def align(
     extra = tokens_without(predictions, truth)
     if extra and unknown == "error":
         disjoint = truth.tokens and len(extra) == len(predictions)
-        known = f"; the truth has {truth.tokens[0]}" if disjoint else ""
+        instead = f"; the truth has {truth.tokens[0]}" if disjoint else ""
         advice = "Check that both files belong to the same data set and split, or pass {} to leave them out"
         raise InvalidInput(
-            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]}{known})",
+            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]}{instead})",
             remedy=Remedy(advice.format('unknown="ignore"'), advice.format("--ignore-unknown")),
         )
     lacking = tokens_without(truth, predictions)
