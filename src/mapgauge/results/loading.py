@@ -19,7 +19,7 @@ from mapgauge.frames.history import read_history
 from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import open_dataset
 from mapgauge.metrics.table import hit_metrics
-from mapgauge.results.folder import Folder, records_of
+from mapgauge.results.folder import Folder, is_folder, records_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
 from mapgauge.results.values import Input
@@ -183,7 +183,7 @@ def load_results(
     0.0
     """
     file = Path(path)
-    if file.is_dir():
+    if is_folder(file):
         folder = Folder(file)
         results = replace(results_of(folder, failed=folder.failures), origin=file)
     else:
