@@ -93,7 +93,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             f"{folder.path}: {about.chunks - lacking} of {about.chunks} chunks are finished",
             remedy=Remedy(
                 "Resume the evaluation with resume=True",
-                f"Resume it: mapgauge evaluate ... --work {folder.path} --resume",
+                "Run the command that began it again, with --resume",
             ),
         )
     settings = about.settings
