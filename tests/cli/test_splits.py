@@ -55,3 +55,12 @@ def test_the_commands(call: Run, tmp_path: Path) -> None:
         (("thin", files[0], "-o", tmp_path / "k.txt", "-p", "maptr"), "similar frames need a protocol with PLD"),
     ):
         assert message in call("splits", *arguments).stderr
+    for option, message in (
+        (("propose", "--shares", "a=0.5,b=0.6"), "add up to 1, got a=0.5, b=0.6"),
+        (("propose", "--cell", "0"), "must be a positive length in metres"),
+        (("propose", "--cell", "50", "--apart", "60"), "less than a square (--cell), 50 m, got 60"),
+        (("thin", "--radius", "7"), "must be from 0 to 1, got 7"),
+    ):
+        refused = call("splits", *option, "absent.geojson", "-o", tmp_path / "x")
+        assert refused.returncode == 2, "found before a file is opened"
+        assert message in refused.stderr

@@ -54,7 +54,7 @@ def test_a_broken_part_stops_skips_and_resumes(call: Run, sets: Path) -> None:
     assert stopped.returncode == 1
     assert stopped.stderr.count("\n") == 1
     assert f"{file} (row group" in stopped.stderr
-    assert "--resume" in stopped.stderr
+    assert "Continue with the same command and --resume" in stopped.stderr
     skipped = call(*arguments, "--on-error", "skip")
     assert skipped.returncode == 0
     assert "could not be evaluated. The results do not include them" in skipped.stderr

@@ -39,13 +39,18 @@ def test_a_predicted_frame_that_the_truth_lacks_is_refused() -> None:
     message = r'1 of 2 predicted frames are not in the truth \(first: z\).*"ignore"'
     with pytest.raises(mg.InvalidInput, match=message) as caught:
         mg.align(predictions("a", "z"), truth("a"))
-    assert caught.value.for_shell().endswith("Pass --ignore-unknown to leave them out")
+    assert caught.value.for_shell().endswith("the same data set and split, or pass --ignore-unknown to leave them out")
+
+
+def test_frames_with_other_tokens_are_refused_with_a_token_of_each_side() -> None:
+    with pytest.raises(mg.InvalidInput, match=r"2 of 2 predicted .* \(first: y; the truth has a\). Check that both"):
+        mg.align(predictions("y", "z"), truth("a", "b"))
 
 
 def test_predictions_without_any_frame_of_the_truth_are_not_to_be_ignored() -> None:
     with pytest.raises(mg.InvalidInput, match=r"2 of 2 predicted frames are not in the truth") as caught:
         mg.align(predictions("y", "z"), truth("a"))
-    assert caught.value.for_shell().endswith("Check that predictions and truth belong to the same data set and split")
+    assert caught.value.for_shell().endswith("Check that both files belong to the same data set and split")
 
 
 def test_a_predicted_frame_that_the_truth_lacks_can_be_ignored() -> None:

@@ -26,7 +26,15 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mg.UnreadableFile, match="^[^:]*: this is a directory, expected a file"):
+    with pytest.raises(mg.UnreadableFile, match="^[^:]*: this is a directory, expected a file. It is empty$"):
+        mg.read(tmp_path)
+    (tmp_path / "runs" / "a").mkdir(parents=True)
+    (tmp_path / ".hidden").touch()
+    for read in (mg.read, mg.load_results):
+        with pytest.raises(mg.UnreadableFile, match="such as .*runs$"):
+            read(tmp_path)
+    (tmp_path / "truth.json").touch()
+    with pytest.raises(mg.UnreadableFile, match="Give what is inside it, such as .*truth.json$"):
         mg.read(tmp_path)
 
 

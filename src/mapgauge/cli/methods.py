@@ -266,8 +266,9 @@ def _what(path: Path) -> str:
     from mapgauge.io.files.places import is_dataset
     from mapgauge.io.files.source import Content
 
+    content = Content(path)  # an empty file is named as such
     try:
-        about = "" if is_dataset(path) else recognise(Content(path)).about
+        about = "" if is_dataset(path) else recognise(content).about
     except MapgaugeError:
         return "this is not a file that mapgauge knows"
     side = next((side for side in ("predictions", "truth") if about.startswith(side)), "predictions or truth")

@@ -56,12 +56,15 @@ def align(
         check_tokens(side, name)
     extra = tokens_without(predictions, truth)
     if extra and unknown == "error":
-        remedy = Remedy('Pass unknown="ignore" to leave them out', "Pass --ignore-unknown to leave them out")
-        if len(extra) == len(predictions):  # nothing would be left to compare
-            remedy = Remedy.of("Check that predictions and truth belong to the same data set and split")
+        disjoint = len(extra) == len(predictions)  # nothing would be left to compare
+        instead = f"; the truth has {truth.tokens[0]}" if disjoint and truth.tokens else ""
+        same = "Check that both files belong to the same data set and split"
+        more = f"{same}, or pass {{}} to leave them out"
         raise InvalidInput(
-            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]})",
-            remedy=remedy,
+            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]}{instead})",
+            remedy=Remedy.of(same)
+            if disjoint
+            else Remedy(more.format('unknown="ignore"'), more.format("--ignore-unknown")),
         )
     lacking = tokens_without(truth, predictions)
     if lacking and missing == "error":

@@ -77,12 +77,12 @@ def examples(frames: "MapFrames", instances: "Indices") -> tuple[str, ...]:
 
 
 def shortened(text: str) -> str:
-    """Return a long token or key without its middle.
+    """Return a long token or key without its middle. A text with spaces, such as an error, is kept.
 
     >>> shortened("3b3570b4-7b0b-3268-a571-b0889dbf40b6_315971916927482490"), shortened("scene-0000-0")
     ('3b3570b4…916927482490', 'scene-0000-0')
     """
-    return text if len(text) <= _LONG else f"{text[:_HEAD]}…{text[-_TAIL:]}"
+    return text if len(text) <= _LONG or " " in text else f"{text[:_HEAD]}…{text[-_TAIL:]}"
 
 
 def summed(findings: Iterable[Finding], places: str) -> list[Finding]:

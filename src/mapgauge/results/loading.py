@@ -19,7 +19,7 @@ from mapgauge.frames.history import read_history
 from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import open_dataset
 from mapgauge.metrics.table import hit_metrics
-from mapgauge.results.folder import Folder, records_of
+from mapgauge.results.folder import Folder, is_folder, records_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
 from mapgauge.results.values import Input
@@ -93,7 +93,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             f"{folder.path}: {about.chunks - lacking} of {about.chunks} chunks are finished",
             remedy=Remedy(
                 "Resume the evaluation with resume=True",
-                f"Resume it: mapgauge evaluate ... --work {folder.path} --resume",
+                "Run the command that began it again, with --resume",
             ),
         )
     settings = about.settings
@@ -183,7 +183,7 @@ def load_results(
     0.0
     """
     file = Path(path)
-    if file.is_dir():
+    if is_folder(file):
         folder = Folder(file)
         results = replace(results_of(folder, failed=folder.failures), origin=file)
     else:

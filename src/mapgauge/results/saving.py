@@ -35,7 +35,7 @@ from mapgauge.io._parquet_columns import ParquetColumns
 from mapgauge.io.dataset import RowGroups
 from mapgauge.io.files.json_documents import refuse_doubled_keys
 from mapgauge.io.files.places import is_url
-from mapgauge.io.files.source import RAISE, Content, is_folder, is_plain_file, most_bytes
+from mapgauge.io.files.source import RAISE, ZIP, Content, is_folder, is_plain_file, most_bytes
 from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.markup import shortened
@@ -44,6 +44,11 @@ from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.values import Input, Summary
 
 _SIDES = ("predictions", "truth")
+_INCOMPLETE = "Check that it was written or copied completely"
+_EVALUATE = Remedy(
+    "Call mg.evaluate first, and save its results",
+    "Run evaluate first: mapgauge evaluate PREDICTIONS TRUTH -o RESULTS.mg",
+)
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
@@ -300,7 +305,9 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
-        raise content.error(f"not a file of results: {shortened(str(error), 200)}") from error
+        has_remedy = isinstance(error, InvalidInput)  # its text ends with what to do
+        remedy = None if has_remedy else _INCOMPLETE if data.startswith(ZIP) else _EVALUATE
+        raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=remedy) from error
 
 
 def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:

@@ -154,9 +154,11 @@ def evaluate_stream(
             remove_folder(path)
             raise
         kept = f"{finished} of {len(plan.chunks)} chunks are finished and kept in {path}. Continue with"
-        note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} --work {path} --resume")
+        # With several predictions, --work is the folder of all of them, and this is one inside it.
+        shell = f"--work {path} --resume" if work is None else "the same command and --resume"
+        note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} {shell}")
         if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt(f"{note.python} ({note.shell.removeprefix(kept).strip()})") from error
+            raise KeyboardInterrupt(f"{note.python} (in the shell: {shell})") from error
         raise error.and_also(note) from error
     except BaseException:  # a bug, or no memory: nothing says where the chunks are
         if work is None:

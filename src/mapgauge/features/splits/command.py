@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -195,7 +195,15 @@ def propose(
     apart: Annotated[
         float, o.option("--apart METRES", o.COMPUTED, "Smallest distance between frames of two splits.")
     ] = 5.0,
-    cell: Annotated[float, o.option("--cell METRES", o.COMPUTED, "Side of the squares that go to one split.")] = 200.0,
+    cell: Annotated[
+        float,
+        o.option(
+            "--cell METRES",
+            o.COMPUTED,
+            "Side of the squares that go to one split.",
+            callback=parsing.bounded("--cell", "a positive length in metres", lambda side: 0 < side < inf),
+        ),
+    ] = 200.0,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -203,11 +211,13 @@ def propose(
 
     The splits are balanced by tags (TRUTH,tags=FILE), by the amount of truth of each class and by curvature.
     """
-    from mapgauge.features.splits.propose import SHARES
+    from mapgauge.features.splits.propose import SHARES, check_shares
     from mapgauge.features.splits.propose import propose as make
 
+    wanted = parsing.valid("--shares", check_shares, _shares(shares) or SHARES)
+    if not 0 <= apart < cell:
+        parsing.refuse("--apart", f"must be from 0 to less than a square (--cell), {cell:g} m, got {apart:g}")
     check_files(truth)
-    wanted = _shares(shares) or SHARES
     targets = {name: output / f"{name}.txt" for name in wanted}
     check_targets(targets.values(), [truth], new_folder=output)
     made = make(Reading().truth(truth), shares=wanted, margin=apart, cell=cell, tags=tags_of([truth]))
@@ -261,16 +271,26 @@ def _show_proposal(made: "Proposal", json: bool) -> None:
     out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, 1), gap=False)
     for (first, second), metres in made.nearest.items():
         out.say(f"{first} and {second} are {f'{metres:.1f} m apart' if isfinite(metres) else 'in different cities'}")
-    out.say(f"{len(made.dropped):,} frames are left out, closer than {made.margin:g} m to another split")
+    left = "1 frame is" if len(made.dropped) == 1 else f"{len(made.dropped):,} frames are"
+    out.say(f"{left} left out, closer than {made.margin:g} m to another split")
     if made.cut_scenes:
-        out.say(f"{made.cut_scenes:,} scenes have frames in several splits")
+        cut = "1 scene has" if made.cut_scenes == 1 else f"{made.cut_scenes:,} scenes have"
+        out.say(f"{cut} frames in several splits")
 
 
 @splits.command("thin")
 def thin(
     truth: TruthArgument,
     output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")],
-    radius: Annotated[float, o.option("--radius PLD", o.COMPUTED, _RADIUS)] = 0.3,
+    radius: Annotated[
+        float,
+        o.option(
+            "--radius PLD",
+            o.COMPUTED,
+            _RADIUS,
+            callback=parsing.bounded("--radius", "from 0 to 1", lambda pld: 0 <= pld <= 1),
+        ),
+    ] = 0.3,
     protocol: o.ProtocolOption = None,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
@@ -302,5 +322,6 @@ def thin(
         rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in trees.items()]
         title = "Diversity: the length of the minimum spanning tree"
         out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, 1), gap=False)
-        out.say(f"{len(thinned.like):,} frames are left out, within {radius:g} of a kept frame")
+        left = "1 frame is" if len(thinned.like) == 1 else f"{len(thinned.like):,} frames are"
+        out.say(f"{left} left out, within {radius:g} of a kept frame")
     out.inform(f"tokens in {output}")

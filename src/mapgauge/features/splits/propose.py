@@ -38,6 +38,15 @@ class Proposal:
     notes: tuple[str, ...] = ()  # what could not be met
 
 
+def check_shares(shares: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of each split. They must add up to 1."""
+    wanted = dict(shares)
+    if len(wanted) < 2 or not all(share > 0 for share in wanted.values()) or abs(sum(wanted.values()) - 1) > 1e-6:
+        given = ", ".join(f"{name}={share:g}" for name, share in wanted.items())
+        raise InvalidInput(f"shares must be two or more positive numbers that add up to 1, got {given or 'none'}")
+    return wanted
+
+
 def propose(
     truth: Frames,
     *,
@@ -66,9 +75,7 @@ def propose(
     >>> list(proposal.splits), min(proposal.nearest.values()) >= 5
     (['train', 'val', 'test'], True)
     """
-    wanted = dict(SHARES if shares is None else shares)
-    if len(wanted) < 2 or not all(share > 0 for share in wanted.values()) or abs(sum(wanted.values()) - 1) > 1e-6:
-        raise InvalidInput(f"shares must be two or more positive numbers that add up to 1, got {wanted}")
+    wanted = check_shares(SHARES if shares is None else shares)
     cell = check_length("cell", cell)
     if not 0 <= margin < cell:
         raise InvalidInput(f"splits must be from 0 m to less than a square, {cell:g} m, apart, got {margin:g} m")

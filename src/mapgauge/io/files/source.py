@@ -29,7 +29,7 @@ _MOST = 1 << 34
 _HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
 _KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
 _PARQUET = b"PAR1"
-_REMEDIES = {"a directory": "Give the file inside it", "a pipe": "Write its content to a file first"}
+_REMEDIES = {"a pipe": "Write its content to a file first"}
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a pipe"),
@@ -139,6 +139,15 @@ def check_path(path: object) -> None:
         raise InvalidInput(f"path must be a text or a path, got {path!r:.60}")
 
 
+def _inside(folder: Path) -> str:
+    """Return what to give instead of a folder: a file that is in it, or else a folder."""
+    names = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    if not names:
+        return "It is empty"
+    first = next(filter(is_plain_file, names), names[0])
+    return f"Give what is inside it, such as {first}".encode("utf-8", "backslashreplace").decode()
+
+
 class Content:
     """One file to read.
 
@@ -155,7 +164,8 @@ class Content:
             status = self.path.stat()
             kind = kind_of(status.st_mode)
             if kind is not None:
-                raise self.error(f"this is {kind}, expected a file", remedy=_REMEDIES.get(kind))
+                remedy = _inside(self.path) if kind == "a directory" else _REMEDIES.get(kind)
+                raise self.error(f"this is {kind}, expected a file", remedy=remedy)
             if not os.access(self.path, os.R_OK):
                 raise self.error("cannot be read: permission denied")
         except FileNotFoundError:
