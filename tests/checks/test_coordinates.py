@@ -131,6 +131,26 @@ def test_world_coordinates_on_both_sides_are_a_note(predictions: mg.MapFrames, t
     assert codes(placed(predictions, 1, away), placed(truth, 1, away), region=(60, 30)) == set()
 
 
+def test_maps_far_from_each_other_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    x, y = placed(predictions, 1, (743.0, 2231.0)), placed(truth, 1, (9743.0, 2231.0))
+    finding = one("sides-apart", x, y)
+    assert finding.level == "warning"
+    assert "the same projection" in str(finding)
+    assert none("coordinates-world", x, y)
+
+
+@pytest.mark.parametrize(("x", "is_apart"), [(100.0, False), (500_000.0, True)])
+def test_two_lines_are_enough_to_be_far_apart(x: float, is_apart: bool) -> None:
+    truth = mg.MapFrames.of({"map": {"kerb": [[[x, 0], [x + 80, 0]]]}})
+    mine = mg.MapFrames.of({"map": {"kerb": [[[0, 0], [80, 0]]]}}, confidence={"map": {"kerb": [1.0]}})
+    found = [finding.message for finding in mg.check(mine, truth) if finding.code == "sides-apart"]
+    expected = (
+        "predictions and truth are 499,920 m apart, so nothing can be matched. The predictions reach from (0, 0) to "
+        "(80, 0), the truth from (500000, 0) to (500080, 0)"
+    )
+    assert found == [expected] * is_apart
+
+
 def test_a_map_that_is_cropped_away_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     x, y = (placed(side, 1, (743.0, 2231.0)) for side in (predictions, truth))
     found = mg.evaluate(x, y, mg.protocol("paper-60x30", crop=True), metrics=["pld"]).findings

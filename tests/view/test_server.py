@@ -253,11 +253,12 @@ def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
         assert process.wait(120) == 0
 
 
-def test_a_folder_of_images_that_is_not_there_is_refused_at_once(files: Path) -> None:
-    command = [sys.executable, "-m", "mapgauge", "view", "good.mg", "--images", "lost", "--no-browser"]
+@pytest.mark.parametrize(("option", "message"), [("--images", "lost is no folder"), ("--poses", "lost does not exist")])
+def test_a_place_that_is_not_there_is_refused_at_once(files: Path, option: str, message: str) -> None:
+    command = [sys.executable, "-m", "mapgauge", "view", "good.mg", option, "lost", "--no-browser"]
     done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
-    assert "lost is no folder" in done.stderr
+    assert message in done.stderr
     assert done.stdout == ""
 
 

@@ -83,6 +83,9 @@ def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
 def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     """Find world coordinates instead of coordinates around the ego."""
     if x.is_world and y.is_world:
+        if far_apart := [*apart(context)]:
+            yield from far_apart
+            return
         text = (
             "both sides are far from the origin, as in world coordinates. They can be compared, but not cropped to a "
             "region around the ego"
@@ -100,6 +103,26 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             if side.poses is not None:
                 remedy = Remedy(f"Use {name}.transform(numpy.linalg.inv({name}.poses))", remedy.shell)
             yield Finding("error", "coordinates-world", text, own.instances, remedy=remedy)
+
+
+def apart(context: Context) -> Iterator[Finding]:
+    """Find sides that lie far from each other, such as two maps with different origins or projections."""
+    x, y = context.sampled
+    if x.tokens != y.tokens or not (len(x.polylines) and len(y.polylines)):
+        return
+    (low_x, high_x), (low_y, high_y) = (
+        (measured.low[:, :2].min(axis=0), measured.high[:, :2].max(axis=0))
+        for measured in (survey(x.polylines), survey(y.polylines))
+    )
+    gap = float(np.hypot(*np.maximum(0, np.maximum(low_x - high_y, low_y - high_x))))
+    if FAR < gap < np.inf:
+        corners = [f"({point[0]:.10g}, {point[1]:.10g})" for point in np.round((low_x, high_x, low_y, high_y), 1)]
+        text = (
+            f"predictions and truth are {gap:,.0f} m apart, so nothing can be matched. The predictions reach from "
+            f"{corners[0]} to {corners[1]}, the truth from {corners[2]} to {corners[3]}"
+        )
+        remedy = Remedy.of("Write both with the same origin and the same projection")
+        yield Finding("warning", "sides-apart", text, len(x.polylines) + len(y.polylines), remedy=remedy)
 
 
 def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -163,7 +186,9 @@ def coordinates(context: Context) -> Iterator[Finding]:
     look like a larger region.
     """
     findings = [*padding(context)] or [*degrees(context)]
-    if context.extents is not None:
+    if context.extents is None:  # too few lines for the other causes
+        findings = findings or list(apart(context))
+    else:
         for cause in (normalised, world, unit, exchanged_axes, shifted, other_region, shrunk, unrelated):
             findings = findings or list(cause(context, *context.extents))
     yield from findings

@@ -38,6 +38,8 @@ def view(
         refuse("--port", f"must be at most {_HIGHEST}, got {port}")
     if images is not None and not images.is_dir():
         refuse("--images", f"expected the folder of nuScenes or Argoverse 2, and {images} is no folder")
+    if poses is not None and getattr(poses, "url", None) is None and not poses.exists():
+        refuse("--poses", f"expected a file of poses or the folder of a data set, and {poses} does not exist")
     paths = each_results(results)
     names = file_names(paths)
 
