@@ -166,7 +166,7 @@ def test_frames_missing_and_ignored_are_counted(call: Run, world: Path, tmp_path
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert "2 of 19 predicted frames are not in the truth" in refused.stderr
-    assert "Pass --ignore-unknown to leave them out" in refused.stderr
+    assert "pass --ignore-unknown to leave them out" in refused.stderr
     assert json.loads(call(*arguments, "--json", "--ignore-unknown").stdout)["frames"] == {
         "evaluated": FRAMES - 2,
         "missing": 1,
