@@ -202,11 +202,6 @@ def test_the_readme_of_kernels_names_every_module_and_no_other() -> None:
     assert sorted(named) == sorted(path.name for path in folder.glob("*.py") if path.name != "__init__.py")
 
 
-def test_no_module_is_longer_than_one_idea() -> None:
-    long = {name: count for name in MODULES if (count := len(MODULES[name].read_text().splitlines())) > 500}
-    assert not long, long
-
-
 # Files are read by ``files``, which refuses devices and pipes, bounds what is read, and knows what a command writes.
 # These modules read what comes with the package, what they wrote themselves a moment ago, or bytes in memory.
 OPENS = {
