@@ -11,7 +11,7 @@ from dataclasses import replace
 import mapgauge as mg
 from mapgauge.cli.summary import in_words
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.features.causes.metric import CAUSES, THRESHOLDS
+from mapgauge.metrics.causes import CAUSES, THRESHOLDS
 
 EVALUATION = "`mg.evaluate`: PLD, Chamfer-AP, Fréchet-AP"
 IN_WORDS = ("completeness", "causes")  # metrics of the lines after the tables

@@ -20,9 +20,9 @@ import mapgauge as mg
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import prepare
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.features.lanes.graph import Graph
-from mapgauge.features.lanes.graph_sampling import Graphs, GraphSettings, Roads, Samples
-from mapgauge.features.lanes.graph_scores import GraphPairs
+from mapgauge.features.graph_scores.graph import Graph
+from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphSettings, Roads, Samples
+from mapgauge.features.graph_scores.graph_scores import GraphPairs
 from mapgauge.metrics.table import chosen_metrics
 
 FRAMES, LANES, GOAL = 3, 14, 50.0

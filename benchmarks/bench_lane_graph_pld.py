@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
-from mapgauge.features.lanes.lane_graph_frame import frame_graphs, solve_frame
+from mapgauge.features.lane_graph.lane_graph_frame import frame_graphs, solve_frame
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group

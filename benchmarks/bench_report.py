@@ -18,7 +18,7 @@ from benchmarks.tables import heading, machine, race, row
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.features.causes.report_section import cause_columns
+from mapgauge.views.report.causes import cause_columns
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.results.frame_tables import MemoryRows

@@ -18,7 +18,7 @@ from tests.tracks.stability_twin import slow_sums
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.solver.programme import Problem, Sparse, solve
+from mapgauge.solver import Problem, Sparse, solve
 from mapgauge.features.tracks import track_scene as over_time
 from mapgauge.features.tracks.consistent_ap import MAS
 from mapgauge.features.tracks.track_pld import SWITCH_COST

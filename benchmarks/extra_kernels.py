@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from mapgauge.features.lanes.graph_kernels import walk
+from mapgauge.features.graph_scores.graph_kernels import walk
 from mapgauge.kernels._jit import ZERO, U
 from mapgauge.kernels.chain import gain_by_stretches
 from mapgauge.kernels.gains import fill_gains, make_band

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import mapgauge as mg
-from mapgauge.features.causes.metric import CAUSES, label_of
+from mapgauge.metrics.causes import CAUSES, label_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Floats, Points
 

@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import mapgauge
+from mapgauge import manifest
 
 PACKAGE = Path(mapgauge.__file__).parent
 
@@ -25,9 +26,11 @@ ROOMS = [
     "arguments",
     "decoding",
     "markup",
-    "plugins",
+    "manifest",
+    "core",
     "kernels",
     "geometry",
+    "solver",
     "metrics.settings",  # what a protocol has of metrics
     "metrics.rows",
     "protocols",
@@ -38,6 +41,7 @@ ROOMS = [
     "checks",
     "evaluation",  # scores of frames, and their sums
     "results",
+    "hooks",
     "evaluation.streaming",
     "evaluation.evaluate",  # returns results
     "evaluation.sweeps",
@@ -49,6 +53,7 @@ ROOMS = [
     "plot",
     "report",
     "evaluation.runs",  # writes reports
+    "plugin",
     "training",
     "loggers",
     "torch",
@@ -58,9 +63,6 @@ ROOMS = [
     "features.commands",
     "__main__",
 ]
-# The tables through which the core knows features. No other module of the core imports a feature.
-TABLES = {"__init__", "io", "plot", "views.report.sections"}
-SHARED = "features.solver"  # the part that several features use
 
 
 def rank(name: str) -> int:
@@ -90,40 +92,54 @@ def imports_of(name: str) -> list[str]:
 
 
 def _imports_of(name: str) -> Iterator[str]:
-    tree = ast.parse(MODULES[name].read_text())
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    yield from (_module(target) for target in _targets(tree))
+
+
+def _targets(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that code imports from the package, ``mg.name`` included."""
     skipped: set[int] = set()
+    called: set[str] = set()  # what the package is called here
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             skipped |= {id(inner) for inner in ast.walk(node)}
+        if isinstance(node, ast.Import):
+            called |= {alias.asname or alias.name for alias in node.names if alias.name == "mapgauge"}
+    for node in ast.walk(tree):
         if id(node) in skipped:
             continue
+        targets = []
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             targets = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for target in targets:
-            if target.split(".")[0] == "mapgauge":
-                yield _module(target)
+        elif isinstance(node, ast.Attribute):
+            first, *rest = ast.unparse(node).split(".")
+            targets = [".".join(["mapgauge", *rest])] if first in called else []
+        yield from (target for target in targets if target.split(".")[0] == "mapgauge")
 
 
 def _module(target: str) -> str:
-    """Return the module of an imported name, which may be the module itself."""
+    """Return the module of an imported name, which may be the module itself, or a public name of the package."""
     parts = target.split(".")[1:]
+    if parts[:1] == ["plot"] and len(parts) > 1 and parts[1] in FIGURES:
+        return FIGURES[parts[1]]
     for end in range(len(parts), 0, -1):
-        if ".".join(parts[:end]) in MODULES:
+        if ".".join(parts[:end]) in MODULES and not (end == 1 and parts[0] in PUBLIC):
             return ".".join(parts[:end])
-    return "__init__"  # a public name comes from the package itself
+    return PUBLIC.get(parts[0], "__init__") if parts else "__init__"
+
+
+def _home(place: str) -> str:
+    return place.partition(":")[0].removeprefix("mapgauge.")
+
+
+PUBLIC = {name: _home(one.full(place)) for one in manifest.own() for name, place in one.feature.names.items()}
+FIGURES = {name: _home(one.full(row.place)) for one in manifest.own() for name, row in one.feature.figures.items()}
 
 
 def test_rooms_import_one_way() -> None:
-    wrong = [
-        f"{name} imports {other}"
-        for name in MODULES
-        for other in imports_of(name)
-        if rank(other) > rank(name) and not (name in TABLES and is_feature(other))
-    ]
+    wrong = [f"{name} imports {other}" for name in MODULES for other in imports_of(name) if rank(other) > rank(name)]
     assert not wrong, wrong
 
 
@@ -131,25 +147,45 @@ def is_feature(name: str) -> bool:
     return name.startswith("features.")
 
 
-def test_the_core_knows_features_through_tables_only() -> None:
+def test_the_core_imports_no_feature() -> None:
     wrong = [
         f"{name} imports {other}"
         for name in MODULES
         for other in imports_of(name)
-        if is_feature(other) and not is_feature(name) and name not in TABLES
+        if is_feature(other) and not is_feature(name) and other != "features"
     ]
     assert not wrong, wrong
 
 
-def test_no_feature_imports_another() -> None:
-    folder = lambda name: ".".join(name.split(".")[:2])
+def test_a_feature_imports_only_the_features_that_its_manifest_needs() -> None:
+    needs = {one.name: {one.name, *one.feature.needs} for one in manifest.own() if one.module != manifest.CORE}
     wrong = [
         f"{name} imports {other}"
         for name in MODULES
         for other in imports_of(name)
-        if is_feature(name) and is_feature(other) and folder(other) not in (folder(name), SHARED)
+        if is_feature(name) and is_feature(other) and feature_of(other) not in needs[feature_of(name)]
     ]
     assert not wrong, wrong
+
+
+def feature_of(name: str) -> str:
+    """Return the feature of a module."""
+    return name.split(".")[1]
+
+
+def test_the_law_of_imports_sees_public_names() -> None:
+    code = "import mapgauge as mg\nfrom mapgauge import track, sospa\nmg.neighbours\nmg.plot.splits\nmg.__version__"
+    found = {_module(target) for target in _targets(ast.parse(code))}
+    tracks, splits = "features.tracks.tracking", "features.splits"
+    assert found == {
+        "__init__",
+        tracks,
+        "distances.sospa",
+        f"{splits}.neighbours",
+        "plot",
+        f"{splits}.figure",
+        "version",
+    }
 
 
 def test_the_map_of_contributing_names_every_room() -> None:

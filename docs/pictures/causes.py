@@ -6,7 +6,7 @@ import numpy as np
 from docs.pictures.drawing import GREY, INK, PALE, PREDICTION, TRUTH, Drawing
 
 import mapgauge as mg
-from mapgauge.features.causes.metric import CAUSES, label_of
+from mapgauge.metrics.causes import CAUSES, label_of
 
 _LINE = [[0.0, 0.0], [14.0, 0.0]]
 _RING = [[3.0, -1.0], [11.0, -1.0], [11.0, 2.0], [3.0, 2.0], [3.0, -1.0]]

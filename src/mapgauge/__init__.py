@@ -5,31 +5,33 @@
 1.0
 """
 
-import ast
 from importlib import import_module
-from pkgutil import get_data
 from typing import Any
 
-# ``__init__.pyi`` names every public name once: type checkers read it, and so does this module. Names are imported on
-# first use, which keeps ``import mapgauge`` cheap.
-_HOMES = {
-    alias.name: str(node.module)
-    for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
+# Names are imported on first use, which keeps ``import mapgauge`` cheap. The manifests of the core and of the features
+# name them. ``__init__.pyi`` has them for type checkers; ``python -m tools.public_names`` writes it.
 
-__all__ = sorted(name for name, home in _HOMES.items() if home != __name__)  # without modules such as ``mg.plot``
+
+def _homes() -> dict[str, str]:
+    """Return the places of all public names."""
+    from mapgauge.manifest import own
+
+    return {name: manifest.full(place) for manifest in own() for name, place in manifest.feature.names.items()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name == "__all__":
+        return sorted(name for name, home in _homes().items() if not home.endswith(":"))  # without modules
+    if name.startswith("__") and name != "__version__":  # what Python itself asks for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOMES[name]
-    value = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
+    home = _homes().get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = home.partition(":")
+    value = getattr(import_module(module), attribute) if attribute else import_module(module)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(_HOMES)
+    return sorted(_homes())

@@ -1,101 +1,85 @@
-# The public names of the package and their modules. ``__init__.py`` reads them from here and imports each on first use.
-from mapgauge import demo as demo, loggers as loggers, plot as plot, report as report, truth as truth
+# Written by `python -m tools.public_names` from the manifests. Do not edit it.
 from mapgauge.checks import check as check
-from mapgauge.distances.chamfer_and_frechet import chamfer as chamfer, frechet as frechet
-from mapgauge.distances.sospa import (
-    Alignment as Alignment,
-    sospa as sospa,
-    sospa_align as sospa_align,
-    sospa_from_distances as sospa_from_distances,
-    sospa_matrix as sospa_matrix,
-)
-from mapgauge.errors import (
-    InvalidInput as InvalidInput,
-    MapgaugeError as MapgaugeError,
-    MissingDependency as MissingDependency,
-    Remedy as Remedy,
-    UnreadableFile as UnreadableFile,
-)
+from mapgauge import demo as demo
+from mapgauge.distances.chamfer_and_frechet import chamfer as chamfer
+from mapgauge.distances.chamfer_and_frechet import frechet as frechet
+from mapgauge.distances.sospa import Alignment as Alignment
+from mapgauge.distances.sospa import sospa as sospa
+from mapgauge.distances.sospa import sospa_align as sospa_align
+from mapgauge.distances.sospa import sospa_from_distances as sospa_from_distances
+from mapgauge.distances.sospa import sospa_matrix as sospa_matrix
+from mapgauge.errors import InvalidInput as InvalidInput
+from mapgauge.errors import MapgaugeError as MapgaugeError
+from mapgauge.errors import MissingDependency as MissingDependency
+from mapgauge.errors import Remedy as Remedy
+from mapgauge.errors import UnreadableFile as UnreadableFile
 from mapgauge.evaluation.evaluate import evaluate as evaluate
-from mapgauge.evaluation.sweeps import Sweep as Sweep, sweep as sweep
-from mapgauge.features.causes.causes import Causes as Causes, causes as causes, compare_causes as compare_causes
-from mapgauge.features.causes.instance_costs import Fix as Fix
-from mapgauge.features.causes.metric import Thresholds as Thresholds
+from mapgauge.evaluation.sweeps import Sweep as Sweep
+from mapgauge.evaluation.sweeps import sweep as sweep
 from mapgauge.features.confidence.calibration import Reliability as Reliability
-from mapgauge.features.confidence.confidence import (
-    CommonThreshold as CommonThreshold,
-    Confidence as Confidence,
-    confidence as confidence,
-)
-from mapgauge.features.confidence.operating import (
-    ClassConfidence as ClassConfidence,
-    HeldOut as HeldOut,
-    Levels as Levels,
-    Recalibrated as Recalibrated,
-)
+from mapgauge.features.confidence.confidence import CommonThreshold as CommonThreshold
+from mapgauge.features.confidence.confidence import Confidence as Confidence
+from mapgauge.features.confidence.confidence import confidence as confidence
+from mapgauge.features.confidence.operating import ClassConfidence as ClassConfidence
+from mapgauge.features.confidence.operating import HeldOut as HeldOut
+from mapgauge.features.confidence.operating import Levels as Levels
+from mapgauge.features.confidence.operating import Recalibrated as Recalibrated
 from mapgauge.features.confidence.radius import Radius as Radius
-from mapgauge.features.lanes.graph import (
-    Graph as Graph,
-    frames_from_graphs as frames_from_graphs,
-    graphs_from_frames as graphs_from_frames,
-)
-from mapgauge.features.lanes.graph_sampling import GraphScore as GraphScore, GraphSettings as GraphSettings
-from mapgauge.features.lanes.graph_scores import GraphScores as GraphScores, graph_scores as graph_scores
-from mapgauge.features.lanes.lane_graph_pld import (
-    ElementMatch as ElementMatch,
-    LaneGraphParts as LaneGraphParts,
-    LaneGraphPldResult as LaneGraphPldResult,
-    LinkCounts as LinkCounts,
-    WrongLink as WrongLink,
-    lane_graph_pld as lane_graph_pld,
-)
 from mapgauge.features.global_map.gap import Gap as Gap
-from mapgauge.features.global_map.global_map import (
-    GlobalMap as GlobalMap,
-    global_map as global_map,
-)
-from mapgauge.features.network.network_pld import (
-    NetworkParts as NetworkParts,
-    NetworkPldResult as NetworkPldResult,
-    Overlap as Overlap,
-    network_pld as network_pld,
-)
-from mapgauge.features.provenance.citations import cite as cite
-from mapgauge.features.provenance.explain import (
-    ExplainedStep as ExplainedStep,
-    Explanation as Explanation,
-    explain as explain,
-)
-from mapgauge.features.provenance.published import Published as Published, published as published
-from mapgauge.features.splits.diversity import (
-    Diversity as Diversity,
-    Thinned as Thinned,
-    diversity as diversity,
-    thin as thin,
-)
-from mapgauge.features.splits.neighbours import Neighbours as Neighbours, neighbours as neighbours
-from mapgauge.features.priors.changes import Changes as Changes, changes as changes
+from mapgauge.features.global_map.global_map import GlobalMap as GlobalMap
+from mapgauge.features.global_map.global_map import global_map as global_map
+from mapgauge.features.graph_scores.graph import Graph as Graph
+from mapgauge.features.graph_scores.graph import frames_from_graphs as frames_from_graphs
+from mapgauge.features.graph_scores.graph import graphs_from_frames as graphs_from_frames
+from mapgauge.features.graph_scores.graph_sampling import GraphScore as GraphScore
+from mapgauge.features.graph_scores.graph_sampling import GraphSettings as GraphSettings
+from mapgauge.features.graph_scores.graph_scores import GraphScores as GraphScores
+from mapgauge.features.graph_scores.graph_scores import graph_scores as graph_scores
+from mapgauge.features.lane_graph.lane_graph_pld import ElementMatch as ElementMatch
+from mapgauge.features.lane_graph.lane_graph_pld import LaneGraphParts as LaneGraphParts
+from mapgauge.features.lane_graph.lane_graph_pld import LaneGraphPldResult as LaneGraphPldResult
+from mapgauge.features.lane_graph.lane_graph_pld import LinkCounts as LinkCounts
+from mapgauge.features.lane_graph.lane_graph_pld import WrongLink as WrongLink
+from mapgauge.features.lane_graph.lane_graph_pld import lane_graph_pld as lane_graph_pld
+from mapgauge.features.network.network_pld import NetworkParts as NetworkParts
+from mapgauge.features.network.network_pld import NetworkPldResult as NetworkPldResult
+from mapgauge.features.network.network_pld import Overlap as Overlap
+from mapgauge.features.network.network_pld import network_pld as network_pld
+from mapgauge.features.priors.changes import Changes as Changes
+from mapgauge.features.priors.changes import changes as changes
 from mapgauge.features.priors.labels import mean_accuracy as mean_accuracy
 from mapgauge.features.priors.prior import mark_ignored as mark_ignored
-from mapgauge.features.raster.masks import MaskIou as MaskIou, mask_iou as mask_iou
+from mapgauge.features.provenance.citations import cite as cite
+from mapgauge.features.provenance.explain import ExplainedStep as ExplainedStep
+from mapgauge.features.provenance.explain import Explanation as Explanation
+from mapgauge.features.provenance.explain import explain as explain
+from mapgauge.features.provenance.published import Published as Published
+from mapgauge.features.provenance.published import published as published
+from mapgauge.features.raster.masks import MaskIou as MaskIou
+from mapgauge.features.raster.masks import mask_iou as mask_iou
+from mapgauge.features.rerun.recording import Recorded as Recorded
+from mapgauge.features.rerun.recording import write_rerun as write_rerun
+from mapgauge.features.splits.diversity import Diversity as Diversity
+from mapgauge.features.splits.diversity import Thinned as Thinned
+from mapgauge.features.splits.diversity import diversity as diversity
+from mapgauge.features.splits.diversity import thin as thin
 from mapgauge.features.splits.joint import Joint as Joint
-from mapgauge.features.splits.overlap import SplitOverlap as SplitOverlap, splits as splits
-from mapgauge.features.splits.propose import Proposal as Proposal, propose as propose
-from mapgauge.features.rerun.recording import Recorded as Recorded, write_rerun as write_rerun
-from mapgauge.features.tracks.consistency import (
-    Consistency as Consistency,
-    Transitions as Transitions,
-    consistency as consistency,
-)
-from mapgauge.features.tracks.track_pld import (
-    Change as Change,
-    Stretch as Stretch,
-    TrackMatch as TrackMatch,
-    TrackParts as TrackParts,
-    TrackPldResult as TrackPldResult,
-    TrueTrack as TrueTrack,
-    track_pld as track_pld,
-)
+from mapgauge.features.splits.neighbours import Neighbours as Neighbours
+from mapgauge.features.splits.neighbours import neighbours as neighbours
+from mapgauge.features.splits.overlap import SplitOverlap as SplitOverlap
+from mapgauge.features.splits.overlap import splits as splits
+from mapgauge.features.splits.propose import Proposal as Proposal
+from mapgauge.features.splits.propose import propose as propose
+from mapgauge.features.tracks.consistency import Consistency as Consistency
+from mapgauge.features.tracks.consistency import Transitions as Transitions
+from mapgauge.features.tracks.consistency import consistency as consistency
+from mapgauge.features.tracks.track_pld import Change as Change
+from mapgauge.features.tracks.track_pld import Stretch as Stretch
+from mapgauge.features.tracks.track_pld import TrackMatch as TrackMatch
+from mapgauge.features.tracks.track_pld import TrackParts as TrackParts
+from mapgauge.features.tracks.track_pld import TrackPldResult as TrackPldResult
+from mapgauge.features.tracks.track_pld import TrueTrack as TrueTrack
+from mapgauge.features.tracks.track_pld import track_pld as track_pld
 from mapgauge.features.tracks.tracking import track as track
 from mapgauge.frames.alignment import align as align
 from mapgauge.frames.findings import Finding as Finding
@@ -106,21 +90,40 @@ from mapgauge.frames.links import Links as Links
 from mapgauge.frames.map_frames import MapFrames as MapFrames
 from mapgauge.geometry.polylines import Polylines as Polylines
 from mapgauge.geometry.resampling import resample as resample
-from mapgauge.io import read as read, write as write
+from mapgauge.io import read as read
+from mapgauge.io import write as write
+from mapgauge import loggers as loggers
 from mapgauge.metrics.average_precision import average_precision as average_precision
-from mapgauge.metrics.pld import Parts as Parts, PldResult as PldResult, PooledPld as PooledPld, pld as pld
-from mapgauge.protocols import Protocol as Protocol, protocol as protocol
-from mapgauge.results.assignment import Assignment as Assignment, Match as Match
-from mapgauge.results.comparison import Comparison as Comparison, compare as compare
-from mapgauge.results.differences import Mismatch as Mismatch, differences as differences
-from mapgauge.results.intervals import Difference as Difference, Estimate as Estimate
+from mapgauge.metrics.causes import Thresholds as Thresholds
+from mapgauge.metrics.pld import Parts as Parts
+from mapgauge.metrics.pld import PldResult as PldResult
+from mapgauge.metrics.pld import PooledPld as PooledPld
+from mapgauge.metrics.pld import pld as pld
+from mapgauge import plot as plot
+from mapgauge.protocols import Protocol as Protocol
+from mapgauge.protocols import protocol as protocol
+from mapgauge import report as report
+from mapgauge.results.assignment import Assignment as Assignment
+from mapgauge.results.assignment import Match as Match
+from mapgauge.results.causes import Causes as Causes
+from mapgauge.results.causes import causes as causes
+from mapgauge.results.causes import compare_causes as compare_causes
+from mapgauge.results.comparison import Comparison as Comparison
+from mapgauge.results.comparison import compare as compare
+from mapgauge.results.differences import Mismatch as Mismatch
+from mapgauge.results.differences import differences as differences
+from mapgauge.results.instance_costs import Fix as Fix
+from mapgauge.results.intervals import Difference as Difference
+from mapgauge.results.intervals import Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
 from mapgauge.results.slices import Slices as Slices
-from mapgauge.results.tags import Tags as Tags, read_tags as read_tags
+from mapgauge.results.tags import Tags as Tags
+from mapgauge.results.tags import read_tags as read_tags
 from mapgauge.results.values import Input as Input
-from mapgauge.truth.poses import with_poses as with_poses
 from mapgauge.training.accumulator import Accumulator as Accumulator
+from mapgauge import truth as truth
+from mapgauge.truth.poses import with_poses as with_poses
 from mapgauge.version import __version__ as __version__
 
 __all__: list[str]

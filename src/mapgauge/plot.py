@@ -12,34 +12,26 @@ The functions use neither pyplot nor other global state: they need no display an
 >>> mapgauge.plot.save(figure, pathlib.Path(tempfile.mkdtemp()) / "worst.svg")
 """
 
+from typing import Any
+
 from mapgauge.dependencies import require
+from mapgauge.manifest import mapping, own
 
-require("matplotlib", "drawing figures", "plot")  # before the modules below import it
+require("matplotlib", "drawing figures", "plot")  # before the modules of figures import it
 
-from mapgauge.features.causes.figure import causes
-from mapgauge.features.confidence.figure import calibration, confidence
-from mapgauge.features.global_map.figures import global_map
-from mapgauge.features.splits.figure import splits
-from mapgauge.features.tracks.figures import lags, strip
-from mapgauge.views.figures.birdseye import frame, scene
-from mapgauge.views.figures.curves import cutoffs, histogram, parts, ranges
-from mapgauge.views.figures.hits import precision_recall
-from mapgauge.views.figures.style import save
 
-__all__ = [
-    "calibration",
-    "causes",
-    "confidence",
-    "cutoffs",
-    "frame",
-    "global_map",
-    "histogram",
-    "lags",
-    "parts",
-    "precision_recall",
-    "ranges",
-    "save",
-    "scene",
-    "splits",
-    "strip",
-]
+# ``plot.pyi`` names the functions for type checkers. ``python -m tools.public_names`` writes it.
+__all__ = sorted(["save", *mapping("figures", among=own())])
+
+
+def __getattr__(name: str) -> Any:
+    known = mapping("figures", among=own()) if name in __all__ else mapping("figures")
+    if name not in known:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    manifest, figure = known[name]
+    globals()[name] = function = manifest.load(figure.place)
+    return function
+
+
+def __dir__() -> list[str]:
+    return __all__

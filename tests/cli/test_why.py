@@ -15,7 +15,7 @@ from mapgauge.cli import evaluate, summary
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scores import Scores
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.features.causes.metric import CAUSES
+from mapgauge.metrics.causes import CAUSES
 
 
 def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.kernels import reference_causes as reference
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.features.causes.metric import CAUSES, Thresholds
+from mapgauge.metrics.causes import CAUSES, Thresholds
 from mapgauge.metrics.completeness import BINS, SURE
 from mapgauge.typing import Points
 

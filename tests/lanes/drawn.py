@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from mapgauge.features.lanes.graph import Graph
+from mapgauge.features.graph_scores.graph import Graph
 
 # A few places close together, so that nodes coincide, edges cross and lie on each other, and ties are common.
 _NEAR = st.integers(-3, 3).map(float) | st.floats(-4, 4, width=16)

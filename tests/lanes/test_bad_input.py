@@ -8,7 +8,7 @@ import pytest
 from tests.lanes.drawn import three
 
 import mapgauge as mg
-from mapgauge.features.lanes.graph import Graph
+from mapgauge.features.graph_scores.graph import Graph
 
 LINE = {"nodes": [[0, 0], [20, 0]], "edges": [[0, 1]]}
 EMPTY: dict[str, Any] = {"nodes": [], "edges": []}

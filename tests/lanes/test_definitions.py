@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import dijkstra
 from tests.lanes.drawn import moved, street, three
 
 import mapgauge as mg
-from mapgauge.features.lanes.graph import Graph
-from mapgauge.features.lanes.graph_sampling import Graphs, Roads, Samples
+from mapgauge.features.graph_scores.graph import Graph
+from mapgauge.features.graph_scores.graph_sampling import Graphs, Roads, Samples
 
 LINE = {"nodes": [[0, 0], [20, 0]], "edges": [[0, 1]]}
 FORK = {"nodes": [[0, 0], [10, 0], [20, 4], [20, -4]], "edges": [[0, 1], [1, 2], [1, 3]]}
@@ -50,7 +50,7 @@ def test_shortest_paths_equal_those_of_scipy(directed: bool) -> None:
 
 
 def test_close_points_are_those_of_all_pairs() -> None:
-    from mapgauge.features.lanes.graph_kernels import close_points
+    from mapgauge.features.graph_scores.graph_kernels import close_points
 
     rng = np.random.default_rng(3)
     points, bounds = rng.uniform(-5, 5, (200, 3)), np.array([[0, 60, 110], [110, 110, 120], [120, 150, 200]])
@@ -66,7 +66,7 @@ def test_close_points_are_those_of_all_pairs() -> None:
 
 def test_walks_match_like_a_sorted_list_of_pairs() -> None:
     """Each node asks for its pairs in turn. The matching is that of all pairs in their order."""
-    from mapgauge.features.lanes.graph_kernels import csr, matches_within
+    from mapgauge.features.graph_scores.graph_kernels import csr, matches_within
 
     rng = np.random.default_rng(8)
     edges = np.concatenate([rng.integers(0, 20, (40, 2)), rng.integers(20, 40, (40, 2))])

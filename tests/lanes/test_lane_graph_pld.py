@@ -19,7 +19,7 @@ from tests.lanes.lane_graph_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.features.lanes.lane_graph_pld import LinkCounts, WrongLink
+from mapgauge.features.lane_graph.lane_graph_pld import LinkCounts, WrongLink
 from mapgauge.frames.links import SUCCESSOR, Links
 
 FAR = [0.0, 9.0, 18.0, 27.0]  # lanes that are not near each other

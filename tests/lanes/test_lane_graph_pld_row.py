@@ -15,7 +15,7 @@ from tests.lanes.lane_graph_cases import LIGHTS, lane_world
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
-from mapgauge.features.lanes.lane_graph_frame import PARTS
+from mapgauge.features.lane_graph.lane_graph_frame import PARTS
 from mapgauge.frames.links import Links
 from mapgauge.report import write_report
 

@@ -66,7 +66,7 @@ def test_what_topology_scores_reward(predictions: mg.MapFrames, expected: float)
 
 
 def test_equal_scores_rank_by_index_and_missed_vertices_rank_by_the_filler() -> None:
-    from mapgauge.features.lanes.kernels import vertex_precisions
+    from mapgauge.features.openlane.kernels import vertex_precisions
 
     true = np.array([[True, False, True, False]])
     precision = vertex_precisions

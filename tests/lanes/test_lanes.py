@@ -8,7 +8,7 @@ from tests.lanes.drawn import three
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.features.lanes.graph import graph_of_lanes, paths_of
+from mapgauge.features.graph_scores.graph import graph_of_lanes, paths_of
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
 

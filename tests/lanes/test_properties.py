@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.lanes.drawn import by_position, graphs, moved, shuffled, street
 
 import mapgauge as mg
-from mapgauge.features.lanes.graph import Graph, frames_from_graphs, without_repeats
+from mapgauge.features.graph_scores.graph import Graph, frames_from_graphs, without_repeats
 
 SYMMETRIC = ("geo", "topo", "sda", "landmark", "reach")
 

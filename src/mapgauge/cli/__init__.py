@@ -55,11 +55,11 @@ def _run(received: list[int]) -> int | str | None:
     WATCH.interrupted = False
     try:
         try:
-            from mapgauge.cli.app import COMMANDS, application
+            from mapgauge.cli.app import application, commands_of
 
             arguments = _without_plugins(sys.argv[1:])
-            # The modules of all commands are imported for help and hints only.
-            named = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+            # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
+            named = arguments[:1] if arguments and arguments[0] in commands_of(plug_ins=False) else None
             application(named)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
@@ -96,9 +96,9 @@ def _without_plugins(arguments: list[str]) -> list[str]:
     if modules:
         import mapgauge.io  # its table is asked, too
         import mapgauge.protocols  # noqa: F401
-        from mapgauge import plugins
+        from mapgauge.manifest import use
 
-        plugins.use(modules)
+        use(modules)
     return others
 
 

@@ -1,118 +1,26 @@
-"""The application: the table of commands, what features add to them, and how help and usage errors look.
-
-Features are known here only: by the places of functions, which are imported when they are needed.
-"""
+"""The application: commands from the manifests, and how help and usage errors look."""
 
 import shlex
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import typer.main
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from mapgauge.cli.compile import show_compiling
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.output import set_quiet
+from mapgauge.manifest import GROUPS, Command, Manifest, mapping, own
 from mapgauge.version import __version__
 
 
-def load(place: str) -> Any:
-    """Import a function."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(f"mapgauge.{module}"), name)
-
-
-# For each command: the place of its function, or of a Typer with commands of its own, and two examples of its use.
-COMMANDS = {
-    "evaluate": (
-        "cli.evaluate:evaluate",
-        "predictions.json truth.pkl -o results.mg",
-        "A.json B.json,rotate=-90,name=B truth.pkl --report report.html",
-    ),
-    "compare": ("cli.compare:compare", "A.mg B.mg", 'main.mg change.mg --fail-if "pld > +0.005"'),
-    "frames": ("cli.frames:frames", "results.mg --worst 20", 'results.mg --where "pld > 0.8 and missed > 2" --tokens'),
-    "diff": ("features.provenance.command:diff", "A.mg B.mg", "A.mg B.mg --explain"),
-    "why": ("features.causes.command:why", "results.mg", "predictions.json truth.pkl --cause missed"),
-    "sweep": (
-        "cli.sweep:sweep",
-        "predictions.json truth.pkl -c 0.5,1.0,1.5",
-        "predictions.json truth.pkl --vary spacing=0.25,0.5",
-    ),
-    "show": ("cli.plot:show", "results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png"),
-    "plot": ("cli.plot:plot", "parts A.mg B.mg -o parts.pdf", "pr results.mg --threshold 0.5 -o pr.svg"),
-    "report": ("cli.plot:report", "results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html"),
-    "view": ("features.view.command:view", "results.mg", "A.mg B.mg --no-browser --port 8000"),
-    "export": (
-        "features.rerun.command:export",
-        "results.mg -o drive.rrd",
-        "results.mg --scene scene-0001 --images DATAROOT -o drive.rrd",
-    ),
-    "paper": ("cli.paper:paper", "A.mg B.mg -o paper", "results --samples 10000 -o paper"),
-    "confidence": (
-        "features.confidence.command:confidence",
-        "results.mg --figure confidence.png",
-        "predictions.json truth.pkl --thresholds thresholds.json",
-    ),
-    "changes": (
-        "features.priors.command:changes",
-        "results.mg --prior prior.geojson",
-        "predictions.json truth.pkl --prior prior.parquet --same 0.3",
-    ),
-    "masks": (
-        "features.raster.command:masks",
-        "submission_vector.json truth.pkl -p maptracker-iou-60x30",
-        "submission_vector.json truth.pkl -p maptracker-iou-100x50 --json",
-    ),
-    "track": (
-        "features.tracks.command:track",
-        "predictions.json --poses truth.geojson -o tracked.parquet",
-        "A.parquet --method maptracker -o tracked.parquet",
-    ),
-    "consistency": (
-        "features.tracks.command:consistency",
-        "predictions.json --poses truth.geojson",
-        "A.parquet B.parquet --lags 1,10 --figure flicker.png",
-    ),
-    "global": (
-        "features.global_map.command:global_map",
-        "model_maps.json av2_all_gt.json",
-        "tracked.parquet truth.parquet --rule median --over-time --figure map.png",
-    ),
-    "splits": (
-        "features.splits.command:splits",
-        "train.parquet val.parquet results.mg",
-        "propose truth.parquet -o new-splits",
-    ),
-    "inspect": ("cli.inspect:inspect", "predictions.json truth.pkl", "results.mg --json"),
-    "convert": ("cli.convert:convert", "results.json predictions.parquet", "part-1.json part-2.json predictions/"),
-    "formats": ("cli.lists:formats", "", "--json"),
-    "protocols": ("cli.lists:protocols", "", "--json"),
-    "metrics": ("cli.lists:metrics", "", "--json"),
-    "published": ("features.provenance.command:published", "", "--like results.mg"),
-    "cite": ("features.provenance.command:cite", "results.mg", "runs/MapTR.mg"),
-    "compile": ("cli.compile:compile", "", "--metrics pld,ap_chamfer"),
-    "demo": ("cli.demo:demo", "", "--size 20 -o demo-small"),
-    "truth": ("cli.truth:truth", "nuscenes DATAROOT -o truth.parquet", "map FILE --poses poses.json -o own.parquet"),
-}
-
-
-# What features add to commands of the core: the place of a function, which is imported when it is needed.
-ADDITIONS = {
-    "differences by cause": "features.causes.command:differences_by_cause",  # of compare
-    "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
-    "confidence in words": "features.confidence.command:in_words",
-    "changes since a prior": "features.priors.command:since_prior",  # of evaluate
-    "tables of changes": "features.priors.command:show",
-    "columns of similar frames": "features.splits.command:similar_frames",  # of frames
-}
-
-
-def addition(name: str) -> Any:
-    """Import what a feature adds to a command of the core."""
-    return load(ADDITIONS[name])
+def commands_of(*, plug_ins: bool) -> dict[str, tuple[Manifest, Command]]:
+    """Return the commands by name, in the order of the help, each with the manifest that names it."""
+    found = mapping("commands", among=None if plug_ins else own())
+    order = lambda name: (GROUPS.index(found[name][1].group), found[name][1].order, name)
+    return {name: found[name] for name in sorted(found, key=order)}
 
 
 class _Command(TyperCommand):
@@ -156,6 +64,23 @@ class _Command(TyperCommand):
             with formatter.section("Examples"):
                 for line in self.epilog.splitlines():
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
+
+
+class _Commands(TyperGroup):
+    """All commands. The help lists them in the groups of their manifests."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order in which the commands were added."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each group."""
+        rows = commands_of(plug_ins=True)
+        for group in GROUPS:
+            names = [name for name, (_, row) in rows.items() if row.group == group and name in self.commands]
+            if names:
+                with formatter.section(group):
+                    formatter.write_dl([(name, self.commands[name].get_short_help_str(60)) for name in names])
 
 
 _MORE = {  # about options of a file
@@ -212,26 +137,30 @@ def _options() -> dict[str, dict[str, str | None]]:
     return found
 
 
-def application(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
-    """Return the application with some commands. Their modules are imported, which takes most of the time."""
+def application(names: Iterable[str] | None = None) -> typer.Typer:
+    """Return the application with some commands, or with all. Their modules are imported, which takes most time."""
     # Help is plain text. Importing rich would take longer than everything else together.
     made = typer.Typer(
         name="mapgauge",
+        cls=_Commands,
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(about)
-    for name in commands:
-        place, *examples = COMMANDS[name]
-        command, lines = load(place), "\n".join(f"mapgauge {name} {example}".strip() for example in examples)
-        if isinstance(command, typer.Typer):
-            for registered in command.registered_commands:
-                registered.cls, registered.epilog = _Command, registered.epilog or lines
-            made.add_typer(command)
+    commands = commands_of(plug_ins=names is None)
+    for name in commands if names is None else names:
+        manifest, command = commands[name]
+        function = manifest.load(command.place)
+        lines = "\n".join(f"mapgauge {name} {example}".strip() for example in command.examples)
+        if isinstance(function, typer.Typer):
+            for registered in function.registered_commands:
+                registered.cls = _Command
+                registered.epilog = registered.epilog or lines
+            made.add_typer(function)
         else:
-            made.command(name, cls=_Command, epilog=lines)(command)
+            made.command(name, cls=_Command, epilog=lines)(function)
     return made
 
 
@@ -257,7 +186,10 @@ def about(
         typer.Option(
             "--plugin",
             metavar="MODULE",
-            help="Also use the metrics, formats and protocols of this module. Can be repeated, also after the command.",
+            help=(
+                "Also use what this module adds: metrics, formats, commands and more. Can be repeated, also after the "
+                "command."
+            ),
             show_default=False,
         ),
     ] = None,

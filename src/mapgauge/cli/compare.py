@@ -61,7 +61,7 @@ def compare(
         without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
 
     from mapgauge import compare as compare_results
-    from mapgauge.cli.app import addition
+    from mapgauge.cli.why import differences_by_cause
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
 
@@ -79,7 +79,7 @@ def compare(
     shown = _classes(str(results[0]), comparison, listed(classes))
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    causes = addition("differences by cause")(names, methods, comparison.differences, **draws)
+    causes = differences_by_cause(names, methods, comparison.differences, **draws)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(

@@ -13,7 +13,6 @@ import typer
 
 from mapgauge.cli import Attempts, parsing
 from mapgauge.cli import options as o
-from mapgauge.cli.app import addition
 from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
@@ -124,11 +123,16 @@ def _show(
     sliced = slices_of(results, None if by == "class" else by, lists, tags)
     names = [run.name for run in plan.runs()]
     if context.params["prior"] is not None:
-        changes = addition("changes since a prior")(results, names, context.params["prior"], workers=plan.workers)
+        from mapgauge.hooks import prior_tables
+
+        tables = prior_tables()
+        if tables is None:
+            parsing.refuse("--prior", "no feature that compares with a prior is installed")
+        changes = tables.measure(results, names, context.params["prior"], workers=plan.workers)
         more = [{"changes": each.to_dict()} for each in changes.values()]
         show_results(form, results, names, sliced=sliced, more=more)
         if form == "text":
-            addition("tables of changes")(changes, gap=True)
+            tables.show(changes, gap=True)
     else:
         show = show_results if len(plan.protocols) == 1 else show_protocols
         show(form, results, names, by_class=by == "class", sliced=sliced)

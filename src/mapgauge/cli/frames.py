@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mapgauge.cli import options as o
-from mapgauge.cli.methods import load_all, one_results
+from mapgauge.cli.methods import load_all, one_results, with_data
 from mapgauge.cli.output import Table, printable, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import file_names, form_of, refuse
 from mapgauge.cli.slices import tags_of
@@ -16,6 +16,8 @@ from mapgauge.markup import number
 
 if TYPE_CHECKING:
     from mapgauge.results.frame_query import FrameTable
+    from mapgauge.results.query import Column
+    from mapgauge.results.results import Results
 
 LISTED = 10  # frames in text
 _APART = ("without_predictions", "without_truth")
@@ -72,7 +74,6 @@ def frames(
     if tokens and form != "text":
         refuse("--tokens", f"only one of --tokens and --{form} can be given")
 
-    from mapgauge.cli.app import addition
     from mapgauge.results.frame_query import FrameTable
     from mapgauge.results.query import parse
 
@@ -82,7 +83,7 @@ def frames(
     if like is not None and sort is not None:
         refuse("--sort", "with --like, the most similar frames come first")
     results = load_all(files, file_names(files))[0]
-    added = addition("columns of similar frames")(results, files[0], like) if like is not None else {}
+    added = {} if like is None else {"like": _similarity(results, files[0], like)}
     table = FrameTable(results, tags_of(files, by), added)
     with pointing("--where"):
         ordered = table.ranked(sort, None if query is None else table.where(query))
@@ -104,6 +105,23 @@ def frames(
     else:
         for k, (name, (some, *without)) in enumerate(parts.items()):
             _show(table, f"{name}: " if name else "", some, without, worst or LISTED, more, gap=k > 0)
+
+
+def _similarity(results: "Results", path: Path, token: str) -> "Column":
+    """Return a column with the PLD between the truth of a frame and the truth of each frame."""
+    from mapgauge.hooks import similar
+    from mapgauge.metrics.pld import with_pld
+    from mapgauge.results.query import Column
+
+    prepare = similar()
+    if prepare is None:
+        refuse("--like", "no feature that compares frames is installed")
+    if token not in results.tokens:
+        refuse("--like", f"no frame {token!r}. Tokens are listed by `mapgauge frames RESULT`")
+    _, truth = with_data(results, path).need_data().all_sides
+    tokens, distances = prepare(truth, with_pld(results.protocol, order=1))(token, len(truth))
+    distance = dict(zip(tokens, distances.tolist(), strict=True))
+    return Column("number", [distance[other] for other in results.tokens])
 
 
 def _document(

@@ -16,37 +16,26 @@ from mapgauge.cli.parsing import Texts, bounded, listed, refuse, without_effect
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_page, check_targets
 from mapgauge.errors import InvalidInput
+from mapgauge.manifest import Figure, Manifest, mapping
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
 
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.query import Query
     from mapgauge.results.results import Results
     from mapgauge.results.tags import Tags
 
-# For each figure: the function of ``mapgauge.plot``, the options that it takes, and what it shows.
-FIGURES: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "parts": ("parts", (), "the parts of PLD"),
-    "causes": ("causes", (), "PLD by cause"),
-    "pr": ("precision_recall", ("metric", "threshold"), "precision over recall"),
-    "histogram": ("histogram", ("value",), "a value over frames"),
-    "ranges": ("ranges", (), "PLD over the distance from the ego"),
-    "cutoffs": ("cutoffs", (), "PLD over the cutoff"),
-    "calibration": ("calibration", ("metric", "threshold"), "the share of hits over the confidence"),
-    "confidence": (
-        "confidence",
-        (),
-        "PLD, precision, recall and AP over the threshold on the confidence, and calibration",
-    ),
-    "strip": ("strip", ("scene", "classes"), "the tracks of a scene over time"),
-}
-WITH_GEOMETRY = ("strip", "confidence")  # figures that need the evaluated files
+
+def figures() -> dict[str, tuple[str, Manifest, Figure]]:
+    """Return the figures by their names in this command: the function of ``mapgauge.plot``, and where it comes from."""
+    named = [(name, *row) for name, row in mapping("figures").items() if row[1].command]
+    return {row.command: (name, manifest, row) for name, manifest, row in sorted(named, key=lambda one: one[2].order)}
 
 
 def _figure(name: str) -> str:
-    if name not in FIGURES:
-        refuse("FIGURE", f"must be one of {', '.join(FIGURES)}, got {name!r}")
+    if name not in figures():
+        refuse("FIGURE", f"must be one of {', '.join(figures())}, got {name!r}")
     return name
 
 
@@ -61,9 +50,9 @@ def plot(
         str,
         typer.Argument(
             metavar="FIGURE",
-            help="; ".join(f"{name}: {about}" for name, (_, _, about) in FIGURES.items()) + ".",
+            help="; ".join(f"{name}: {row.about}" for name, (_, _, row) in figures().items()) + ".",
             callback=_figure,
-            autocompletion=lambda: list(FIGURES),
+            autocompletion=lambda: list(figures()),
             show_default=False,
         ),
     ],
@@ -83,7 +72,7 @@ def plot(
 
     Each file is a method. To draw a frame, use `mapgauge show`.
     """
-    function, takes, _ = FIGURES[figure]
+    function, manifest, row = figures()[figure]
     given = {
         "metric": metric,
         "threshold": threshold,
@@ -93,22 +82,20 @@ def plot(
     }
     chosen = {key: value for key, value in given.items() if value is not None}
     for key in chosen:
-        if key not in takes:
-            able = ", ".join(name for name, (_, options, _) in FIGURES.items() if key in options)
+        if key not in row.options:
+            able = ", ".join(name for name, (_, _, other) in figures().items() if key in other.options)
             refuse(f"--{key}", f"has no effect on the figure {figure}, only on {able}")
     sides = Methods.of(context, files)
     check_targets([output], sides.files)
     check_figure(output)
     methods = sides.load(data=False)
-    drawn = figure in WITH_GEOMETRY or (figure == "calibration" and metric == "pld")
-    drawn = drawn or (figure == "causes" and any("causes" not in method.metrics for method in methods))
-    lacking = [method for method in methods if figure == "strip" and "track_pld" not in method.metrics]
-    if sides.from_results and drawn and not lacking:  # a figure refuses what it cannot draw
+
+    from mapgauge import plot as functions
+
+    if sides.from_results and row.needs_data and manifest.load(row.needs_data)(methods, chosen):
         methods = [with_data(method, path) for method, path in zip(methods, sides.files, strict=True)]
-
-    from mapgauge import plot as figures
-
-    save_figure(getattr(figures, function)(methods, names=sides.names, title=title, style=style, **chosen), output)
+    draw = getattr(functions, function)
+    save_figure(draw(methods, names=sides.names, title=title, style=style, **chosen), output)
 
 
 _CAUSES_HELP = (
@@ -222,7 +209,7 @@ def show(
     save_figure(figure, output)
 
 
-def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Figure":
+def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Drawn":
     """Return a figure of one frame, or a sheet of several with a row per frame if there are several methods."""
     from mapgauge import plot
     from mapgauge.metrics.table import title_of
@@ -240,7 +227,7 @@ def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: di
 
 def _draw_scene(
     methods: Sequence["Results"], scene: str, count: int, title: str | None, shared: dict[str, Any]
-) -> "Figure":
+) -> "Drawn":
     """Return a figure of frames of a scene."""
     from mapgauge import plot
     from mapgauge.results.scene_order import scene_frames

@@ -136,9 +136,9 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
         return []
     if streamed or len(results.scores.confidence) > MOST:
         return [LATER]
-    from mapgauge.cli.app import addition
+    from mapgauge.hooks import sentences
 
-    added = [addition(name)(results, workers) for name in ("causes in words", "confidence in words")]
+    added = [sentence(results, workers) for sentence in sentences()]
     return [line for line in added if line]
 
 

@@ -1,4 +1,4 @@
-"""File formats: one module and one or two rows of ``FORMATS`` for each; ``read`` and ``write``.
+"""File formats: one module for each, whose rows the manifest names; ``read`` and ``write``.
 
 A format is recognised by the content of the file, never by its name.
 """
@@ -11,60 +11,22 @@ from typing import Any
 
 from mapgauge.arguments import check_workers
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.features.lanes import graph_files as graphs
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io import (
-    csv_wkt,
-    geojson,
-    globalmapnet,
-    hdmapnet,
-    maptr,
-    maptracker,
-    openlanev2,
-    parquet,
-    poses,
-    streammapnet,
-    vector_files,
-    vectormapnet,
-)
 from mapgauge.io._format import Classes, Format, ReadOptions, class_table, refuse_few_points, with_forward_of
 from mapgauge.io.dataset import open_dataset
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.places import is_dataset
 from mapgauge.io.files.source import Content, check_path
 from mapgauge.io.files.writing import save
-from mapgauge.plugins import Table
+from mapgauge.manifest import Table, left_out
 from mapgauge.typing import Degenerate
 
 DECLARED = "declared"  # the coordinates stay in the reference system that a file declares
 
 # The order matters only for a file that two formats recognise: the first one reads it. Those of plug-ins come last.
-_OWN = {
-    row.name: row
-    for row in (
-        parquet.PARQUET,
-        geojson.GEOJSON,
-        globalmapnet.GLOBALMAPNET,
-        maptr.VAD,
-        maptr.RESULTS,
-        maptr.TRUTH,
-        streammapnet.RESULTS,
-        hdmapnet.RESULTS,
-        vectormapnet.RESULTS,
-        openlanev2.RESULTS,
-        openlanev2.TRUTH,
-        maptracker.TRACKS,
-        maptracker.TRUTH_TRACKS,
-        graphs.GRAPHS,
-        csv_wkt.CSV,
-        vector_files.GIS,
-        poses.POSES,
-        streammapnet.TRUTH,
-    )
-}
-FORMATS: Table[Format] = Table("mapgauge.formats", "mapgauge.io._format:Format", lambda: _OWN)
+FORMATS: Table[Format] = Table("formats", "mapgauge.io._format:Format", order=lambda row: row.order)
 
 
 def read(
@@ -151,7 +113,7 @@ def recognise(content: Content) -> Format:
 def format_named(name: str) -> Format:
     """Return a row of the table by its name."""
     if name not in FORMATS:
-        raise InvalidInput(f"unknown format {name!r}. Known: {', '.join(FORMATS)}")
+        raise InvalidInput(f"unknown format {name!r}. Known: {', '.join(FORMATS)}{left_out()}")
     return FORMATS[name]
 
 

@@ -183,6 +183,7 @@ class Format:
     options: tuple[str, ...] = ()  # further keywords of ``read``
     write_options: tuple[str, ...] = ()  # further keywords of ``write``
     forward: FormatForward = None  # the axis that points forward; None if the format does not say
+    order: int = 100  # of two formats that recognise a file, the one with the lower number reads it
 
 
 def ids_of(frames: MapFrames, table: Sequence[str], override: dict[int, str] | None, format_name: str) -> list[int]:

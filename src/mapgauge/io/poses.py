@@ -282,4 +282,5 @@ POSES = Format(
     _is_poses,
     _read,
     options=("centre",),
+    order=200,
 )

@@ -278,4 +278,5 @@ TRUTH = Format(
     _write_truth,
     options=("tracks",),
     forward="x",
+    order=300,  # a dictionary of tokens is all that it recognises
 )

@@ -290,6 +290,7 @@ def _row(
         stated=lambda _: "mean over thresholds in metres",
         ignores=True,
         limits=(0.0, 1.0),
+        order=40,
     )
 
 

@@ -190,4 +190,5 @@ COMPLETENESS = Metric(
     ignores=True,
     default=False,
     limits=(0.0, 1.0),
+    order=1,
 )

@@ -142,6 +142,7 @@ class Metric:
     # ``frame_links(predictions, truth, protocol, cutoff, index)``: the right and wrong links of a frame, to draw them.
     # ``index`` has the index of each prediction and of each true instance in the lists of its side.
     frame_links: FrameLinks | None = None
+    order: int = 100  # place in tables and files: lower numbers come first; rows of plug-ins come last
 
     def covers(self, class_name: str, protocol: Protocol) -> bool:
         """Whether the metric has values for a class."""

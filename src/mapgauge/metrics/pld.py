@@ -377,4 +377,5 @@ PLD = Metric(
     stated=lambda protocol: f"cutoff {protocol.cutoffs[0]:g} m, order {protocol.order:g}",
     ignores=True,
     limits=(0.0, 1.0),
+    order=0,
 )

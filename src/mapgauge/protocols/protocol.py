@@ -47,7 +47,7 @@ TRAFFIC_ELEMENTS = (
     "slight_right",
 )
 LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
-PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.lanes.lane_parts``
+PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.openlane.lane_parts``
 
 # Fields that are checked by their types, and by the checks that they name.
 _CHECKED = (
@@ -62,7 +62,7 @@ _CHECKED = (
     "skip_without_truth",
 )
 PLUG_IN = Remedy(
-    "If it belongs to a plug-in, install it or call mapgauge.plugins.use", "If it belongs to a plug-in, pass --plugin"
+    "If it belongs to a plug-in, install it or call mapgauge.plugin.use", "If it belongs to a plug-in, pass --plugin"
 )
 
 
@@ -80,7 +80,7 @@ class MetricSettings(Mapping[str, Any]):
                 remedy='Write settings={"track_pld": {"switch_cost": 0.5}}',
             )
         rows = {name: settings_of(name, values) for name, values in given.items()}
-        self._rows = {name: rows[name] for name in METRICS if name in rows} if rows else {}
+        self._rows = {name: rows[name] for name in METRICS.in_order(rows)}
 
     def __getitem__(self, name: str) -> Any:
         """Return the settings of a metric."""

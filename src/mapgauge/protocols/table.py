@@ -1,185 +1,16 @@
 """The table of protocols, changes of settings, and the names of protocols with changed settings."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import Field, fields
-from itertools import product
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.manifest import Table, left_out
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
-from mapgauge.plugins import Table
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, MAP, PARTS, TRAFFIC_ELEMENTS, Protocol, settings_type
+from mapgauge.protocols.protocol import PARTS, Protocol, settings_type
 
-_NEAR = (0.5, 1.0, 1.5)  # metres
-_REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), (1.0, 1.5, 2.0))}  # with usual thresholds
-_GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
-
-
-def _built_in() -> Mapping[str, Protocol]:
-    return {row.name: row for row in (*_of_lines(), *_of_rasters(), *_of_openlane(), *_of_graphs())}
-
-
-def _sized(
-    name: str,
-    about: str,
-    metrics: Iterable[str] = ("ap_chamfer",),
-    settings: Mapping[str, Any] | None = None,
-    **shared: Any,
-) -> Iterable[Protocol]:
-    """Yield a protocol for each region. Some metrics have the usual thresholds there."""
-    for size, (region, thresholds) in _REGIONS.items():
-        own = {metric: {"thresholds": thresholds} for metric in metrics} | dict(settings or {})
-        words = about.format(size.replace("x", " x "))
-        yield Protocol(f"{name}-{size}", words, region=region, settings=own, **shared)
-
-
-def _of_lines() -> Iterable[Protocol]:
-    for name, sampling, more in (
-        ("paper", "paper", ""),
-        ("even", "even", ", with equal pieces: a line and its reversal are equal"),
-    ):
-        yield from _sized(
-            name,
-            f"the paper's evaluation at {{}} m{more}",
-            spacing=0.5,
-            sampling=sampling,
-            cutoffs=(1.5,),
-            settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0)}},
-        )
-    hard = {"ap_chamfer": {"thresholds": (0.2, 0.5, 1.0)}}  # of BeMapNet and PivotNet, then GeMap, MapQR and DAMap
-    yield from _sized("streammapnet", "StreamMapNet's and MapTracker's Chamfer-AP at {} m", count=200)
-    yield from _sized("hard", "StreamMapNet's Chamfer-AP at {} m with the hard thresholds", settings=hard, count=200)
-    yield Protocol(
-        "maptr",
-        "MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
-        count=100,
-        settings={"ap_chamfer": {"thresholds": _NEAR, "buffers": 2.0}},
-    )
-    yield Protocol(
-        "maptr-hard",
-        "MapTR's Chamfer-AP with the hard thresholds of GeMap, MapQR and others",
-        count=100,
-        settings={"ap_chamfer": hard["ap_chamfer"] | {"buffers": 2.0}},
-    )
-    yield from _sized(
-        "maptracker-c",
-        "MapTracker's C-mAP at {} m, and the mAP that its code prints beside it",
-        ("ap_chamfer", "c_map"),
-        count=200,
-        truth_count=20,
-        skip_without_truth=True,
-        ties="file",
-    )
-    yield Protocol(
-        MAP,
-        "two maps without an ego: all classes, PLD, completeness and offsets in metres",
-        classes=None,
-        spacing=0.5,
-        sampling="even",
-        cutoffs=(1.5,),
-    )
-    yield Protocol(
-        "mas-60x30",
-        "mAS as its paper defines it, not as its public code computes it",
-        region=(60.0, 30.0),
-        spacing=0.5,
-        settings={"mas": {"intervals": (2,)}},
-    )
-
-
-def _of_rasters() -> Iterable[Protocol]:
-    crossings = {"filled": ("ped_crossing",)}
-    mapvr = crossings | {"pixels": (480, 240), "forward": "rows", "rounding": "nearest", "thickness": 1, "spread": 5}
-    yield Protocol(
-        "mapvr-60x30",
-        "MapVR's raster AP and frame IoU: 0.125 m a pixel, lines 5 pixels wide, crossings filled",
-        region=(60.0, 30.0),
-        settings={"raster_ap": mapvr, "raster_frame_iou": mapvr},
-    )
-    wide = {"thickness": 5, "cut": True, "floors": (0.5,)}
-    for name, region, pixels in (
-        ("hdmapnet-60x30", (60.0, 30.0), (400, 200)),
-        ("pmapnet-120x60", (120.0, 60.0), (400, 200)),
-        ("pmapnet-240x60", (240.0, 60.0), (800, 200)),
-    ):
-        metres = region[0] / pixels[0]
-        also = ", also P-MapNet's" if name.startswith("hdmapnet") else ""
-        yield Protocol(
-            name,
-            f"{'HDMapNet' if also else 'P-MapNet'}'s IoU{also}: {metres:g} m a pixel, lines and outlines of crossings "
-            "of thickness 5",
-            region=region,
-            settings={"raster_iou": wide | {"pixels": pixels}},
-        )
-    for size, (region, _) in _REGIONS.items():
-        words = f"{region[0] / 200:g} m a pixel, lines of thickness 3"
-        yield Protocol(
-            f"maptracker-iou-{size}",
-            f"MapTracker's IoU: {words}, crossings filled, one class a pixel in predictions",
-            region=region,
-            settings={"raster_iou": crossings | {"covers": True}},
-        )
-        yield Protocol(
-            f"streammapnet-iou-{size}",
-            f"StreamMapNet's IoU: {words}, crossings as outlines",
-            region=region,
-            settings={"raster_iou": {}},
-        )
-
-
-def _of_openlane() -> Iterable[Protocol]:
-    lanes = Protocol("", classes=(LANE,), closed=False, directed=True, ties="file")
-    rules = {"strict": True, "interpolation": "11-point"}
-    yield lanes.replace(
-        name="openlanev2",
-        about="OpenLane-V2's DET_l of centrelines: Fréchet of the points as they are, relaxed with range, 11-point AP",
-        settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0), "relaxed": True, "prefilter": 3.0} | rules},
-    )
-    for kind, version in product(("centrelines", "segments"), ("v1.0", "v1.1")):
-        old: dict[str, Any] = {"drop_closing": False} if version == "v1.0" else {}
-        top: dict[str, Any] = {"rules": version, "lanes": kind} | old
-        others: tuple[str, ...] = ()
-        if kind == "centrelines":
-            number, scores = version[1:], "centrelines, version {}: DET, TOP, OLS, F-score"
-            settings = {"det_l": old, "det_l_ch": old, "f_lane": {}}
-        else:
-            number, scores = f"2.{version[-1]}", "lane segments, version {}: DET, TOP, OLUS"
-            others, settings = (*LANE_LINES, *AREAS), {"det_ls": old, "det_a": old}
-        yield lanes.replace(
-            name=f"openlanev2-v{number}",
-            about=f"OpenLane-V2's scores of {scores.format(number)}",
-            boxes=TRAFFIC_ELEMENTS,
-            classes=(LANE, *others, *TRAFFIC_ELEMENTS),
-            settings=settings | {"det_t": {}, "top_ll": top, "top_lt": top},
-        )
-
-
-def _of_graphs() -> Iterable[Protocol]:
-    lanes = Protocol("", classes=(LANE,), closed=False, directed=True)
-    yield lanes.replace(
-        name="graph",
-        about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability",
-        settings={name: {"rules": "corrected"} for name in _GRAPHS},
-    )
-    yield lanes.replace(
-        name="cgnet-graph",
-        about="graph scores as CGNet's evaluator computes them",
-        ties="file",
-        settings={name: {"rules": "cgnet"} for name in _GRAPHS},
-    )
-    yield lanes.replace(
-        name="lane-graph",
-        about="lane-graph PLD of centrelines, their links and traffic elements, and PLD of the centrelines",
-        classes=(LANE, *TRAFFIC_ELEMENTS),
-        boxes=TRAFFIC_ELEMENTS,
-        spacing=0.5,
-        cutoffs=(1.5,),
-        settings={"lane_graph_pld": {"link_cost": 0.1, "link_floor": 0.1}},
-    )
-
-
-PROTOCOLS: Table[Protocol] = Table("mapgauge.protocols", "mapgauge.protocols.protocol:Protocol", _built_in)
+PROTOCOLS: Table[Protocol] = Table("protocols", "mapgauge.protocols.protocol:Protocol", rows=lambda made: made())
 
 
 def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
@@ -204,7 +35,7 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
     if not isinstance(base, Protocol):
         known = named(base) if isinstance(base, str) else None
         if known is None:
-            raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}")
+            raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}{left_out()}")
         base = known
     return base.replace(**fields) if fields else base
 
@@ -212,9 +43,10 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
 def named(name: str) -> Protocol | None:
     """Return a protocol of the table, or one of them for a part of the lanes; None if there is none of this name."""
     whole, _, part = name.rpartition("-")
-    base = PROTOCOLS.get(whole)
-    if part in PARTS and base is not None and {"det_l", "det_ls"} & {*base.settings}:
-        return base.replace(name=name, part=part)
+    if part in PARTS:
+        base = PROTOCOLS.get(whole)
+        if base is not None and {"det_l", "det_ls"} & {*base.settings}:
+            return base.replace(name=name, part=part)
     return PROTOCOLS.get(name)
 
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mapgauge import plugins
+from mapgauge import manifest
 from mapgauge.errors import MapgaugeError
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
@@ -47,7 +47,7 @@ class Job:
     forward: tuple[Forward | None, Forward | None]  # axes of both; files that do not state theirs have these, too
     in_order: bool = True  # whether the truth is one file, which can be ordered by time; a folder is sorted by token
     version: str = __version__  # version of mapgauge, which must be the same on all workers
-    plugins: tuple[str, ...] = field(default_factory=plugins.used)  # modules with further rows of the tables
+    plugins: tuple[str, ...] = field(default_factory=manifest.used)  # modules with further rows of the tables
 
 
 def score_chunk(job: Job, chunk: Chunk) -> Partial:
@@ -113,7 +113,7 @@ def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict
 
 def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
     """Return the predictions and the truth of a chunk."""
-    plugins.use(job.plugins)
+    manifest.use(job.plugins)
     both = []
     for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
         side = _owned(job, chunk, pieces).as_classes(classes) if pieces else _nothing(classes)

@@ -315,3 +315,13 @@ def _best(entry: Entry) -> float | None:
     if entry.class_name is None:
         return None if entry.found.common is None else entry.found.common.threshold
     return entry.found.classes[entry.class_name].thresholds.get(CRITERIA[0])
+
+
+def confidence_needs_data(results: Sequence[Results], options: Mapping[str, object]) -> bool:
+    """Whether the figure ``confidence`` needs the evaluated files: always, as it measures at other thresholds."""
+    return True
+
+
+def calibration_needs_data(results: Sequence[Results], options: Mapping[str, object]) -> bool:
+    """Whether the figure ``calibration`` needs the evaluated files: for PLD, whose hits results do not keep."""
+    return options.get("metric") == PLD.name

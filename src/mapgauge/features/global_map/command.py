@@ -93,9 +93,9 @@ def _read(
     reading: Reading, predictions: Path, truth: list[Path], poses: Path | None, rule: str, region: Any
 ) -> "tuple[MapFrames, MapFrames, MapFrames]":
     """Return predictions, truth and evaluated poses. Predictions without tracks get some if the rule needs them."""
-    import mapgauge as mg
     from mapgauge.features.global_map.accumulate import lacks_tracks
     from mapgauge.features.global_map.scenes import sides_of
+    from mapgauge.features.tracks.tracking import track
     from mapgauge.truth.poses import read_poses
 
     frames, true = reading.alone(predictions), [reading.truth(path) for path in truth]
@@ -103,7 +103,7 @@ def _read(
     if lacks_tracks(rule, x):
         out.inform(f"{predictions} has no tracks: they are made as `mapgauge track` does")
         limit: dict[str, Any] = {"confidence": None} if "confidence" in options_of(predictions) else {}
-        x = mg.track(x, region=region, workers=reading.workers, **limit)
+        x = track(x, region=region, workers=reading.workers, **limit)
     return x, y, drive
 
 

@@ -15,6 +15,8 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 420, 200, 34, 20, 8, 34  # pixel
 
 
 class _GrowthSection(Section):
+    order = 30
+
     def bodies(self, methods: Sequence[Results], names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
         """Return a chart for each method that has such values."""
         grown = {name: rows for name, method in zip(names, methods, strict=True) if (rows := method.kept.get(GROWTH))}

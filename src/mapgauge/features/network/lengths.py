@@ -186,4 +186,5 @@ NETWORK_COMPLETENESS = Metric(
     stated=lambda protocol: f"matched within {protocol.cutoffs[0]:g} m, break cost {_break_cost(protocol):g}",
     default=False,
     limits=(0.0, 1.0),
+    order=30,
 )

@@ -283,4 +283,5 @@ NETWORK_PLD = Metric(
         f"cutoff {protocol.cutoffs[0]:g} m, break cost {protocol.settings['network_pld'].break_cost:g}"
     ),
     limits=(0.0, 1.0),
+    order=31,
 )

@@ -10,8 +10,8 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.features.network.sides import Network
-from mapgauge.features.solver.programme import components_of
 from mapgauge.geometry.polylines import ranges
+from mapgauge.solver import components_of
 from mapgauge.typing import Floats, Indices
 
 LARGE = 20_000  # points, 10 km of lines with a point every 0.5 m

@@ -21,7 +21,7 @@ from mapgauge.errors import MapgaugeError
 from mapgauge.features.network.kernels import all_runs, best_runs, is_useful
 from mapgauge.features.network.run_kernels import first_free, parts_of, prices_of, rows_of, savings_of, uses_of
 from mapgauge.features.network.sides import Network
-from mapgauge.features.solver.programme import BINARY, LINEAR, OPTIONS, PRECISE, load_highs
+from mapgauge.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs
 from mapgauge.typing import Flags, Floats, Indices
 
 EXACT = 1e-9  # the share of the total by which a bound may exceed a proven total

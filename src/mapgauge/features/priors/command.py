@@ -13,6 +13,7 @@ from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import Form, bounded, form_of, place, refuse, settings_of, without_effect
 from mapgauge.cli.summary import show_results
 from mapgauge.features.priors import TRUE_STATES
+from mapgauge.hooks import PriorTables
 
 if TYPE_CHECKING:
     from mapgauge.evaluation.prepare import Frames
@@ -149,3 +150,6 @@ def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
             f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "
             f"{method.stated_changed.sum()} are called so; mean accuracy {method.mean_accuracy:.3f}"
         )
+
+
+TABLES = PriorTables(measure=since_prior, show=show)

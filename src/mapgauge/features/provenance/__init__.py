@@ -2,6 +2,39 @@
 
 from importlib.resources import files
 
+from mapgauge.manifest import Command, Feature
+
+FEATURE = Feature(
+    commands={
+        "diff": Command(
+            place="command:diff",
+            group="Ask",
+            order=3,
+            examples=("A.mg B.mg", "A.mg B.mg --explain"),
+        ),
+        "published": Command(
+            place="command:published",
+            group="More",
+            order=4,
+            examples=("", "--like results.mg"),
+        ),
+        "cite": Command(
+            place="command:cite",
+            group="More",
+            order=5,
+            examples=("results.mg", "runs/MapTR.mg"),
+        ),
+    },
+    names={
+        "cite": "citations:cite",
+        "ExplainedStep": "explain:ExplainedStep",
+        "Explanation": "explain:Explanation",
+        "explain": "explain:explain",
+        "Published": "published:Published",
+        "published": "published:published",
+    },
+)
+
 
 def stored_text(name: str) -> str:
     """Return the text of a data file of this folder."""

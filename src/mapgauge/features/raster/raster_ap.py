@@ -68,4 +68,5 @@ RASTER_AP = Metric(
     settings_type=RasterApSettings,
     stated=lambda _: "mean over thresholds of IoU",
     limits=(0.0, 1.0),
+    order=50,
 )

@@ -98,6 +98,7 @@ RASTER_IOU = Metric(
     stated=lambda protocol: "pixels of all frames pooled",
     limits=(0.0, 1.0),
     percent=True,
+    order=51,
 )
 RASTER_FRAME_IOU = Metric(
     name="raster_frame_iou",
@@ -112,4 +113,5 @@ RASTER_FRAME_IOU = Metric(
     stated=lambda protocol: "mean over frames with pixels on either side",
     limits=(0.0, 1.0),
     percent=True,
+    order=51,
 )

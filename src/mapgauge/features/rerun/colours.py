@@ -1,16 +1,18 @@
 """Colours of polylines: that of the largest cause of an error, or that of the class; dark where confidence is low."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.table import colours_of
+from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, label_of
+from mapgauge.metrics.table import colours_of, part_colours
+from mapgauge.results.instance_costs import instances_of
 from mapgauge.results.results import Results
-from mapgauge.typing import Indices
-from mapgauge.views.report.sections import SECTIONS
+from mapgauge.typing import Floats, Indices
+from mapgauge.views.report.causes import drawn_order, has_causes
 
 BACKGROUND = (27, 29, 33)  # of the views. Lines that are nearly transparent would be dark as well
 FAINTEST = 0.12  # smallest share of the colour of a prediction
@@ -28,22 +30,32 @@ class Causes(NamedTuple):
     @classmethod
     def of(cls, results: Results) -> "Causes":
         """Compute the causes of all instances of results, in the order of drawings."""
-        x, y = (without_boxes(side) for side in results.need_data().sorted_sides)
-        largest = {"predictions": np.full(len(x.polylines), -1), "truth": np.full(len(y.polylines), -1)}
-        rows: list[dict[str, Any]] = []
-        for section in SECTIONS:
-            own = section.added([results], range(len(results.tokens)), None).meta.get("causes", [])
-            arrays = section.columns(results, None) if own else {}
-            for name in largest if own else ():
-                number, cause, cost = (arrays[f"{name}.{key}"] for key in ("causes", "cause", "cost"))
-                order = np.argsort(cost, kind="stable")  # the last of an instance stays
-                largest[name][np.repeat(np.arange(len(number)), number)[order]] = cause[order]
-            rows += own
-        return cls(tuple(row["name"] for row in rows), _colours([row["colour"] for row in rows]), largest)
+        x, y = results.need_data().sorted_sides
+        if not has_causes(results):
+            sides = {"predictions": x, "truth": y}
+            none = {name: np.full(len(without_boxes(side).polylines), -1) for name, side in sides.items()}
+            return cls(names=(), colours=_colours([]), largest=none)
+        instances = instances_of(results)
+        colours = part_colours(CAUSES_OF_PLD)
+        return cls(
+            names=tuple(map(label_of, CAUSES)),
+            colours=_colours([colours[value.key] for value in CAUSES_OF_PLD.with_role("part")]),
+            largest={
+                "predictions": _largest(instances.predicted[drawn_order(x)]),
+                "truth": _largest(instances.true[drawn_order(y)]),
+            },
+        )
 
     def labels(self, side: str) -> NDArray[np.str_]:
         """Return the name of the largest cause of each instance, or ``""``."""
         return np.array([*self.names, ""])[self.largest[side]]
+
+
+def _largest(costs: Floats) -> Indices:
+    """Return the largest cause of each instance, the last of equal ones; -1 without a cost."""
+    causes = costs.shape[1]
+    last = causes - 1 - np.argmax(costs[:, ::-1], axis=1)
+    return np.where(costs.any(axis=1), last, -1)
 
 
 def line_colours(side: MapFrames, causes: Causes, cause: Indices) -> Colours:

@@ -29,7 +29,7 @@ from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene, timestamps_of
 from mapgauge.typing import Floats, Indices, Progress
-from mapgauge.views.report.sections import SECTIONS
+from mapgauge.views.report.sections import sections
 
 APPLICATION = "mapgauge"
 BLOCK = 50  # frames that are sent at once, at most; the viewer loads and `rerun rrd verify` checks larger ones slowly
@@ -77,7 +77,7 @@ def write_rerun(
     rr = require("rerun", "a recording", "rerun")
     results.need_data()
     results = results.of_frames(_in_time(results))
-    for section in SECTIONS:
+    for section in sections():
         (results,), _ = section.prepared([results], None)
     rig = None if images is None else open_rig(images, results.tokens, results.scenes)
     writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig)

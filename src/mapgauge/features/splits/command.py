@@ -13,7 +13,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.inputs import Reading, check_files
-from mapgauge.cli.methods import load_all, with_data
+from mapgauge.cli.methods import load_all
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_targets
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mapgauge.features.splits.joint import Joint
     from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
-    from mapgauge.results.query import Column
-    from mapgauge.results.results import Results
 
 _OVERLAP = "overlap"
 _SEARCH = "File for finished frames (.npz). The same command continues from it after an interruption."
@@ -109,20 +107,6 @@ def overlap(
         from mapgauge import plot
 
         out.save_figure(plot.splits(found, joint), figure)
-
-
-def similar_frames(results: "Results", path: Path, token: str) -> "dict[str, Column]":
-    """Return a column with the PLD between the truth of a frame and the truth of each frame."""
-    from mapgauge.features.splits.neighbours import neighbours
-    from mapgauge.metrics.pld import with_pld
-    from mapgauge.results.query import Column
-
-    if token not in results.tokens:
-        parsing.refuse("--like", f"no frame {token!r}. Tokens are listed by `mapgauge frames RESULT`")
-    _, truth = with_data(results, path).need_data().all_sides
-    near = neighbours(truth, truth, tokens=[token], count=len(truth), protocol=with_pld(results.protocol, order=1))
-    distance = {near.among[k]: value for k, value in zip(near.nearest[0], near.distance[0].tolist(), strict=True)}
-    return {"like": Column("number", [distance[other] for other in results.tokens])}
 
 
 def _summary(found: "SplitOverlap") -> dict[str, Any]:

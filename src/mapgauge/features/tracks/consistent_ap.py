@@ -93,6 +93,7 @@ C_MAP = Metric(
     needs=frozenset({"confidences", "tracks"}),
     stated=lambda _: "MapTracker's rules, mean over thresholds in metres",
     limits=(0.0, 1.0),
+    order=60,
 )
 
 
@@ -323,4 +324,5 @@ MAS = Metric(
         f"{protocol.settings['mas'].presence:g}"
     ),
     limits=(0.0, 1.0),
+    order=60,
 )

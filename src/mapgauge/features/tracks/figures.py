@@ -308,3 +308,8 @@ def _legend(lines: Sequence[Line]) -> list[Artist]:
     if any(row.switches for row in true):
         entries.append(Line2D([], [], color=INK, marker="v", markersize=3.2, linewidth=0, label="taken over"))
     return entries
+
+
+def strip_needs_data(results: Sequence[Results], options: Mapping[str, object]) -> bool:
+    """Whether the figure ``strip`` needs the evaluated files. It refuses results without T-PLD before."""
+    return all(TRACK_PLD.name in method.metrics for method in results)

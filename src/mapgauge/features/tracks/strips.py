@@ -259,6 +259,7 @@ class TracksSection(Section):
     """The tracks of scenes over time."""
 
     resource = "strip"
+    order = 20
 
     def scenes(self, methods: Sequence[Results]) -> list[list[int]]:
         """Return the frames of each scene, from the highest T-PLD."""
@@ -281,6 +282,10 @@ class TracksSection(Section):
     def has_scenes(self, methods: Sequence[Results]) -> bool:
         """Whether T-PLD was computed, and the scenes are known."""
         return all(TRACK_PLD.name in method.metrics and method.scenes is not None for method in methods)
+
+    def scenes_meta(self, scenes: Sequence[str]) -> dict[str, Any]:
+        """Return the names and the number of scenes."""
+        return {"strips": {"scenes": list(scenes), "all": len(scenes)}}
 
     def of_scene(self, methods: Sequence[Results], scene: str) -> Arrays:
         """Return the tracks of a scene."""

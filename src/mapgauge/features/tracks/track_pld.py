@@ -303,4 +303,5 @@ TRACK_PLD = Metric(
         f"cutoff {protocol.cutoffs[0]:g} m, switch cost {protocol.settings['track_pld'].switch_cost:g}"
     ),
     limits=(0.0, 1.0),
+    order=10,
 )

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.features.solver.programme import Problem, Sparse, components_of, solve
 from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Parts, score_groups
+from mapgauge.solver import Problem, Sparse, components_of, solve
 from mapgauge.typing import Flags, Floats, Indices
 
 PARTS = (*Parts._fields, "switches")

@@ -5,7 +5,7 @@ import sys
 import webbrowser
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from mapgauge.cli import options as o
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all, with_data
@@ -58,7 +58,7 @@ def view(
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
     shown = {"tags": tags, "title": title, "images": images, "poses": poses}
-    server = Server(Explorer(given, **shown, tabs=until_closed, neighbours=_neighbours).routes, port)  # type: ignore[arg-type]
+    server = Server(Explorer(given, **shown, tabs=until_closed).routes, port)  # type: ignore[arg-type]
     say(server.address)
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
     inform("End with Ctrl-C" + (", or by closing the last tab" if until_closed else ""))
@@ -66,12 +66,6 @@ def view(
     if not no_browser:
         webbrowser.open_new_tab(server.address)
     server.run(until_closed=until_closed)
-
-
-def _neighbours(*frames: Any, **settings: Any) -> Any:
-    from mapgauge import neighbours  # imported when it is needed, because most views need none
-
-    return neighbours(*frames, **settings)
 
 
 def _given(path: Path) -> str:

@@ -16,6 +16,7 @@ from mapgauge.features.view.geometry import Placing, Reading
 from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.hooks import Nearest, similar
 from mapgauge.metrics.pld import with_pld
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.frame_query import FrameTable
@@ -33,10 +34,11 @@ from mapgauge.views.report.explorer import (
     meta_text,
     resource,
     script_hash,
+    section_resource,
     value_arrays,
 )
 from mapgauge.views.report.pack import Section
-from mapgauge.views.report.sections import SECTIONS
+from mapgauge.views.report.sections import sections
 
 if TYPE_CHECKING:
     from mapgauge.features.view.cameras import Cameras
@@ -69,7 +71,6 @@ class Explorer:
         tabs: bool = False,
         images: Path | None = None,
         poses: Path | None = None,
-        neighbours: Callable[..., Any] | None = None,
     ) -> None:
         """Begin to collect the values.
 
@@ -80,13 +81,13 @@ class Explorer:
             tabs: Whether pages tell when they are closed.
             images: Folder of a data set with camera images. Its poses are used if the data have none.
             poses: What has the poses of the frames, if the data have none: a file, or the folder of a data set.
-            neighbours: Finds frames that are alike, as ``mapgauge.neighbours`` does.
         """
         first = methods[0].results
         self.methods = methods
         self.results = [first, *(in_order_of(first, method.results) for method in methods[1:])]
         self.title = title or ", ".join(method.name for method in methods)
-        self.tags, self.tabs, self._neighbours = tags, tabs, neighbours
+        self.tags = tags
+        self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
         self._values = in_thread(self._packed_values)  # while the browser opens the page
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
@@ -112,11 +113,18 @@ class Explorer:
 
     def page(self) -> Answer:
         """Return the page. Its security policy allows its own script, and requests to this server."""
-        of_sections = [section.resource for section in self._scene_sections]
         own = [resource(f"{name}.js", _PACKAGE) for name in _SCRIPTS]
-        script = joined_script(
-            [resource("live.js", _PACKAGE)], [*own, *(resource(f"{name}.js") for name in of_sections)]
-        )
+        of_sections = [section_resource(section, "js") for section in self._scene_sections]
+        script = joined_script([resource("live.js", _PACKAGE)], [*own, *of_sections])
+        styles = [
+            resource("page.css"),
+            *(section_resource(section, "css") for section in self._scene_sections),
+            resource("view.css", _PACKAGE),
+        ]
+        panes = [
+            *(section_resource(section, "html") for section in self._scene_sections),
+            *(resource(f"{name}.html", _PACKAGE).rstrip() for name in ("place", "similar")),
+        ]
         policy = (
             f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; "
             "connect-src 'self'; img-src 'self' blob: data:; base-uri 'none'; form-action 'none'"
@@ -124,14 +132,8 @@ class Explorer:
         page = filled(
             resource("view.html", _PACKAGE),
             title=escape(self.title),
-            style="".join(resource(f"{name}.css") for name in ("page", *of_sections)) + resource("view.css", _PACKAGE),
-            explorer=explorer_elements(
-                "",
-                [
-                    *(resource(f"{name}.html").rstrip() for name in of_sections),
-                    *(resource(f"{name}.html", _PACKAGE).rstrip() for name in ("place", "similar")),
-                ],
-            ),
+            style="".join(styles),
+            explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),
             script=script,
@@ -144,12 +146,11 @@ class Explorer:
         # Causes are described if there is geometry, which is read later.
         promised = [replace(results, geometry=Data(_unread, results.protocol)) for results in self.results]
         meta = described(self.results, [method.name for method in self.methods], world=False)
-        for section in SECTIONS:
+        for section in sections():
             if not section.resource:
                 meta |= section.added(promised, [0], None).meta
-        if self._scene_sections:
-            scenes = list(dict.fromkeys(meta["scenes"]))
-            meta["strips"] = {"scenes": scenes, "all": len(scenes)}
+        for section in self._scene_sections:
+            meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"])))
         return meta | {
             "drawn": None,
             "reasons": [],
@@ -215,14 +216,19 @@ class Explorer:
 
     def like(self, number: str) -> Answer:
         """Return the frames whose truth is nearest to that of a frame, the nearest first, and how far they are."""
-        frame, first = self._number(number), self.reading.now.methods[0]
-        if self._neighbours is None:
-            raise InvalidInput("frames that are alike cannot be found")
-        truth, token = first.need_data().all_sides[1], first.tokens[frame]
-        near = self._neighbours(truth, tokens=[token], count=_NEAREST, protocol=with_pld(first.protocol, order=1))
-        chosen = near.nearest[0][near.nearest[0] >= 0]
-        frames = np.array([self._places[near.among[k]] for k in chosen], np.int32)
-        return packed({"frames": frames, "distances": near.distance[0][: len(chosen)].astype(np.float32)})
+        tokens, distances = self._nearest(self.results[0].tokens[self._number(number)], _NEAREST)
+        frames = np.array([self._places[token] for token in tokens], np.int32)
+        return packed({"frames": frames, "distances": distances.astype(np.float32)})
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        """Finds the frames whose truth is nearest to that of another. It is prepared once."""
+        prepare = similar()
+        if prepare is None:
+            raise InvalidInput("frames that are alike cannot be found: no feature that compares frames is installed")
+        first = self.reading.now.methods[0]
+        _, truth = first.need_data().all_sides
+        return prepare(truth, with_pld(first.protocol, order=1))
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -242,7 +248,7 @@ class Explorer:
 
     @cached_property
     def _scene_sections(self) -> list[Section]:
-        return [section for section in SECTIONS if section.has_scenes(self.results)]
+        return [section for section in sections() if section.has_scenes(self.results)]
 
     def _number(self, text: str) -> int:
         """Return the number of a frame from an address."""

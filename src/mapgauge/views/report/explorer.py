@@ -19,8 +19,8 @@ from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.views.report.drawings import drawings, has_shares
 from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
-from mapgauge.views.report.pack import Arrays
-from mapgauge.views.report.sections import SECTIONS
+from mapgauge.views.report.pack import Arrays, Section
+from mapgauge.views.report.sections import sections
 
 # Joined to one script: a source of arrays, these, the scripts of sections, and the last.
 SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "offsets", "view", "frame", "export")
@@ -85,7 +85,7 @@ def geometry_arrays(
     The other arguments are those of ``drawings``, and ``causes`` as in ``write_report``.
     """
     columns = drawings(results, advance, centred=centred)
-    for section in SECTIONS:
+    for section in sections():
         columns |= section.columns(results, causes)
     return {f"{method}.{key}": column for key, column in columns.items()}
 
@@ -93,6 +93,11 @@ def geometry_arrays(
 def resource(name: str, package: str = RESOURCES) -> str:
     """Return the text of a script, a style or elements."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def section_resource(section: Section, suffix: str) -> str:
+    """Return the script (``js``), the style (``css``) or the elements (``html``) of a section."""
+    return resource(f"{section.resource}.{suffix}", section.package).rstrip()
 
 
 def filled(template: str, **texts: str) -> str:

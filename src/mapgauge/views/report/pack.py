@@ -38,8 +38,14 @@ class Section:
     ``wanted`` is the argument ``causes`` of ``write_report``.
     """
 
-    resource = ""  # name of a script, a style and elements; in pages to which the section adds ``meta``
+    resource = ""  # name of a script, a style and elements beside it; in pages to which the section adds ``meta``
+    order = 100  # on the page: lower numbers come first
     about: Mapping[str, str] = {}  # by key of a part of a metric: what it is; the page can show it in the drawings
+
+    @property
+    def package(self) -> str:
+        """The package of the script, the style and the elements: the one that the section is defined in."""
+        return type(self).__module__.rpartition(".")[0]
 
     def prepared(self, methods: list[Results], wanted: bool | None) -> tuple[list[Results], str]:
         """Return the results with further metrics, and a sentence if these would take long."""
@@ -60,6 +66,10 @@ class Section:
     def has_scenes(self, methods: Sequence[Results]) -> bool:
         """Whether ``mapgauge view`` can ask for the arrays of single scenes."""
         return False
+
+    def scenes_meta(self, scenes: Sequence[str]) -> dict[str, Any]:
+        """Return what the page of ``mapgauge view`` needs to know about scenes that it can ask for."""
+        return {}
 
     def of_scene(self, methods: Sequence[Results], scene: str) -> Arrays:
         """Return the arrays of one scene. The results must have their data."""

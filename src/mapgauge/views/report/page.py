@@ -33,10 +33,11 @@ from mapgauge.views.report.explorer import (
     meta_text,
     resource,
     script_hash,
+    section_resource,
 )
 from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
-from mapgauge.views.report.pack import Arrays, pack
-from mapgauge.views.report.sections import SECTIONS
+from mapgauge.views.report.pack import Arrays, Section, pack
+from mapgauge.views.report.sections import sections
 from mapgauge.views.report.summary import Summary, summary
 
 FRAMES = 200
@@ -93,7 +94,7 @@ def write_report(
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
     drawn = parse(frames) if isinstance(frames, str) else frames
     notes = []
-    for section in SECTIONS:
+    for section in sections():
         methods, note = section.prepared(methods, causes)
         notes.append(note)
     called = method_names(methods, names)
@@ -116,7 +117,7 @@ class _Explorer(NamedTuple):
 
     meta: dict[str, Any]
     data: str  # the arrays
-    resources: list[str]  # names of scripts, styles and elements of sections
+    sections: list[Section]  # that have scripts, styles and elements
     about: str  # which frames can be drawn, in words
 
 
@@ -133,7 +134,7 @@ def _explorer(
     numbers = [frame_numbers(method, table) for method, table in zip(methods, every, strict=True)]
     columns = FrameTable(first, tags).columns
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
-    scenes = [some for section in SECTIONS for some in section.scenes(methods)]
+    scenes = [some for section in sections() for some in section.scenes(methods)]
     if isinstance(frames, Query):
         chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
     else:
@@ -153,7 +154,7 @@ def _explorer(
         arrays |= {f"{k}.where.{name}": column for name, column in every[k].items()}
         if drawn:
             arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance, centred=world)
-    additions = {section: section.added(methods, drawn, causes) for section in SECTIONS}
+    additions = {section: section.added(methods, drawn, causes) for section in sections()}
     for added in additions.values():
         arrays |= added.arrays
     directory, data = pack(arrays)
@@ -176,8 +177,8 @@ def _explorer(
         meta |= added.meta
     moved = "The data are a map. Each frame is drawn around its centre, without an ego." if world else ""
     said = [_about_drawings(methods, drawn, frames), moved, *(added.about for added in additions.values())]
-    resources = [section.resource for section, added in additions.items() if section.resource and added.meta]
-    return _Explorer(meta, data, resources, " ".join(filter(None, said)))
+    scripted = [section for section, added in additions.items() if section.resource and added.meta]
+    return _Explorer(meta, data, scripted, " ".join(filter(None, said)))
 
 
 def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query) -> str:
@@ -232,19 +233,20 @@ def _without_folders(results: Results) -> Results:
 
 def _page(heading: str, top: Summary, about: str, explorer: _Explorer) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
-    names = explorer.resources
-    source, added = ([resource(f"{name}.js") for name in some] for some in (SOURCE, (*FILTER, *names)))
+    source = [resource(f"{name}.js") for name in SOURCE]
+    added = [resource(f"{name}.js") for name in FILTER]
+    added += [section_resource(section, "js") for section in explorer.sections]
     script = joined_script(source, added)
     return filled(
         resource("page.html"),
         title=escape(heading),
         policy=f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; base-uri 'none'",
-        style=resource("page.css") + "".join(resource(f"{name}.css") for name in names),
+        style=resource("page.css") + "".join(section_resource(section, "css") for section in explorer.sections),
         subtitle=top.subtitle,
         links=top.links,
         overview=top.overview,
         sections=top.sections,
-        explorer=explorer_elements(about, [resource(f"{name}.html").rstrip() for name in names]),
+        explorer=explorer_elements(about, [section_resource(section, "html") for section in explorer.sections]),
         meta=meta_text(explorer.meta),
         data=explorer.data,
         script=script,

@@ -1,8 +1,10 @@
-"""The table of sections that features add to the report."""
+"""The sections that features add to the report and to ``mapgauge view``."""
 
-from mapgauge.features.causes.report_section import SECTION as CAUSES
-from mapgauge.features.global_map.report_section import SECTION as GROWTH
-from mapgauge.features.tracks.strips import SECTION as TRACKS
+from mapgauge.manifest import each_object
 from mapgauge.views.report.pack import Section
 
-SECTIONS: tuple[Section, ...] = (CAUSES, TRACKS, GROWTH)
+
+def sections() -> tuple[Section, ...]:
+    """Return the sections of all features, in their order on the page."""
+    found: list[Section] = [loaded for _, loaded in each_object("sections")]
+    return tuple(sorted(found, key=lambda section: section.order))

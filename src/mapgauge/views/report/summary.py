@@ -18,11 +18,15 @@ from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
 from mapgauge.views.report.frames import is_first, is_repeated
-from mapgauge.views.report.sections import SECTIONS
+from mapgauge.views.report.sections import sections
 
 FEW_NOTES = 3  # more notes are folded, because the values should be on the first screen
 LEVELS = ("error", "warning", "note")
-ABOUT = {key: text for section in SECTIONS for key, text in section.about.items()}
+
+
+def _about_parts() -> dict[str, str]:
+    """Return what the parts of metrics are, by their keys. The page can show these in the drawings."""
+    return {key: text for section in sections() for key, text in section.about.items()}
 
 
 class Summary(NamedTuple):
@@ -37,7 +41,7 @@ class Summary(NamedTuple):
 def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> Summary:
     """Return the parts above and below the list of frames. ``sliced`` are the slices of each method, if any."""
     names = comparison.names
-    added = [section.bodies(methods, names) for section in SECTIONS]
+    added = [section.bodies(methods, names) for section in sections()]
     bodies = {
         "values": ("Values", _values(methods, comparison)),
         **{name: section for each in added for name, section in each.items()},
@@ -210,7 +214,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             caption = f"{escape(second_name)} minus {escape(first_name)}, on the same samples"
             tables.append(_table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
         both = [methods[comparison.names.index(name)] for name in (first_name, second_name)]
-        for section in SECTIONS:
+        for section in sections():
             changes = section.differences(*both, samples=comparison.samples, level=comparison.level)
             labels = changes.get("mean", {})
             rows = [[escape(label), *(_difference(row[label], "") for row in changes.values())] for label in labels]
@@ -339,7 +343,7 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     colours = part_colours(metric)
     if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
         return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"
-    words = {value.key: escape(value.title if value.key in ABOUT else value.words) for value in metric.values}
+    words = {value.key: escape(value.title if value.key in _about_parts() else value.words) for value in metric.values}
     cells = []
     for name, _ in first.rows_of(metric.name):
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
@@ -366,21 +370,21 @@ def _legend(colours: Mapping[str, str], words: Mapping[str, str]) -> str:
 
 def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> str:
     """Return what sections say about the parts of a metric, for each method."""
-    said = [text for section in SECTIONS for method in methods if (text := section.sentence(method, metric))]
+    said = [text for section in sections() for method in methods if (text := section.sentence(method, metric))]
     lines = [f"{name}: {text}" for name, text in zip(names, said, strict=True)] if len(said) > 1 else said
     return "".join(f"<p>{escape(line[0].upper() + line[1:] if len(said) == 1 else line)}.</p>" for line in lines)
 
 
 def _frames_with(part: str, chosen: dict[str, str] | None = None) -> str:
     """Return the address of the frames with most of a part. A part of a section is also shown in the drawings."""
-    shown = {"cause": part} if part in ABOUT else {}
+    shown = {"cause": part} if part in _about_parts() else {}
     return escape(f"#{urlencode({'sort': f'-{part}'} | shown | (chosen or {}))}")
 
 
 def _hint(part: str) -> str:
-    if part not in ABOUT:
+    if part not in _about_parts():
         return "Frames with most of it"
-    about = ABOUT[part]
+    about = _about_parts()[part]
     return escape(f"{about[0].upper()}{about[1:]}. Click for the frames with most of it, and to see it in the drawing")
 
 

@@ -14,7 +14,7 @@ from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
-    from mapgauge.features.causes.causes import Causes, Lengths
+    from mapgauge.results.causes import Causes, Lengths
     from mapgauge.results.comparison import Differences
     from mapgauge.results.results import Results
 
@@ -82,7 +82,7 @@ def why(
 
 def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
     """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
-    from mapgauge.features.causes.metric import CAUSES, label_of
+    from mapgauge.metrics.causes import CAUSES, label_of
 
     cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")
     cause = next((key for key in CAUSES if label_of(key).replace(" ", "_").replace("-", "_") == cause), cause)
@@ -99,8 +99,8 @@ def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | Non
 def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     """Return results with the causes of PLD, completeness if there are several, and for fixes the geometry."""
     from mapgauge.evaluation.evaluate import with_metrics
-    from mapgauge.features.causes.instance_costs import check_settings
-    from mapgauge.features.causes.metric import CAUSES_OF_PLD
+    from mapgauge.metrics.causes import CAUSES_OF_PLD
+    from mapgauge.results.instance_costs import check_settings
 
     wanted = [CAUSES_OF_PLD.name, *(["completeness"] if len(sides.names) > 1 else [])]
     # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
@@ -141,7 +141,7 @@ def _documents(
 
 def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
     """Print the causes of one method, its fixes, and the frames with most of a cause."""
-    from mapgauge.features.causes.metric import label_of
+    from mapgauge.metrics.causes import label_of
     from mapgauge.protocols import full_name
 
     of = f" of {called}" if called else ""
@@ -173,7 +173,7 @@ class ByCause(NamedTuple):
 
     def show(self, first: str, second: str, class_name: str) -> None:
         """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
-        from mapgauge.features.causes.metric import label_of
+        from mapgauge.metrics.causes import label_of
 
         changes = self.differences[first, second][class_name]
         both = [by_class[class_name] for name in (first, second) if class_name in (by_class := self.lengths[name])]
@@ -211,8 +211,8 @@ def differences_by_cause(
     names: Sequence[str], methods: Sequence["Results"], pairs: Iterable[tuple[str, str]], **settings: Any
 ) -> ByCause:
     """Return the differences of pairs of methods by class and cause; none if the causes were not evaluated."""
-    from mapgauge.features.causes.causes import compare_causes, lengths_of
-    from mapgauge.features.causes.metric import CAUSES_OF_PLD
+    from mapgauge.metrics.causes import CAUSES_OF_PLD
+    from mapgauge.results.causes import compare_causes, lengths_of
 
     if CAUSES_OF_PLD.name not in methods[0].metrics:
         return ByCause({}, {})
@@ -225,7 +225,7 @@ def in_words(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge import causes
     from mapgauge.evaluation.evaluate import with_metrics
-    from mapgauge.features.causes.metric import CAUSES_OF_PLD
+    from mapgauge.metrics.causes import CAUSES_OF_PLD
     from mapgauge.metrics.completeness import COMPLETENESS
     from mapgauge.metrics.completeness import in_words as completeness_in_words
 

@@ -90,7 +90,7 @@ class Costs(NamedTuple):
 
 def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thresholds = THRESHOLDS) -> Costs:
     """Return the costs of all instances by cause, for order 1. The groups must have whole frames."""
-    from mapgauge.features.causes.kernels import Rules, causes_of_groups
+    from mapgauge.kernels.causes import Rules, causes_of_groups
 
     count = len(groups.confidence)
     costs = Costs(np.zeros((count, len(CAUSES))), np.full(count, -1), np.full(count, -1))
@@ -154,4 +154,5 @@ CAUSES_OF_PLD = Metric(
     default=False,
     limits=(0.0, 1.0),
     repeats="pld",
+    order=2,
 )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, U, jit, jit_allocating
+from mapgauge.kernels.grouping import pairs_of
 
 _ROW = 1 << 31  # cells in a row of the grid; more than there are in any map
 
@@ -229,20 +230,6 @@ def walk(first, target, length, start, limit, distance, found, queue, queued):
                     queue[end if end < len(queue) else end - len(queue)] = then
                     size += 1
     return count
-
-
-@jit_allocating
-def pairs_of(pair_a, count):
-    """The pairs of each node of a: node i is in the pairs ``pairs[of[i]:of[i + 1]]``, which rise."""
-    of = np.zeros(count + 1, np.int64)
-    for k in range(len(pair_a)):
-        of[pair_a[k] + 1] += 1
-    of = np.cumsum(of)
-    at, pairs = of.copy(), np.empty(len(pair_a), np.int64)
-    for k in range(len(pair_a)):
-        pairs[at[pair_a[k]]] = k
-        at[pair_a[k]] += 1
-    return of, pairs
 
 
 @jit_allocating

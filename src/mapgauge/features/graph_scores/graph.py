@@ -176,7 +176,7 @@ def paths_of(graph: Graph, *, two_way: bool = False) -> list[list[int]]:
     back. With ``two_way``, it also goes on inside a road that is open in both directions. A cycle without a junction
     begins and ends at its first node. A node without edges is a path of one node. No edge may be repeated.
     """
-    from mapgauge.features.lanes.graph_kernels import paths_between_junctions
+    from mapgauge.features.graph_scores.graph_kernels import paths_between_junctions
 
     nodes, offsets = paths_between_junctions(len(graph.nodes), graph.edges, two_way)
     flat = nodes.tolist()
@@ -209,7 +209,7 @@ def joined_lanes(polylines: Polylines, links: Links | None, order: Indices | Non
 
     ``order`` has the node of each point in a file. The nodes are then in the order of the file.
     """
-    from mapgauge.features.lanes.graph_kernels import united
+    from mapgauge.features.graph_scores.graph_kernels import united
 
     coords, offsets = polylines.coords, polylines.offsets
     filled = np.diff(offsets) > 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mapgauge.features.lanes.graph import Edges, Graph, frames_from_graphs
+from mapgauge.features.graph_scores.graph import Edges, Graph, frames_from_graphs
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._columns import DROP, EXAMPLES

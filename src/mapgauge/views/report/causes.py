@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.features.causes.causes import causes, compare_causes
-from mapgauge.features.causes.instance_costs import instances_of
-from mapgauge.features.causes.metric import CAUSES, CAUSES_OF_PLD, label_of
 from mapgauge.frames.content import by_row
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, label_of
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import part_colours
+from mapgauge.results.causes import causes, compare_causes
+from mapgauge.results.instance_costs import instances_of
 from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
@@ -43,11 +43,11 @@ def cause_columns(results: Results) -> Arrays:
     return {
         f"{name}.{key}": column
         for name, (side, costs) in sides.items()
-        for key, column in _columns(costs[_drawn_order(side)]).items()
+        for key, column in _columns(costs[drawn_order(side)]).items()
     }
 
 
-def _drawn_order(side: MapFrames) -> Any:
+def drawn_order(side: MapFrames) -> Any:
     """Return the instances frame by frame and class by class, without boxes in images."""
     order = by_row(side)
     return order[~is_box(side)[order]]
@@ -74,6 +74,7 @@ def described_causes() -> list[dict[str, str]]:
 class CausesSection(Section):
     """Bars of the causes, lists of frames by each cause, and the instances of a cause in the drawings."""
 
+    order = 10
     about: Mapping[str, str] = dict(
         zip((value.key for value in CAUSES_OF_PLD.with_role("part")), CAUSES.values(), strict=True)
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.lanes.openlane import LaneSettings, lane_distances, of_frames
+from mapgauge.features.openlane.openlane import LaneSettings, lane_distances, of_frames
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups, group

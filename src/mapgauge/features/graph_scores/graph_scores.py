@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes import graph_sampling as sampling
-from mapgauge.features.lanes.cgnet import CgnetPairs
-from mapgauge.features.lanes.graph import Graph, GraphLike, joined_lanes, unique_rows
-from mapgauge.features.lanes.graph_sampling import Graphs, GraphScore, GraphSettings, Near, Roads, Samples, score
+from mapgauge.features.graph_scores import graph_sampling as sampling
+from mapgauge.features.graph_scores.cgnet import CgnetPairs
+from mapgauge.features.graph_scores.graph import Graph, GraphLike, joined_lanes, unique_rows
+from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphScore, GraphSettings, Near, Roads, Samples, score
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
@@ -84,7 +84,7 @@ class GraphPairs:
 
     def _around(self, pairs: Pairs) -> list[GraphScore | None]:
         """Return GEO times the mean shares of points that are matched around some pairs."""
-        from mapgauge.features.lanes.graph_kernels import matches_within
+        from mapgauge.features.graph_scores.graph_kernels import matches_within
 
         samples, near = self._samples, self._near
         limit = self._settings.walk + _ROUNDING
@@ -110,7 +110,7 @@ class GraphPairs:
 
     def _apls(self, *, directed: bool) -> list[float | None]:
         """Return the harmonic means of the similarities of paths; None without a path that is long enough."""
-        from mapgauge.features.lanes.graph_kernels import SAME, path_costs
+        from mapgauge.features.graph_scores.graph_kernels import SAME, path_costs
 
         samples, place, host = self._controls
         graphs = samples.csr(directed=directed), host.csr(directed=directed)
@@ -141,7 +141,7 @@ class GraphPairs:
 
 def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Samples]:
     """Return the place of each control point in the other graph of its frame, and graphs with points at the places."""
-    from mapgauge.features.lanes.graph_kernels import SAME, snap
+    from mapgauge.features.graph_scores.graph_kernels import SAME, snap
 
     points_of = sampling.starts_of(samples.graph, 2 * roads.frames)
     edges_of = sampling.starts_of(roads.graph[roads.edges[:, 0]], 2 * roads.frames)
@@ -331,6 +331,7 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
         stated=partial(_stated, name),
         limits=(0.0, 1.0),
         of="lanes",
+        order=80,
     )
 
 

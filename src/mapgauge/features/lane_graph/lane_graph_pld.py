@@ -9,8 +9,8 @@ import numpy as np
 from mapgauge.arguments import check_confidence, check_flag, check_link_floor, check_switch_cost
 from mapgauge.distances.sospa import check_sospa_arguments
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.lanes import lane_graph_frame as graphs
-from mapgauge.features.lanes.linked_graphs import Broken
+from mapgauge.features.lane_graph import lane_graph_frame as graphs
+from mapgauge.features.lane_graph.linked_graphs import Broken
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links
@@ -328,4 +328,5 @@ LANE_GRAPH_PLD = Metric(
     limits=(0.0, 1.0),
     of="lanes",
     frame_links=graphs.links_of_frame,
+    order=20,
 )

@@ -8,8 +8,8 @@ onward from them: the first way of each element, the link of each way, the eleme
 
 import numpy as np
 
-from mapgauge.features.lanes.graph_kernels import pairs_of
 from mapgauge.kernels._jit import jit, jit_allocating
+from mapgauge.kernels.grouping import pairs_of
 
 
 @jit_allocating

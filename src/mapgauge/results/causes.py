@@ -9,8 +9,8 @@ import numpy as np
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.features.causes.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
-from mapgauge.features.causes.metric import (
+from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
+from mapgauge.metrics.causes import (
     CAUSES,
     CAUSES_OF_PLD,
     THRESHOLDS,
@@ -19,11 +19,11 @@ from mapgauge.features.causes.metric import (
     normalised_costs,
     noun_of,
 )
-from mapgauge.markup import bars, block, legend, line, note, number, shortened, table, text_table
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.comparison import check_comparable, sorted_by_token
+from mapgauge.results.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
 from mapgauge.results.intervals import (
     FEWEST,
     LEVEL,

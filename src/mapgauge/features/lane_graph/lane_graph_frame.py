@@ -12,7 +12,7 @@ import numpy as np
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MissingDependency
-from mapgauge.features.lanes.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
+from mapgauge.features.lane_graph.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
 from mapgauge.frames.content import told_apart
 from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, Links, LinkState, links_between
 from mapgauge.frames.map_frames import MapFrames

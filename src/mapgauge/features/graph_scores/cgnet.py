@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes.graph import Edges, Graph
-from mapgauge.features.lanes.graph_sampling import Graphs, GraphScore, Near, bounds_of, match, score, starts_of
+from mapgauge.features.graph_scores.graph import Edges, Graph
+from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphScore, Near, bounds_of, match, score, starts_of
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
@@ -23,7 +23,7 @@ _SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
 
 def _distinct(rows: NDArray[np.int64]) -> tuple[Indices, Indices]:
     """Return the first place of each distinct row, as in a dictionary, and the number of each row among them."""
-    from mapgauge.features.lanes.cgnet_kernels import first_seen
+    from mapgauge.features.graph_scores.cgnet_kernels import first_seen
 
     places: tuple[Indices, Indices] = first_seen(np.ascontiguousarray(rows))
     return places
@@ -69,7 +69,7 @@ class _Points:
 
     def walks(self, starts: Indices) -> tuple[Indices, Indices]:
         """Return the points that walks meet, in the order in which they meet them, and their offsets."""
-        from mapgauge.features.lanes.cgnet_kernels import depth_first
+        from mapgauge.features.graph_scores.cgnet_kernels import depth_first
 
         walks: tuple[Indices, Indices] = depth_first(self.first, self.after, self.points, starts, _WALK)
         return walks
@@ -139,7 +139,7 @@ class CgnetPairs:
         return self._around(pairs[np.diff(self._points.first)[pairs[:, 1]] > 1])
 
     def _around(self, pairs: Pairs) -> list[GraphScore | None]:
-        from mapgauge.features.lanes.cgnet_kernels import matches_of_walks
+        from mapgauge.features.graph_scores.cgnet_kernels import matches_of_walks
 
         near, points = self._near, self._points
         own, other = points.walks(pairs[:, 0]), points.walks(pairs[:, 1])
@@ -160,8 +160,8 @@ class CgnetPairs:
 
     def apls(self) -> list[float | None]:
         """Compare the lengths of paths; 0 if one of the graphs has no paths."""
-        from mapgauge.features.lanes.cgnet_kernels import insert_one_by_one
-        from mapgauge.features.lanes.graph_kernels import csr, path_costs
+        from mapgauge.features.graph_scores.cgnet_kernels import insert_one_by_one
+        from mapgauge.features.graph_scores.graph_kernels import csr, path_costs
 
         graphs = self._graphs
         nodes, count = graphs.nodes, 2 * graphs.frames

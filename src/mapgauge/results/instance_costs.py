@@ -11,11 +11,11 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.scores import Totals
 from mapgauge.evaluation.scoring import score_frames
-from mapgauge.features.causes.metric import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.frames.instances import resampled
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.assigned import assigned
+from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics

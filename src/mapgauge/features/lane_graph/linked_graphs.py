@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mapgauge.features.solver.programme import PriceProgramme, Problem, Solution, Sparse, solve
+from mapgauge.solver import PriceProgramme, Problem, Solution, Sparse, solve
 from mapgauge.typing import Flags, Floats, Indices
 
 # The first way of each element, and the links, other elements and weights of ways.
@@ -26,7 +26,7 @@ class LinkGraph:
 
     def ways(self) -> BothWays:
         """Return the ways into elements and the ways onward from them."""
-        from mapgauge.features.lanes.link_kernels import ways_of
+        from mapgauge.features.lane_graph.link_kernels import ways_of
 
         into: Ways = ways_of(self.target, self.source, self.weight, self.size)
         onward: Ways = ways_of(self.source, self.target, self.weight, self.size)
@@ -45,7 +45,7 @@ class Broken:
 
 def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: Floats) -> Broken:
     """Return how much of each link the assignment of the pairs ``first[p], second[p]`` breaks."""
-    from mapgauge.features.lanes.link_kernels import broken_links
+    from mapgauge.features.lane_graph.link_kernels import broken_links
 
     counts = len(x.weight), len(y.weight)
     false, missing = broken_links(x.ways(), y.ways(), first, second, weight, counts)
@@ -79,7 +79,7 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
 
     The linear programme begins with the pairs that save something. Prices tell which others may improve it.
     """
-    from mapgauge.features.lanes.link_kernels import marks_of
+    from mapgauge.features.lane_graph.link_kernels import marks_of
 
     x, y, half = problem.x, problem.y, 0.5 * link_cost
     ways = x.ways(), y.ways()
@@ -122,7 +122,7 @@ def _gains(
     problem: Linked, ways: tuple[BothWays, BothWays], chosen: Flags, number: Indices, half: float
 ) -> tuple[Floats, Sparse]:
     """Return what each of the chosen pairs saves, less the links that only one side can change, and its entries."""
-    from mapgauge.features.lanes.link_kernels import pair_rows
+    from mapgauge.features.lane_graph.link_kernels import pair_rows
 
     first, second = np.nonzero(chosen)
     start, column, value, alone = pair_rows(*ways, first, second, number)
@@ -153,7 +153,7 @@ def _prices(
     half: float,
 ) -> Floats:
     """Return the reduced cost of every pair: the least it costs to assign it. ``marks`` are those of the programme."""
-    from mapgauge.features.lanes.link_kernels import add_link_prices
+    from mapgauge.features.lane_graph.link_kernels import add_link_prices
 
     added, subtracted = marks.swapaxes(0, 1)
     dual = half * (added.astype(np.float64) - subtracted)

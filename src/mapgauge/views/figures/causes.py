@@ -1,11 +1,11 @@
 """Draws the causes of PLD."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.features.causes.metric import CAUSES_OF_PLD
+from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.results.results import Results
 from mapgauge.views.figures.curves import stacked
 from mapgauge.views.figures.style import GivenAxes, Style, several, styled
@@ -31,3 +31,8 @@ def causes(
     """
     methods = {name: with_metrics(method, [CAUSES_OF_PLD.name]) for name, method in several(results, names).items()}
     return stacked(methods, CAUSES_OF_PLD, title, ax)
+
+
+def needs_data(results: Sequence[Results], options: Mapping[str, object]) -> bool:
+    """Whether some results lack the causes, so that their data are needed to compute them."""
+    return any(CAUSES_OF_PLD.name not in method.metrics for method in results)

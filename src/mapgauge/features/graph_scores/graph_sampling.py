@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_length, check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.features.lanes.graph import Edges, Graph, tidy_edges, unique_rows
+from mapgauge.features.graph_scores.graph import Edges, Graph, tidy_edges, unique_rows
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
@@ -214,7 +214,7 @@ class Samples:
 
     def csr(self, *, directed: bool) -> Csr:
         """Return the graph in the form of kernels, with edges in their directions or in both."""
-        from mapgauge.features.lanes.graph_kernels import csr
+        from mapgauge.features.graph_scores.graph_kernels import csr
 
         ways = self.ways if directed else np.ones_like(self.ways)
         edges: Csr = csr(len(self.points), self.edges, self.lengths, ways)
@@ -248,7 +248,7 @@ def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = Fa
 
     Ties are decided by the midpoints, or ``in_order`` of the points. ``bounds`` are those of ``bounds_of``.
     """
-    from mapgauge.features.lanes.graph_kernels import accept_pairs, close_points
+    from mapgauge.features.graph_scores.graph_kernels import accept_pairs, close_points
 
     i, j, squared, offsets = close_points(points, bounds, radius)
     order = np.concatenate([[0], *(start + np.argsort(squared[start:end]) for start, end in pairwise(offsets))])[1:]
@@ -282,7 +282,7 @@ class Ways:
 
     def __init__(self, graphs: Graphs, hops: int) -> None:
         """Find the lanes, the paths between junctions, and the shortest ways."""
-        from mapgauge.features.lanes.graph_kernels import paths_between_junctions, ways_between
+        from mapgauge.features.graph_scores.graph_kernels import paths_between_junctions, ways_between
 
         nodes, offsets = paths_between_junctions(len(graphs.nodes), graphs.edges, True)
         # The nodes where lanes begin and end, and nodes without edges.
@@ -351,7 +351,7 @@ def _over_radii(distance: Floats, frame: Indices, bounds: Indices, radii: tuple[
 
 def _apart(ways: Ways, spacing: float, x: Indices, y: Indices) -> Floats:
     """Return the Chamfer distances of ways, multiplied by a penalty of 1 to 4.1 for different directions."""
-    from mapgauge.features.lanes.graph_kernels import mean_gaps
+    from mapgauge.features.graph_scores.graph_kernels import mean_gaps
 
     points, offsets = ways.samples(spacing)
     gaps: Floats = mean_gaps(points, offsets, ways.lanes[x], ways.lanes[y])

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from mapgauge.features.lanes.graph_kernels import pairs_of, squared_gap
+from mapgauge.features.graph_scores.graph_kernels import squared_gap
 from mapgauge.kernels._jit import jit, jit_allocating
+from mapgauge.kernels.grouping import pairs_of
 
 
 @jit_allocating

@@ -154,7 +154,7 @@ def lane_distances(
     every: Groups, rows: Indices, segments: bool, lanes: Groups, protocol: Protocol, own: Any, limit: float
 ) -> Floats:
     """Return the distances of all pairs of lanes, prediction by prediction; infinity beyond the limit."""
-    from mapgauge.features.lanes.kernels import segment_pairs
+    from mapgauge.features.openlane.kernels import segment_pairs
 
     factor = range_factor(lanes, own.relaxed)
     closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
@@ -208,7 +208,7 @@ def _chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: floa
 
 def box_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return the distances of all pairs of boxes: 1 minus the intersection over union."""
-    from mapgauge.features.lanes.kernels import box_pairs
+    from mapgauge.features.openlane.kernels import box_pairs
 
     distance = np.empty(groups.pairs)
     box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
@@ -243,7 +243,14 @@ def _metric(name: str, title: str, *, symbol: str = "", values: Sequence[Value] 
     values = tuple(values) or (Value(name, "", title, "main"),)
     symbol = symbol or title
     return Metric(
-        name=name, title=title, symbol=symbol, values=values, lower_is_better=False, limits=(0.0, 1.0), **more
+        name=name,
+        title=title,
+        symbol=symbol,
+        values=values,
+        lower_is_better=False,
+        limits=(0.0, 1.0),
+        order=70,
+        **more,
     )
 
 
@@ -289,7 +296,7 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
 
     ``setting`` is one of the thresholds, or None for all of them.
     """
-    from mapgauge.features.lanes.kernels import topology_sums
+    from mapgauge.features.openlane.kernels import topology_sums
 
     own = protocol.settings["top_ll" if kind == SUCCESSOR else "top_lt"]
     lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
@@ -397,7 +404,7 @@ class FLaneSettings(Settings):
 
 def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return the numbers of lanes that are found, that are right, that are true and that are predicted."""
-    from mapgauge.features.lanes.kernels import matched_lanes
+    from mapgauge.features.openlane.kernels import matched_lanes
 
     lanes, _ = of_frames(groups, (LANE,))
     points = lanes.points

@@ -1,1 +1,0 @@
-"""Why PLD is not 0: its causes."""

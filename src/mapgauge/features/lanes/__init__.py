@@ -1,1 +1,0 @@
-"""Lane graphs: lanes, links, traffic elements."""

@@ -1,1 +1,0 @@
-"""Linear programmes that several features share."""

@@ -1,0 +1,77 @@
+"""What features may add to commands of the core: the types of the functions that their manifests name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+from typing import Protocol as Interface
+
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.manifest import each_object
+from mapgauge.protocols import Protocol
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats
+
+# The frames whose truth is nearest to that of a frame: ``nearest(token, count)`` returns their tokens, the nearest
+# first, and how far each is.
+Nearest: TypeAlias = Callable[[str, int], tuple[list[str], Floats]]
+
+
+class Sentence(Interface):
+    """Says what values mean. ``mapgauge evaluate`` prints it after the tables."""
+
+    def __call__(self, results: Results, workers: int | None, /) -> str:
+        """Return a sentence about results with PLD and their data; "" if there is nothing to say."""
+
+
+class Similar(Interface):
+    """Finds frames that are alike, for ``mapgauge frames --like`` and for ``mapgauge view``."""
+
+    def __call__(self, truth: MapFrames, protocol: Protocol, /) -> Nearest:
+        """Prepare the frames of a truth."""
+
+
+class Documented(Interface):
+    """A value that has a form for JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a document."""
+
+
+class MeasurePrior(Interface):
+    """Measures what methods make of a prior."""
+
+    def __call__(
+        self, results: Sequence[Results], names: Sequence[str], prior: Path, *, workers: int | None
+    ) -> Mapping[str, Documented]:
+        """Return what each method makes of it, by name."""
+
+
+class ShowPrior(Interface):
+    """Prints what ``MeasurePrior`` returned."""
+
+    def __call__(self, measured: Any, /, *, gap: bool) -> None:
+        """Print tables, after an empty line if there is a ``gap``."""
+
+
+@dataclass(frozen=True)
+class PriorTables:
+    """What ``mapgauge evaluate --prior`` adds."""
+
+    measure: MeasurePrior
+    show: ShowPrior
+
+
+def sentences() -> list[Sentence]:
+    """Return the functions of all features that say what values mean."""
+    return [loaded for _, loaded in each_object("sentences")]
+
+
+def similar() -> Similar | None:
+    """Return the function that finds frames that are alike; None if no feature has one."""
+    return next((loaded for _, loaded in each_object("similar")), None)
+
+
+def prior_tables() -> PriorTables | None:
+    """Return what ``evaluate --prior`` adds; None if no feature adds something."""
+    return next((loaded for _, loaded in each_object("priors")), None)

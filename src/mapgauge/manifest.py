@@ -1,0 +1,371 @@
+"""Manifests: what the core, each feature and each plug-in add to the package. All tables are made from them.
+
+A manifest is one ``Feature`` named ``FEATURE`` at the top level of a module:
+
+- of the core, in ``mapgauge/core.py``;
+- of a feature, in ``mapgauge/features/NAME/__init__.py``: the folders are the list of features, so deleting a folder
+  deletes a feature;
+- of a plug-in, in a module of another distribution that an entry point of the group ``mapgauge.features`` names, or in
+  any module that is given to ``use``.
+
+A manifest names objects by their places, which are texts, so importing it costs nothing. ``"masks:mask_iou"`` is the
+object ``mask_iou`` of the module ``masks`` beside the manifest, and ``":LENGTH"`` is an object of the manifest's own
+module. Objects are imported when a table that needs them is first used.
+"""
+
+import importlib
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from threading import RLock
+from typing import Any, Generic, TypeVar
+
+from mapgauge.errors import MapgaugeError
+
+Row = TypeVar("Row")
+
+GROUP = "mapgauge.features"  # the group of entry points of plug-ins
+NAME = "FEATURE"  # of a manifest in its module
+GROUPS = ("Evaluate", "Look", "Ask", "Data", "More")  # the groups of commands in the help, in this order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command of the command line."""
+
+    place: str  # of its function, or of a Typer with commands of its own
+    group: str  # one of ``GROUPS``
+    examples: tuple[str, ...] = ()  # of what follows the name of the command
+    order: int = 100  # in its group: lower numbers come first, then the names decide
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure: a function of ``mapgauge.plot``, and how ``mapgauge plot`` draws it."""
+
+    place: str  # of a function that returns a figure of matplotlib
+    command: str = ""  # its name in ``mapgauge plot``; "" if only Python has it
+    about: str = ""  # what it shows, for the help
+    options: tuple[str, ...] = ()  # the options of ``mapgauge plot`` that it takes
+    needs_data: str = ""  # place of ``f(results, options) -> bool``: whether it needs the evaluated files
+    order: int = 100  # in the help
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """Everything that a feature adds. All texts are places, unless the comment says otherwise."""
+
+    metrics: tuple[str, ...] = ()  # of ``Metric``
+    protocols: tuple[str, ...] = ()  # of functions that return an iterable of ``Protocol``
+    selections: tuple[str, ...] = ()  # of ``Selection``: leaves out instances that a protocol does not compare
+    formats: tuple[str, ...] = ()  # of ``Format``
+    commands: Mapping[str, Command] = field(default_factory=dict)  # by name
+    figures: Mapping[str, Figure] = field(default_factory=dict)  # by their names in ``mapgauge.plot``
+    sections: tuple[str, ...] = ()  # of ``Section``, a part of the report and of ``mapgauge view``
+    sentences: tuple[str, ...] = ()  # of ``Sentence``: a line after the tables of ``evaluate``
+    similar: tuple[str, ...] = ()  # of ``Similar``: columns of ``frames --like``, and frames that are alike in ``view``
+    priors: tuple[str, ...] = ()  # of ``PriorTables``: what ``evaluate --prior`` adds
+    names: Mapping[str, str] = field(default_factory=dict)  # public names of ``mapgauge``, and their places
+    needs: tuple[str, ...] = ()  # names (not places) of features that this one imports from
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest that was found: a feature, the module it stands in, and who brought it."""
+
+    module: str
+    feature: Feature
+    owner: str = "mapgauge"  # in messages
+    is_installed: bool = False  # whether an entry point of another distribution names it
+
+    @property
+    def name(self) -> str:
+        """The name of the feature: the last part of its module."""
+        return self.module.rpartition(".")[2]
+
+    def full(self, place: str) -> str:
+        """Return a place with its whole module.
+
+        >>> Manifest("mapgauge.features.raster", Feature()).full("masks:mask_iou")
+        'mapgauge.features.raster.masks:mask_iou'
+        >>> Manifest("our_module", Feature()).full(":LENGTH")
+        'our_module:LENGTH'
+        """
+        module, _, name = place.partition(":")
+        package = "mapgauge" if self.module == CORE else self.module
+        return f"{package}.{module}:{name}" if module else f"{self.module}:{name}"
+
+    def load(self, place: str) -> Any:
+        """Import the object at a place."""
+        module, _, name = self.full(place).partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+CORE = "mapgauge.core"  # the module of the core's manifest
+FEATURES = "mapgauge.features"
+
+_lock = RLock()
+_tables: "list[Table[Any]]" = []
+_modules: list[str] = []  # given to ``use``, in order
+
+
+@cache
+def own() -> tuple[Manifest, ...]:
+    """Return the manifests of the core and of the features of the package, by name."""
+    folders = importlib.import_module(FEATURES).__path__
+    names = sorted(module.name for module in pkgutil.iter_modules(folders))
+    modules = [CORE, *(f"{FEATURES}.{name}" for name in names)]
+    return tuple(Manifest(module, getattr(importlib.import_module(module), NAME)) for module in modules)
+
+
+@cache
+def _installed() -> tuple[Manifest, ...]:
+    """Return the manifests of installed plug-ins, by name. One that cannot be imported is a warning."""
+    from importlib.metadata import entry_points
+
+    found = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        distribution = "" if entry.dist is None else f" of the distribution {entry.dist.name} {entry.dist.version}"
+        owner = f"the plug-in {entry.name}{distribution}"
+        try:
+            feature = entry.load()
+        except Exception as error:
+            _tell(f"{owner} cannot be imported: {type(error).__name__}: {error}")
+            continue
+        if not isinstance(feature, Feature):
+            _tell(f"{owner}: {entry.value} is a {type(feature).__name__}, expected a mapgauge.plugin.Feature")
+            continue
+        found.append(Manifest(entry.module, feature, owner, is_installed=True))
+    return tuple(found)
+
+
+def _given() -> tuple[Manifest, ...]:
+    """Return the manifests of modules that were given to ``use``."""
+    return tuple(Manifest(module, _feature_of(module), f"the plug-in {module}") for module in _modules)
+
+
+def _feature_of(module: str) -> Feature:
+    """Import a module and return its manifest."""
+    try:
+        feature = getattr(importlib.import_module(module), NAME, None)
+    except Exception as error:
+        raise MapgaugeError(
+            f"the plug-in {module} cannot be imported: {type(error).__name__}: {error}",
+            remedy="Give the name of a module; its folder must be on PYTHONPATH",
+        ) from error
+    if not isinstance(feature, Feature):
+        raise MapgaugeError(
+            f"the plug-in {module} has no {NAME}, expected a mapgauge.plugin.Feature of this name",
+            remedy=f"Write at the top level of the module: {NAME} = Feature(...)",
+        )
+    return feature
+
+
+def outside() -> tuple[Manifest, ...]:
+    """Return the manifests of plug-ins: the installed ones, then those of ``use``."""
+    return (*_installed(), *_given())
+
+
+def manifests() -> tuple[Manifest, ...]:
+    """Return all manifests: the core, the features by name, and the plug-ins."""
+    return (*own(), *outside())
+
+
+_told: list[str] = []  # what is wrong with plug-ins
+
+
+def _tell(text: str) -> None:
+    """Warn once of a plug-in that cannot be used."""
+    if text not in _told:
+        _told.append(text)
+        warnings.warn(f"{text}. It is left out. Repair or uninstall this distribution", stacklevel=2)
+
+
+def left_out() -> str:
+    """Return what is wrong with plug-ins, for an error about a name that is not known; "" if all could be used."""
+    return "".join(f". Note: {text}" for text in _told)
+
+
+def each_object(name: str, *, among: Iterable[Manifest] | None = None) -> Iterator[tuple[Manifest, Any]]:
+    """Yield the objects that manifests name in one of their fields, with the manifests.
+
+    A place of an installed plug-in that cannot be imported is a warning. A place of another manifest is an error.
+    """
+    chosen = manifests() if among is None else among
+    for manifest in chosen:
+        for place in getattr(manifest.feature, name):
+            try:
+                loaded = manifest.load(place)
+            except Exception as error:
+                if not manifest.is_installed:
+                    raise
+                _tell(f"{manifest.owner}: {manifest.full(place)} cannot be imported: {type(error).__name__}: {error}")
+                continue
+            yield manifest, loaded
+
+
+class Table(MutableMapping[str, Row], Generic[Row]):
+    """Rows by their names: those of the package in the order of their numbers, then those of plug-ins.
+
+    A row of the package is found without loading plug-ins. So a plug-in may read the tables while it is imported.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        *,
+        rows: Callable[[Any], Iterable[Row]] = lambda loaded: (loaded,),
+        order: Callable[[Row], int] = lambda row: 0,
+    ) -> None:
+        """Prepare the table of a field of manifests. Nothing is imported.
+
+        Args:
+            name: The field of ``Feature``.
+            kind: The place of the class of a row, with its whole module.
+            rows: Returns the rows of an object that a manifest names; usually the object is the row.
+            order: Returns the number by which rows of the package are ordered. Equal ones stay in the order of their
+                manifests.
+        """
+        self.name = name
+        self._kind = kind
+        self._rows_of = rows
+        self._order = order
+        self._own: dict[str, Row] | None = None
+        self._all: dict[str, Row] | None = None
+        self._is_loading = False
+        _tables.append(self)
+
+    def __getitem__(self, name: str) -> Row:
+        """Return a row."""
+        known = self._of_package() if self._all is None else self._all
+        return known[name] if name in known else self._loaded()[name]
+
+    def __setitem__(self, name: str, row: Row) -> None:
+        """Add or replace a row in this process."""
+        self._loaded()[name] = row
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a row in this process."""
+        del self._loaded()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of all rows."""
+        return iter(self._loaded())
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._loaded())
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """Return some names in the order of the table. Plug-ins are loaded only if a name is not the package's own."""
+        wanted = list(names)
+        known = self._of_package() if self._all is None else self._all
+        if any(name not in known for name in wanted):
+            known = self._loaded()
+        place = {name: k for k, name in enumerate(known)}
+        return sorted(wanted, key=place.__getitem__)
+
+    def forget(self) -> None:
+        """Load the rows of plug-ins again at the next use."""
+        self._all = None
+
+    def _of_package(self) -> dict[str, Row]:
+        """Return the rows of the core and of the features."""
+        if self._own is None:
+            with _lock:
+                if self._own is None:
+                    rows = [row for _, loaded in each_object(self.name, among=own()) for row in self._rows_of(loaded)]
+                    named: list[Any] = sorted(rows, key=self._order)
+                    self._own = {row.name: row for row in named}
+        return self._own
+
+    def _loaded(self) -> dict[str, Row]:
+        """Return all rows. While plug-ins are imported, these are the rows of the package."""
+        if self._all is not None:
+            return self._all
+        with _lock:
+            if self._all is None:
+                if self._is_loading:
+                    return self._of_package()
+                self._is_loading = True
+                try:
+                    self._all = self._with_plugins()
+                finally:
+                    self._is_loading = False
+            return self._all
+
+    def _with_plugins(self) -> dict[str, Row]:
+        """Return the rows of the package and of plug-ins. Those of installed plug-ins that cannot be used are left out."""
+        rows = dict(self._of_package())
+        owners = dict.fromkeys(rows, "mapgauge")
+        for manifest, loaded in each_object(self.name, among=outside()):
+            for row in self._rows_of(loaded):
+                wrong = self._fault_of(row, rows, owners)
+                if not wrong:
+                    name = getattr(row, "name")  # noqa: B009, the type of a row is not known here
+                    rows[name] = row
+                    owners[name] = manifest.owner
+                elif manifest.is_installed:
+                    _tell(f"{manifest.owner}: {wrong}")
+                else:
+                    raise MapgaugeError(f"{manifest.owner}: {wrong}", remedy="Change the plug-in, or do not use it")
+        return rows
+
+    def _fault_of(self, row: Any, rows: Mapping[str, Any], owners: Mapping[str, str]) -> str:
+        """Return why a row of a plug-in cannot be used, or ""."""
+        module, _, kind = self._kind.partition(":")
+        if not isinstance(row, getattr(importlib.import_module(module), kind)):
+            return f"a row of {self.name} is a {type(row).__name__}, expected a {kind}"
+        if rows.get(row.name, row) is not row:
+            return f"the name {row.name!r} in {self.name} is used by {owners[row.name]}"
+        return ""
+
+
+def use(modules: Sequence[str]) -> None:
+    """Use plug-ins that are not installed.
+
+    Args:
+        modules: Names of modules. Each has a ``Feature`` named ``FEATURE`` at its top level. A module that was already
+            given adds nothing.
+    """
+    for module in modules:
+        with _lock:
+            if module in _modules:
+                continue
+            _feature_of(module)
+            _modules.append(module)
+            _forget()
+            try:
+                for table in _tables:
+                    len(table)
+            except Exception:
+                _modules.remove(module)
+                _forget()
+                raise
+
+
+def _forget() -> None:
+    for table in _tables:
+        table.forget()
+
+
+def used() -> tuple[str, ...]:
+    """Return the modules given to ``use``. A worker process needs them too."""
+    return tuple(_modules)
+
+
+def mapping(name: str, *, among: Iterable[Manifest] | None = None) -> dict[str, tuple[Manifest, Any]]:
+    """Return a field of manifests that is a mapping, such as ``commands``: by key, the manifest and the value.
+
+    The package comes first. A name that it has cannot be replaced by a plug-in, which is a warning.
+    """
+    found: dict[str, tuple[Manifest, Any]] = {}
+    for manifest in manifests() if among is None else among:
+        for key, value in getattr(manifest.feature, name).items():
+            first, _ = found.setdefault(key, (manifest, value))
+            if first is not manifest:
+                _tell(f"{manifest.owner}: the name {key!r} in {name} is used by {first.owner}")
+    return found
