@@ -1,10 +1,14 @@
-"""A metric with a setting in a distribution outside this one: one file and one row, used everywhere."""
+"""A package outside of mapgauge adds one of everything by its manifest, and all of it works everywhere.
+
+The package is ``examples/plugin``.
+"""
 
 import csv
 import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,62 +17,41 @@ import pytest
 from tests.cli.conftest import environment
 
 import mapgauge as mg
+from mapgauge import manifest
 from mapgauge.demo import demo_world
 
-TOY = '''
-"""The price of missed polylines, as a share of all."""
+EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin" / "mapgauge_prices"
+ALONE = """
+from mapgauge.plugin import Feature
+from mapgauge_prices.metric import PRICE
 
-from dataclasses import dataclass
-
-import numpy as np
-
-from mapgauge.metrics.metric import Metric, SumRows, Value
-from mapgauge.metrics.settings import Settings, setting
+FEATURE = Feature(metrics=(":PRICE",))
+"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToySettings(Settings):
-    price: float = setting(1.0, unit="EUR", help="Price of a polyline that has no prediction.")
+def made(folder: Path, *, code: str | None = None, value: str = "mapgauge_prices:FEATURE") -> Path:
+    """Write a distribution with an entry point into a folder, and return the folder.
 
-
-def score(groups, protocol, _):
-    predicted, true = np.diff(groups.bounds, axis=1).T
-    lacking = np.maximum(true - predicted, 0)
-    return np.stack([lacking, true], axis=1).astype(float)
-
-
-def values(sums, protocol):
-    price = protocol.settings["toy"].price
-    return {"toy": price * sums[..., 0] / np.where(sums[..., 1] > 0, sums[..., 1], 1.0)}
-
-
-TOY = Metric(
-    name="toy",
-    title="Toy price",
-    symbol="price",
-    lower_is_better=True,
-    values=(Value("toy", "", "Toy price", "main"),),
-    rows=SumRows(("lacking", "true"), score, values),
-    settings_type=ToySettings,
-    stated=lambda protocol: f"price {protocol.settings['toy'].price:g} EUR",
-)
-'''
-
-
-def made(folder: Path, *, code: str = TOY, rows: str = "") -> Path:
-    """Write a distribution with an entry point into a folder, and return the folder."""
+    With ``code``, the module of the manifest has this code.
+    """
     folder.mkdir(exist_ok=True)
-    (folder / "toy_metric.py").write_text(code)
-    about = folder / "toy_metric-1.2.dist-info"
+    shutil.copytree(EXAMPLE, folder / EXAMPLE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    if code is not None:
+        (folder / EXAMPLE.name / "__init__.py").write_text(code, encoding="utf-8")
+    about = folder / "mapgauge_prices-1.2.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-metric\nVersion: 1.2\n")
-    (about / "entry_points.txt").write_text(rows or "[mapgauge.metrics]\ntoy = toy_metric:TOY\n")
+    metadata = "Metadata-Version: 2.1\nName: mapgauge-prices\nVersion: 1.2\n"
+    (about / "METADATA").write_text(metadata, encoding="utf-8")
+    (about / "entry_points.txt").write_text(f"[mapgauge.features]\nprices = {value}\n", encoding="utf-8")
     return folder
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with predictions and truth, as JSON and as Parquet, and the distribution in ``site``."""
+    """A folder with predictions and truth, as JSON and as Parquet, and the distribution in ``site``.
+
+    ``plain`` has the package without an entry point, and a module with a manifest.
+    """
     folder = tmp_path_factory.mktemp("plugins")
     for quality in ("good", "poor"):
         predictions, truth = demo_world(12, quality=quality)
@@ -79,7 +62,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         mg.write(truth, folder / "truth.parquet")
     made(folder / "site")
     (folder / "plain").mkdir()
-    (folder / "plain" / "toy_metric.py").write_text(TOY)
+    shutil.copytree(EXAMPLE, folder / "plain" / EXAMPLE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "plain" / "alone.py").write_text(ALONE, encoding="utf-8")
     return folder
 
 
@@ -122,47 +106,77 @@ print(json.dumps(printed))
 """
 
 
-def test_the_shell_computes_and_prints_it(world: Path) -> None:
+def one_after_another(folder: Path, lines: list[str]) -> tuple[list[str], str]:
+    """Run commands in one process. Return what each prints, and what all print on stderr."""
+    done = python(folder, "-c", ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]))
+    assert done.returncode == 0, done.stderr
+    printed: list[str] = json.loads(done.stdout)
+    return printed, done.stderr
+
+
+def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
     good, poor = (f"evaluate {name}.json truth.geojson" for name in ("good", "poor"))
     lines = [
         "metrics",
-        f"{good} --set toy.price=1 --json",
-        f"{good} --set toy.price=2 --json",
-        f"{good} --set toy.price=2 --report page.html -o good.mg",
-        f"{good} --set toy.price=2 --metrics toy --csv",
-        f"{good} --set toy.price=2 --metrics toy --latex",
-        f"{poor} --set toy.price=2 -o poor.mg",
-        "compare good.mg poor.mg --fail-if toy>+100",
-        "sweep good.json truth.geojson --set toy.price=2 --cutoff 0.5,1.5 --json",
+        f"{good} --set price.price=1 --json",
+        f"{good} --set price.price=2 --json",
+        f"{good} --set price.price=2 --report page.html -o good.mg",
+        f"{good} --set price.price=2 --metrics price --csv",
+        f"{good} --set price.price=2 --metrics price --latex",
+        f"{poor} --set price.price=2 -o poor.mg",
+        "compare good.mg poor.mg --fail-if price>+100",
+        "sweep good.json truth.geojson --set price.price=2 --cutoff 0.5,1.5 --json",
     ]
-    done = python(world, "-c", ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]))
-    assert done.returncode == 0, done.stderr
-    listed, *documents, text, table, latex, _, compared, swept = json.loads(done.stdout)
+    (listed, *documents, text, table, latex, _, compared, swept), said = one_after_another(world, lines)
     once, twice = map(json.loads, documents)
     assert "Price of a polyline that has no prediction." in listed
-    assert once["mean"]["toy"] > 0
-    assert twice["mean"]["toy"] == pytest.approx(2 * once["mean"]["toy"])
-    assert twice["protocol"]["settings"]["toy"] == {"price": 2.0}
+    assert once["mean"]["price"] > 0
+    assert twice["mean"]["price"] == pytest.approx(2 * once["mean"]["price"])
+    assert twice["protocol"]["settings"]["price"] == {"price": 2.0}
     assert twice["protocol"]["full_name"] == "paper-60x30, price 2"
-    assert "Toy price, lower is better (paper-60x30, price 2; price 2 EUR, a point every 0.5 m)" in text
-    page = (world / "page.html").read_text(encoding="utf-8")
-    assert "Toy price (lower is better)" in page
-    assert "toy.price" in page
-    assert float(list(csv.DictReader(io.StringIO(table)))[-1]["toy"]) == twice["mean"]["toy"]
-    assert r"price $\downarrow$" in latex
-    assert "Toy price ↓" in compared
-    assert "gate passed" in done.stderr
-    assert [row["toy"] for row in json.loads(swept)] == [twice["mean"]["toy"]] * 2
+    assert "Price, lower is better (paper-60x30, price 2; price 2 EUR, a point every 0.5 m)" in text
+    assert float(list(csv.DictReader(io.StringIO(table)))[-1]["price"]) == twice["mean"]["price"]
+    assert r"Price $\downarrow$" in latex
+    assert "Price ↓" in compared
+    assert "gate passed" in said
+    assert [row["price"] for row in json.loads(swept)] == [twice["mean"]["price"]] * 2
+
+
+def test_everything_else_of_the_manifest_works_in_the_shell(world: Path) -> None:
+    token = mg.read(world / "truth.geojson").tokens[0]
+    text = f"#lines\n{token} divider 0.9 0,0 9,0\n"
+    (world / "some.txt").write_text(text, encoding="utf-8")
+    lines = [
+        "--help",
+        "formats",
+        "protocols",
+        "evaluate good.json truth.geojson -p prices-60x30 --report priced.html -o priced.mg",
+        "inspect some.txt",
+        "prices priced.mg",
+        "plot prices priced.mg -o prices.svg",
+    ]
+    (helped, formats, protocols, evaluated, inspected, prices, _), _ = one_after_another(world, lines)
+    assert re.search("^  prices +Print what missed polylines of each class cost", helped, re.M)
+    assert re.search("^lines +read +predictions, a polyline in a line of text$", formats, re.M)
+    assert re.search("^prices-60x30 ", protocols, re.M)
+    assert re.search(r"A true polyline costs \d\.\d\d EUR\.", evaluated)
+    assert "(lines)" in inspected
+    assert re.search(r"^divider \d\.\d\d EUR$", prices, re.M)
+    assert (world / "prices.svg").stat().st_size > 1000
+    page = (world / "priced.html").read_text(encoding="utf-8")
+    assert re.search(r"<h2[^>]*>Prices</h2>", page)
+    assert re.search(r"<li>good: \d\.\d\d EUR</li>", page)
+    assert "Price (lower is better)" in page
 
 
 def test_a_module_on_the_path_is_enough(world: Path) -> None:
     """Without an entry point, ``--plugin`` names the module. Worker processes import it too."""
-    command = ("evaluate", "good.parquet", "truth.parquet", "--set", "toy.price=2", "--json")
-    assert "unknown metric 'toy'" in python(world, "-m", "mapgauge", *command, path="plain").stderr
-    streamed = json.loads(shell(world, *command, "--plugin", "toy_metric", "--engine", "processes", path="plain"))
-    first = json.loads(shell(world, "--plugin=toy_metric", *command, path="plain"))
+    command = ("evaluate", "good.parquet", "truth.parquet", "--set", "price.price=2", "--json")
+    assert "unknown metric 'price'" in python(world, "-m", "mapgauge", *command, path="plain").stderr
+    streamed = json.loads(shell(world, *command, "--plugin", "alone", "--engine", "processes", path="plain"))
+    first = json.loads(shell(world, "--plugin=mapgauge_prices", *command, path="plain"))
     assert streamed["mean"] == first["mean"]
-    assert first["mean"]["toy"] > 0
+    assert first["mean"]["price"] > 0
 
 
 PYTHON = """
@@ -170,70 +184,112 @@ import mapgauge as mg
 from mapgauge.metrics.table import settings_rows
 
 if __name__ == "__main__":  # processes import this file, too
-    assert "toy.price" in [row["name"] for row in settings_rows()]
-    protocol = mg.protocol("paper-60x30", settings={"toy": {"price": 2}})
+    assert "price.price" in [row["name"] for row in settings_rows()]
+    protocol = mg.protocol("prices-60x30")
     sides = mg.read("good.parquet"), mg.read("truth.parquet")
     results = mg.evaluate(*sides, protocol)
-    assert results.metrics[-1] == "toy" and results.mean["toy"] > 0, results.mean
-    streamed = mg.evaluate("good.parquet", "truth.parquet", protocol, engine="processes", workers=2)
-    assert streamed.mean == results.mean
+    assert results.metrics[-1] == "price" and results.mean["price"] > 0, results.mean
+    for engine in ("processes", "dask"):
+        streamed = mg.evaluate("good.parquet", "truth.parquet", protocol, engine=engine, workers=2)
+        assert streamed.mean == results.mean, engine
     accumulator = mg.Accumulator(protocol)
     accumulator.update(*mg.align(*sides))
-    assert accumulator.results().mean["toy"] == results.mean["toy"]
+    assert accumulator.results().mean["price"] == results.mean["price"]
+    assert mg.plot.prices(results).axes
     print("done")
 """
 
 
-def test_python_accumulates_and_streams_with_it(world: Path) -> None:
-    (world / "everywhere.py").write_text(PYTHON)
+def test_python_accumulates_streams_and_draws_with_it(world: Path) -> None:
+    (world / "everywhere.py").write_text(PYTHON, encoding="utf-8")
     done = python(world, "everywhere.py")
     assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
 
 
+DISTRIBUTION = "the plug-in prices of the distribution mapgauge-prices 1.2"
+HEAD = "from mapgauge.plugin import Feature\n"
+
+
 @pytest.mark.parametrize(
-    ("code", "rows", "words"),
+    ("code", "value", "words"),
     [
-        ("import no_such_package", "", "toy_metric:TOY of the distribution toy-metric 1.2 cannot be imported"),
+        ("import no_such_package", "", f"{DISTRIBUTION} cannot be imported: ModuleNotFoundError"),
+        ("FEATURE = 5", "", f"{DISTRIBUTION}: mapgauge_prices:FEATURE is a int, expected a mapgauge.plugin.Feature"),
         (
-            TOY.replace('name="toy"', 'name="pld"'),
+            f'{HEAD}FEATURE = Feature(metrics=("metric:NONE",))',
             "",
-            "the name 'pld' is used twice, by mapgauge and by toy_metric:TOY of the distribution toy-metric 1.2",
-        ),
-        ("TOY = 5", "", "toy_metric:TOY of the distribution toy-metric 1.2 is a int, expected a Metric"),
-        (
-            'from mapgauge import Protocol\nOURS = Protocol("maptr")',
-            "[mapgauge.protocols]\nours = toy_metric:OURS\n",
-            "mapgauge.protocols: the name 'maptr' is used twice",
+            f"{DISTRIBUTION}: mapgauge_prices.metric:NONE cannot be imported: AttributeError",
         ),
         (
-            "import broken_reader",
-            "[mapgauge.formats]\nours = toy_metric:OURS\n",
-            "mapgauge.formats: toy_metric:OURS of the distribution toy-metric 1.2 cannot be imported: ModuleNot",
+            f'{HEAD}FEATURE = Feature(metrics=("metric:score",))',
+            "",
+            f"{DISTRIBUTION}: a row of metrics is a function, expected a Metric",
+        ),
+        (
+            f"{HEAD}import dataclasses\nfrom mapgauge_prices.metric import PRICE\n"
+            'OURS = dataclasses.replace(PRICE, name="pld")\nFEATURE = Feature(metrics=(":OURS",))',
+            "",
+            f"{DISTRIBUTION}: the name 'pld' in metrics is used by mapgauge",
         ),
     ],
+    ids=["not imported", "no manifest", "no such object", "another type", "a name of the package"],
 )
-def test_a_plug_in_with_a_fault_is_an_error_that_names_its_distribution(
-    code: str, rows: str, words: str, world: Path, tmp_path: Path
+def test_a_plug_in_with_a_fault_is_a_warning_that_names_its_distribution(
+    code: str, value: str, words: str, world: Path, tmp_path: Path
 ) -> None:
-    site = made(tmp_path / "site", code=code, rows=rows)
-    done = python(world, "-m", "mapgauge", "evaluate", "good.json", "truth.geojson", path=str(site))
-    assert done.returncode == 1, done.stderr
-    assert words in done.stderr
+    site = str(made(tmp_path / "site", code=code))
+    command = ("-m", "mapgauge", "evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--json")
+    done = python(world, *command, path=site)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(words) == 1
     assert "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["mean"]["pld"] > 0
+    asked = python(world, *command[:-2], "price", path=site)
+    assert asked.returncode in (1, 2)
+    assert "unknown metric 'price'" in asked.stderr
+    assert words in asked.stderr.split("unknown metric 'price'")[1]
 
 
-def test_protocols_of_plug_ins_are_listed(world: Path, tmp_path: Path) -> None:
-    code = 'from mapgauge import Protocol\nOURS = Protocol("ours", "our own", cutoffs=(0.7,), spacing=0.5)'
-    site = made(tmp_path / "site", code=code, rows="[mapgauge.protocols]\nours = toy_metric:OURS\n")
-    assert re.search("^ours +our own$", shell(world, "protocols", path=str(site)), re.M)
-    assert "PLD" in shell(world, "evaluate", "good.json", "truth.geojson", "-p", "ours", path=str(site))
+def test_a_plug_in_may_read_tables_while_it_is_imported(world: Path, tmp_path: Path) -> None:
+    code = (
+        f'{HEAD}import mapgauge as mg\nOURS = mg.protocol("paper-60x30", spacing=0.25).replace(name="ours")\n'
+        'known = list(mg.protocols.PROTOCOLS) if hasattr(mg, "protocols") else []\n'
+        'FEATURE = Feature(protocols=(":ours",))\ndef ours():\n    return [OURS]\n'
+    )
+    site = str(made(tmp_path / "site", code=code))
+    assert re.search("^ours ", shell(world, "protocols", path=site), re.M)
+    done = python(world, "-m", "mapgauge", "evaluate", "good.json", "truth.geojson", "-p", "ours", path=site)
+    assert (done.returncode, done.stderr.count("plug-in")) == (0, 0), done.stderr
+
+
+def test_a_protocol_of_the_package_is_read_without_plug_ins(tmp_path: Path) -> None:
+    site = made(tmp_path / "site", code="raise SystemExit('imported')")
+    code = "import mapgauge as mg; print(mg.protocol('maptr', settings={'ap_chamfer': {'buffers': 3.0}}).name)"
+    done = python(tmp_path, "-c", code, path=str(site))
+    assert done.stdout.strip() == "maptr", done.stderr
 
 
 @pytest.mark.parametrize(
     ("module", "words"),
-    [("no_such_module", "the plug-in no_such_module cannot be imported"), ("json", "json has no row of a table")],
+    [("no_such_module", "the plug-in no_such_module cannot be imported"), ("json", "json has no FEATURE")],
 )
 def test_a_module_that_is_no_plug_in_is_refused(module: str, words: str, world: Path) -> None:
     done = python(world, "-m", "mapgauge", "formats", "--plugin", module)
     assert done.returncode == 1
     assert words in done.stderr
+
+
+@pytest.mark.parametrize("one", manifest.own(), ids=lambda one: one.name)
+def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
+    """Type checkers do not see places."""
+    feature = one.feature
+    fields = ("metrics", "protocols", "selections", "formats", "sections", "sentences", "similar", "priors")
+    places = [place for field in fields for place in getattr(feature, field)]
+    places += [command.place for command in feature.commands.values()]
+    places += [place for figure in feature.figures.values() for place in (figure.place, figure.needs_data) if place]
+    places += [place for place in feature.names.values() if not place.endswith(":")]
+    for place in places:
+        assert one.load(place) is not None
+    names = {other.name for other in manifest.own()}
+    assert set(feature.needs) <= names - {one.name}
+    assert all(command.group in manifest.GROUPS for command in feature.commands.values())

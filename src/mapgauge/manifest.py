@@ -173,6 +173,10 @@ def manifests() -> tuple[Manifest, ...]:
     return (*own(), *outside())
 
 
+class PluginWarning(UserWarning):
+    """A plug-in, or a part of it, cannot be used and is left out."""
+
+
 _told: list[str] = []  # what is wrong with plug-ins
 
 
@@ -180,7 +184,8 @@ def _tell(text: str) -> None:
     """Warn once of a plug-in that cannot be used."""
     if text not in _told:
         _told.append(text)
-        warnings.warn(f"{text}. It is left out. Repair or uninstall this distribution", stacklevel=2)
+        message = f"{text}. It is left out. Repair or uninstall this distribution"
+        warnings.warn(message, PluginWarning, stacklevel=2)
 
 
 def left_out() -> str:
@@ -298,7 +303,7 @@ class Table(MutableMapping[str, Row], Generic[Row]):
             return self._all
 
     def _with_plugins(self) -> dict[str, Row]:
-        """Return the rows of the package and of plug-ins. Those of installed plug-ins that cannot be used are left out."""
+        """Return the rows of the package and of plug-ins. Faulty ones of installed plug-ins are left out."""
         rows = dict(self._of_package())
         owners = dict.fromkeys(rows, "mapgauge")
         for manifest, loaded in each_object(self.name, among=outside()):

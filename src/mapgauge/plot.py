@@ -19,6 +19,7 @@ from mapgauge.manifest import mapping, own
 
 require("matplotlib", "drawing figures", "plot")  # before the modules of figures import it
 
+from mapgauge.views.figures.style import save as save
 
 # ``plot.pyi`` names the functions for type checkers. ``python -m tools.public_names`` writes it.
 __all__ = sorted(["save", *mapping("figures", among=own())])

@@ -8,7 +8,7 @@ import pytest
 import typer.main
 from tests.cli.conftest import Run
 
-from mapgauge.cli.app import COMMANDS, app
+from mapgauge.cli.app import app, commands_of
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -44,12 +44,15 @@ def test_an_option_has_one_meaning_everywhere() -> None:
     assert {spelling: found for spelling, found in meanings.items() if len(found) > 1} == {}
 
 
+COMMANDS = {name: row for name, (_, row) in commands_of(plug_ins=False).items()}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_has_panels_and_two_examples_that_can_be_parsed(call: Run, name: str) -> None:
     words = [name, *({"truth": ["nuscenes"], "splits": ["propose"]}.get(name, []))]
     text = call(*words, "--help").stdout
     assert f"Examples:\n  mapgauge {name}" in text
-    for example in COMMANDS[name][1:]:
+    for example in COMMANDS[name].examples:
         command = typer.main.get_command(app)
         arguments = [name, *shlex.split(example)]
         while hasattr(command, "commands"):

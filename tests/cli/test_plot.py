@@ -8,7 +8,9 @@ from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.cli.plot import FIGURES, WITH_GEOMETRY
+from mapgauge.cli.plot import figures
+
+FIGURES = figures()
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +29,12 @@ def test_every_chart_of_python_can_be_drawn() -> None:
     others = ("frame", "global_map", "lags", "save", "scene", "splits")
     charts = {name for name in plot.__all__ if name not in others}
     assert {function for function, _, _ in FIGURES.values()} == charts
-    for function, takes, _ in FIGURES.values():
-        assert {"names", "title", "style", "ax", *takes} <= set(inspect.signature(getattr(plot, function)).parameters)
+    for function, _, row in FIGURES.values():
+        taken = set(inspect.signature(getattr(plot, function)).parameters)
+        assert {"names", "title", "style", "ax", *row.options} <= taken
 
 
-@pytest.mark.parametrize("figure", [name for name in FIGURES if name not in WITH_GEOMETRY])
+@pytest.mark.parametrize("figure", [name for name in FIGURES if name not in ("strip", "confidence")])
 def test_a_figure_is_drawn_for_two_methods(call: Run, ringed: Path, tmp_path: Path, figure: str) -> None:
     target = tmp_path / "figure.svg"
     options = ["--title", "Both methods", "--style", "slides"]

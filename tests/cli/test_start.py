@@ -7,12 +7,11 @@ import sys
 import pytest
 from tests.cli.conftest import Run
 
-from mapgauge.cli.app import app
+from mapgauge.cli.app import commands_of
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.version import __version__
 
-COMMANDS = [str(command.name) for command in app.registered_commands if command.callback]
-COMMANDS += [str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance]
+COMMANDS = list(commands_of(plug_ins=False))
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -20,7 +19,8 @@ def test_help_names_every_command(run: Run) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     assert re.findall(r"^  (\w+) {2,}[A-Z]", done.stdout, re.M) == COMMANDS
-    assert "..." not in done.stdout.partition("Commands:")[2]  # no short help is cut
+    assert "..." not in done.stdout.partition("Evaluate:")[2]  # no short help is cut
+    assert re.findall(r"^(\w+):$", done.stdout.partition("Evaluate:")[2], re.M) == ["Look", "Ask", "Data", "More"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

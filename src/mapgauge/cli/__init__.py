@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
@@ -57,6 +58,7 @@ def _run(received: list[int]) -> int | str | None:
         try:
             from mapgauge.cli.app import application, commands_of
 
+            _show_warnings_of_plugins()
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
             named = arguments[:1] if arguments and arguments[0] in commands_of(plug_ins=False) else None
@@ -81,6 +83,23 @@ def _run(received: list[int]) -> int | str | None:
             files.OUTPUTS.declare()  # none, for a further command in this process
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
+
+
+def _show_warnings_of_plugins() -> None:
+    """Print warnings about plug-ins as one line, as the other lines of the command line."""
+    import warnings
+
+    from mapgauge.manifest import PluginWarning
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        if issubclass(category, PluginWarning):
+            fail(f"warning: {message}")
+        else:
+            usual(message, category, *place)
+
+    warnings.showwarning = show
 
 
 def _without_plugins(arguments: list[str]) -> list[str]:

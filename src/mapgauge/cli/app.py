@@ -66,6 +66,9 @@ class _Command(TyperCommand):
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
 
 
+_SHORT = 200  # characters of the sentence about a command; longer ones would be cut
+
+
 class _Commands(TyperGroup):
     """All commands. The help lists them in the groups of their manifests."""
 
@@ -80,7 +83,7 @@ class _Commands(TyperGroup):
             names = [name for name, (_, row) in rows.items() if row.group == group and name in self.commands]
             if names:
                 with formatter.section(group):
-                    formatter.write_dl([(name, self.commands[name].get_short_help_str(60)) for name in names])
+                    formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in names])
 
 
 _MORE = {  # about options of a file

@@ -20,7 +20,8 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.places import is_dataset
 from mapgauge.io.files.source import Content, check_path
 from mapgauge.io.files.writing import save
-from mapgauge.manifest import Table, left_out
+from mapgauge.manifest import Table
+from mapgauge.metrics.settings import no_such
 from mapgauge.typing import Degenerate
 
 DECLARED = "declared"  # the coordinates stay in the reference system that a file declares
@@ -84,7 +85,10 @@ def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions
     content = path if isinstance(path, Content) else Content(path)
     row = recognise(content) if format is None else format_named(format)
     _check_options(content.path, row.name, row.options, options.extra)
-    frames = with_forward_of(row.read(content, options), row.forward)
+    frames = row.read(content, options)
+    if not frames.format:  # of a plug-in that makes frames by MapFrames.of
+        frames = replace(frames, name=str(content.path), format=row.name)
+    frames = with_forward_of(frames, row.forward)
     project = options.extra.get("project", DECLARED)
     return frames if project == DECLARED else frames.project(project)
 
@@ -113,7 +117,7 @@ def recognise(content: Content) -> Format:
 def format_named(name: str) -> Format:
     """Return a row of the table by its name."""
     if name not in FORMATS:
-        raise InvalidInput(f"unknown format {name!r}. Known: {', '.join(FORMATS)}{left_out()}")
+        raise no_such("unknown format", name, list(FORMATS))
     return FORMATS[name]
 
 

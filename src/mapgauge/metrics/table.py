@@ -9,7 +9,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
 from mapgauge.metrics.rows import METRICS
-from mapgauge.metrics.settings import as_text, fields_of, hints_of, type_in_words
+from mapgauge.metrics.settings import as_text, fields_of, hints_of, no_such, type_in_words
 from mapgauge.protocols import MAP, Protocol, changes, full_name
 
 AnyRows = TypeVar("AnyRows", SumRows, HitRows, CombinedRows)
@@ -29,8 +29,10 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         also = ("completeness",) if protocol.name == MAP else ()
         return tuple(name for name in possible if METRICS[name].default or name in also)
     unknown = [name for name in metrics if name not in METRICS]
-    if unknown or not metrics:
-        raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
+    if not metrics:
+        raise InvalidInput(f"metrics must have at least one name, got (). Known: {known}")
+    if unknown:
+        raise no_such("unknown metric", unknown[0], list(METRICS))
     for name in metrics:
         if name not in possible:
             raise _without_settings(name, protocol)

@@ -5,7 +5,7 @@ from dataclasses import Field, fields
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.manifest import Table, left_out
+from mapgauge.manifest import Table
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.protocols.protocol import PARTS, Protocol, settings_type
@@ -35,7 +35,7 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
     if not isinstance(base, Protocol):
         known = named(base) if isinstance(base, str) else None
         if known is None:
-            raise InvalidInput(f"unknown protocol {base!r}. Known: {', '.join(PROTOCOLS)}{left_out()}")
+            raise no_such("unknown protocol", str(base), list(PROTOCOLS))
         base = known
     return base.replace(**fields) if fields else base
 

@@ -1,0 +1,17 @@
+"""Prices: what missed polylines cost. An example of a plug-in of mapgauge with one of everything."""
+
+from mapgauge.plugin import Command, Feature, Figure
+
+FEATURE = Feature(
+    metrics=("metric:PRICE",),
+    protocols=("protocols:protocols",),
+    formats=("lines:LINES",),
+    commands={
+        "prices": Command(place="command:prices", group="Ask", examples=("results.mg", "A.mg")),
+    },
+    figures={
+        "prices": Figure(place="figure:prices", command="prices", about="the price of each class"),
+    },
+    sections=("section:SECTION",),
+    sentences=("metric:sentence",),
+)

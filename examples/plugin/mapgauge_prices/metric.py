@@ -1,0 +1,47 @@
+"""The price of missed polylines, as a share of all."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import mapgauge as mg
+from mapgauge.plugin import Groups, Metric, Settings, SumRows, Value, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceSettings(Settings):
+    """Settings of the price."""
+
+    price: float = setting(1.0, unit="EUR", help="Price of a polyline that has no prediction.")
+
+
+def score(groups: Groups, protocol: mg.Protocol, _: object) -> Any:
+    """Return the number of lacking predictions and of true polylines of each frame and class."""
+    predicted, true = np.diff(groups.bounds, axis=1).T
+    lacking = np.maximum(true - predicted, 0)
+    return np.stack([lacking, true], axis=1).astype(float)
+
+
+def values(sums: Any, protocol: mg.Protocol) -> dict[str, Any]:
+    """Return the price of a true polyline from sums of what ``score`` returns."""
+    price = protocol.settings["price"].price
+    return {"price": price * sums[..., 0] / np.where(sums[..., 1] > 0, sums[..., 1], 1.0)}
+
+
+def sentence(results: mg.Results, workers: int | None) -> str:
+    """Return the price in words, for the end of ``mapgauge evaluate``."""
+    mean = results.mean.get("price")
+    return "" if mean is None else f"A true polyline costs {mean:.2f} EUR."
+
+
+PRICE = Metric(
+    name="price",
+    title="Price",
+    symbol="price",
+    lower_is_better=True,
+    values=(Value("price", "", "Price", "main"),),
+    rows=SumRows(("lacking", "true"), score, values),
+    settings_type=PriceSettings,
+    stated=lambda protocol: f"price {protocol.settings['price'].price:g} EUR",
+)

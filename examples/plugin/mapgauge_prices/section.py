@@ -1,0 +1,26 @@
+"""A section of the report: the price of each method."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import mapgauge as mg
+from mapgauge.plugin import Section
+
+
+class PriceSection(Section):
+    """A sentence for each method that has a price."""
+
+    def bodies(self, methods: Sequence[mg.Results], names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Return the section, if there is a price."""
+        priced = {}
+        for name, method in zip(names, methods, strict=True):
+            price = method.mean.get("price")
+            if price is not None:
+                priced[name] = price
+        if not priced:
+            return {}
+        items = "".join(f"<li>{escape(name)}: {price:.2f} EUR</li>" for name, price in priced.items())
+        return {"prices": ("Prices", f"<ul>{items}</ul>")}
+
+
+SECTION = PriceSection()
