@@ -160,7 +160,7 @@ def test_everything_else_of_the_manifest_works_in_the_shell(world: Path) -> None
     assert re.search("^lines +read +predictions, a polyline in a line of text$", formats, re.M)
     assert re.search("^prices-60x30 ", protocols, re.M)
     assert re.search(r"A true polyline costs \d\.\d\d EUR\.", evaluated)
-    assert "(lines)" in inspected
+    assert "some.txt (lines: predictions" in inspected
     assert re.search(r"^divider \d\.\d\d EUR$", prices, re.M)
     assert (world / "prices.svg").stat().st_size > 1000
     page = (world / "priced.html").read_text(encoding="utf-8")

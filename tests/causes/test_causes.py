@@ -14,11 +14,11 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.results.causes import lengths_of
 from mapgauge.metrics.causes import CAUSES, Thresholds
 from mapgauge.metrics.completeness import in_words
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Scored, assign_groups
+from mapgauge.results.causes import lengths_of
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from tests.report.test_file import contents
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.causes import report_section as causes
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD
 from mapgauge.metrics.table import part_colours
 from mapgauge.report import write_report
+from mapgauge.views.report import causes
 from mapgauge.views.report.frames import frame_numbers
 
 if TYPE_CHECKING:

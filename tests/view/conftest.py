@@ -48,7 +48,7 @@ def serving(*paths: Path, **settings: Any) -> Iterator[Server]:
 @contextmanager
 def serving_methods(methods: Sequence[Method], **settings: Any) -> Iterator[Server]:
     """Serve methods from a thread."""
-    server = Server(Explorer(methods, neighbours=mg.neighbours, **settings).routes)
+    server = Server(Explorer(methods, **settings).routes)
     thread = threading.Thread(target=server.run, kwargs={"until_closed": settings.get("tabs", False)})
     thread.start()
     try:

@@ -20,7 +20,7 @@ def prices(
     first = results if isinstance(results, mg.Results) else results[0]
     figure = Figure(figsize=(4, 3))
     axes = figure.add_subplot()
-    axes.bar(list(first.classes), [values["price"] for values in first.classes.values()])
+    axes.bar(list(first.classes), [values["price"] or 0.0 for values in first.classes.values()])
     axes.set_ylabel("EUR")
     if title:
         axes.set_title(title)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TextIO
 
 from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
@@ -93,11 +93,18 @@ def _show_warnings_of_plugins() -> None:
 
     usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         if issubclass(category, PluginWarning):
             fail(f"warning: {message}")
         else:
-            usual(message, category, *place)
+            usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
 
