@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # `make docs` writes a page for each public name to reference/api.
 PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent != DOCS / "reference" / "api")
-MODULES = ("plot", "report", "loggers", "demo", "truth", "results.flat", "torch", "mmengine")
+MODULES = ("plot", "report", "loggers", "demo", "truth", "results.flat", "plugin", "torch", "mmengine")
 OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 

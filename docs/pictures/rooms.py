@@ -1,6 +1,17 @@
 """A picture of the package: its rooms, in the order in which they may import each other."""
 
+import textwrap
+
 from docs.pictures.drawing import GREY, INK, PALE, SKY, Drawing
+
+from mapgauge import manifest
+
+
+def feature_lines() -> tuple[str, ...]:
+    """Return the names of all features in lines, from their manifests."""
+    names = ", ".join(one.name for one in manifest.own() if one.module != manifest.CORE)
+    return tuple(textwrap.wrap(names, 72))
+
 
 # A room is a folder or a module at the top of the package, with one line about it. The order is that of the imports.
 ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -12,11 +23,15 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "arguments": ("checks of", "arguments"),
         "decoding": ("JSON in", "threads"),
         "markup": ("HTML, SVG,", "colours"),
-        "plugins": ("tables with", "plug-ins"),
+    },
+    "tables": {
+        "manifest": ("manifests of features and plug-ins,", "and the tables made from them"),
+        "core": ("the manifest of the core: its metrics,", "formats, commands, figures, names"),
     },
     "computing": {
-        "kernels": ("all compiled code; imports nothing", "from the other rooms"),
-        "geometry": ("polylines, resampling, cropping,", "buffers, poses"),
+        "kernels": ("all compiled code; imports", "nothing from other rooms"),
+        "geometry": ("polylines, resampling,", "cropping, poses"),
+        "solver": ("linear programmes", "of assignments"),
         "protocols": ("named settings: the", "table PROTOCOLS"),
     },
     "data": {
@@ -30,7 +45,8 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "scores": {
         "evaluation": ("evaluate, engines, streaming,", "sweeps, exact sums"),
-        "results": ("results, comparison,", "storage"),
+        "results": ("results, comparison,", "causes, storage"),
+        "hooks": ("what features add to", "commands of the core"),
     },
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),
@@ -39,11 +55,12 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "views": {
         "views": ("figures and the", "HTML report"),
-        "features": ("causes, confidence, tracks,", "lanes, network, solver"),
+        "features": feature_lines(),
         "plot": ("public figures",),
         "report": ("public report",),
     },
-    "training": {
+    "uses": {
+        "plugin": ("for authors of", "plug-ins"),
         "training": ("accumulator, torch,", "mmengine, loggers"),
         "loggers": ("W&B, MLflow,", "TensorBoard"),
         "torch": ("torchmetrics,", "losses"),
@@ -57,6 +74,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 WIDTH, LEFT, GAP, HEIGHT = 1010, 128.0, 10.0, 76.0
+_SHARES = {"features": 4.0}  # widths of rooms in their row; 1 for the others
 
 
 def draw_rooms() -> Drawing:
@@ -71,11 +89,14 @@ def draw_rooms() -> Drawing:
     for k, (row, rooms) in enumerate(ROOMS.items()):
         top = 52 + k * (HEIGHT + GAP)
         drawing.text(24, top + HEIGHT / 2 + 5, row, 13.5, GREY)
-        width = (WIDTH - 24 - LEFT - GAP * (len(rooms) - 1)) / len(rooms)
-        for column, (name, about) in enumerate(rooms.items()):
-            u = LEFT + column * (width + GAP)
+        shares = [_SHARES.get(name, 1.0) for name in rooms]
+        unit = (WIDTH - 24 - LEFT - GAP * (len(rooms) - 1)) / sum(shares)
+        u = LEFT
+        for share, (name, about) in zip(shares, rooms.items(), strict=True):
+            width = unit * share
             drawing.box(u, top, width, HEIGHT, SKY if name == "kernels" else PALE)
             drawing.text(u + 12, top + 24, name, 14, INK, weight=700)
             for line, words in enumerate(about):
                 drawing.text(u + 12, top + 44 + 17 * line, words, 12)
+            u += width + GAP
     return drawing
