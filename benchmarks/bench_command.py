@@ -21,9 +21,9 @@ from benchmarks.tables import at_least, at_most, heading, machine, race, row
 import mapgauge as mg
 from mapgauge.checks import check
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import prepare
-from mapgauge.evaluation.scoring import score_frames
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.score import score_frames
 from mapgauge.frames.content import content_hash
 from mapgauge.results.results import Results
 

@@ -21,9 +21,9 @@ from benchmarks.tables import race as race_for
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import prepare
-from mapgauge.evaluation.scoring import score_frames
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.score import score_frames
 from mapgauge.results.values import Input
 
 FRAMES = 6019  # nuScenes val

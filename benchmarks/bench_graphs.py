@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import prepare
-from mapgauge.evaluation.scoring import score_frames
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.score import score_frames
 from mapgauge.features.graph_scores.graph import Graph
 from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphSettings, Roads, Samples
 from mapgauge.features.graph_scores.graph_scores import GraphPairs

@@ -14,10 +14,10 @@ from benchmarks import plain_lanes as plain
 from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import prepare
-from mapgauge.evaluation.scores import Totals
-from mapgauge.evaluation.scoring import score_frames
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.scores import Totals
+from mapgauge.scoring.score import score_frames
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import chosen_metrics

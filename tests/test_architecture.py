@@ -39,12 +39,10 @@ ROOMS = [
     "distances",
     "metrics",
     "checks",
-    "evaluation",  # scores of frames, and their sums
+    "scoring",
     "results",
     "hooks",
-    "evaluation.streaming",
-    "evaluation.evaluate",  # returns results
-    "evaluation.sweeps",
+    "evaluation",
     "truth",
     "cameras",
     "demo",
@@ -52,7 +50,6 @@ ROOMS = [
     "features",
     "plot",
     "report",
-    "evaluation.runs",  # writes reports
     "plugin",
     "training",
     "loggers",
@@ -244,7 +241,7 @@ OPENS = {
     "cli",
     "cli.inputs",
     "cli.methods",
-    "evaluation.precision",
+    "scoring.precision",
     "features.provenance",
     "features.splits.neighbours",
     "results.saving",

@@ -56,8 +56,8 @@ TESTS = {
     "features/tracks/track_pld.py": TRACKS,
     "features/tracks/track_scene.py": TRACKS,
     "results/intervals.py": ("tests/results/test_bootstrap.py", "tests/results/test_intervals.py"),
-    "evaluation/precision.py": SCORING,
-    "evaluation/scores.py": SCORING,
+    "scoring/precision.py": SCORING,
+    "scoring/scores.py": SCORING,
 }
 SWAPPED: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)),

@@ -21,16 +21,16 @@ COMMANDS = (
     "protocols",
     "formats",
     "demo --size 4 -o demo",
-    "evaluate demo/predictions.json demo/truth.geojson -o results.mg --report report.html",
-    "evaluate demo/predictions-noisy.json demo/truth.geojson -o noisy.mg",
-    "compare results.mg noisy.mg",
+    "evaluate demo/good.json demo/truth.geojson -o results.mg --report report.html",
+    "evaluate demo/poor.json demo/truth.geojson -o poor.mg",
+    "compare results.mg poor.mg",
     "why results.mg",
     "frames results.mg",
     "show results.mg -o frame.svg",
     "plot parts results.mg -o parts.svg",
-    "report results.mg noisy.mg -o both.html",
-    "inspect demo/predictions.json demo/truth.geojson",
-    "convert demo/predictions.json predictions.parquet",
+    "report results.mg poor.mg -o both.html",
+    "inspect demo/good.json demo/truth.geojson",
+    "convert demo/good.json predictions.parquet",
 )
 NAMES = "import mapgauge as mg; [getattr(mg, name) for name in dir(mg) if name != 'loggers']; print(len(dir(mg)))"
 

@@ -44,9 +44,10 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "checks": ("what may be wrong with the", "input: the table CHECKS"),
     },
     "scores": {
-        "evaluation": ("evaluate, engines, streaming,", "sweeps, exact sums"),
+        "scoring": ("groups, scores of frames,", "exact sums"),
         "results": ("results, comparison,", "causes, storage"),
         "hooks": ("what features add to", "commands of the core"),
+        "evaluation": ("evaluate, engines,", "streaming, sweeps"),
     },
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),

@@ -42,7 +42,7 @@ def test_an_interrupted_streamed_evaluation_says_what_is_finished(
     frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     for name in ("x", "y"):
         mg.write(frames, tmp_path / f"{name}.parquet")
-    monkeypatch.setattr("mapgauge.evaluation.runs.evaluate", interrupted)
+    monkeypatch.setattr("mapgauge.cli.runs.evaluate", interrupted)
     done = call("evaluate", "x.parquet", "y.parquet", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, f"mapgauge: {said}\n")
 

@@ -12,10 +12,10 @@ from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.cli import evaluate, summary
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.scoring import score_frames
 from mapgauge.metrics.causes import CAUSES
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.score import score_frames
+from mapgauge.scoring.scores import Scores
 
 
 def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from tests.checks.world import predictions_of, truth_of
 
 import mapgauge as mg
-from mapgauge.evaluation import data, scoring
-from mapgauge.evaluation.scoring import score as score_block
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.results.flat import flat
+from mapgauge.scoring import data, scoring
+from mapgauge.scoring.score import score as score_block
 
 LINE = [[0, 0], [9, 0]]
 TRUTH = mg.MapFrames.of({"a": {"divider": [LINE]}, "b": {"divider": [LINE]}})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.scores import exact_sums, rounded
+from mapgauge.scoring.scores import exact_sums, rounded
 
 Floats = NDArray[np.float64]
 numbers = arrays(np.float64, st.integers(0, 30), elements=st.floats(-1e300, 1e300))

@@ -11,8 +11,8 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation import data
 from mapgauge.protocols import Protocol
+from mapgauge.scoring import data
 
 FRAMES = 23
 PROTOCOLS = {

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.evaluation import precision as module
-from mapgauge.evaluation.precision import Records, precisions
 from mapgauge.metrics.average_precision import Interpolation
+from mapgauge.scoring import precision as module
+from mapgauge.scoring.precision import Records, precisions
 
 PROTOCOL = mg.protocol("paper-60x30").replace(
     settings={"ap_chamfer": {"thresholds": (0.5, 1.0)}, "ap_frechet": {"thresholds": (1.0,)}}

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from mapgauge.evaluation.data import in_threads
+from mapgauge.scoring.data import in_threads
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

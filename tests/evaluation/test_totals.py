@@ -5,8 +5,8 @@ import pytest
 from tests.metrics.toy_metrics import LENGTH_ERROR
 
 import mapgauge as mg
-from mapgauge.evaluation.scores import Scores, Sums, Totals, flags_of, per_frame
 from mapgauge.metrics.table import METRICS
+from mapgauge.scoring.scores import Scores, Sums, Totals, flags_of, per_frame
 
 PROTOCOL = mg.protocol("paper-60x30").replace(
     classes=("divider", "boundary"),

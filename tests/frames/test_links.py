@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from tests.strategies import coordinates
 
 import mapgauge as mg
-from mapgauge.evaluation.prepare import prepare
 from mapgauge.frames.alignment import add_instances, join_frames
 from mapgauge.frames.links import Links
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.scoring.prepare import prepare
 
 Link = tuple[str, int, int, float, str]  # token, numbers of two lines, weight, kind
 

@@ -10,8 +10,8 @@ import pytest
 from tests.integrations.batches import FRAMES, batch_of, of_frames, tracked_world
 
 import mapgauge as mg
-from mapgauge.evaluation.scene_frames import SceneFrames
 from mapgauge.results.flat import flat
+from mapgauge.scoring.scene_frames import SceneFrames
 from mapgauge.training.accumulator import Accumulator
 
 PREDICTIONS, TRUTH = tracked_world()

@@ -176,7 +176,7 @@ def test_numbers_do_not_depend_on_the_frames_that_are_scored_together(
 ) -> None:
     rules = mg.protocol(protocol)
     together = mg.evaluate(*world(), rules).scores
-    monkeypatch.setattr("mapgauge.evaluation.data.BLOCK", 2)
+    monkeypatch.setattr("mapgauge.scoring.data.BLOCK", 2)
     in_blocks = mg.evaluate(*world(), rules, workers=2).scores
     for name in NAMES:
         np.testing.assert_array_equal(in_blocks.sums[name], together.sums[name])

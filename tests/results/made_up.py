@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 import mapgauge as mg
-from mapgauge.evaluation.scores import Scores
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
 from mapgauge.results.values import Input
+from mapgauge.scoring.scores import Scores
 
 PROTOCOL = mg.protocol(
     "paper-60x30",

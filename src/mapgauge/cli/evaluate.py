@@ -23,7 +23,7 @@ from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_ea
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 
 if TYPE_CHECKING:
-    from mapgauge.evaluation.runs import InMemory, Plan, Run, Streamed
+    from mapgauge.cli.runs import InMemory, Plan, Run, Streamed
     from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
@@ -81,8 +81,8 @@ def evaluate(
     if prior is not None and not protocols[0].cutoffs:
         parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
 
-    from mapgauge.evaluation.prepare import check_rings
-    from mapgauge.evaluation.runs import Plan, evaluate_runs, write_reports
+    from mapgauge.cli.runs import Plan, evaluate_runs, write_reports
+    from mapgauge.scoring.prepare import check_rings
 
     plan = Plan(
         names=parsing.file_names(predictions),
@@ -170,7 +170,7 @@ def _sides(
     context: typer.Context, files: Sequence[Path], watch: "_Printer", metrics: Sequence[str]
 ) -> "InMemory | Streamed":
     """Return how the files are read, predictions first and then the truth, and begin to compile kernels for them."""
-    from mapgauge.evaluation.runs import InMemory, Streamed
+    from mapgauge.cli.runs import InMemory, Streamed
 
     given, (*predictions, truth) = context.params, files
     check_files(*files, *([given["prior"]] if given["prior"] else []))

@@ -348,7 +348,7 @@ class Reading:
 
             frames = with_poses(frames, poses)
         if (scenes := named_file(path, "scenes")) is not None:
-            from mapgauge.evaluation.prepare import with_scenes
+            from mapgauge.scoring.prepare import with_scenes
 
             frames = with_scenes(frames, read_scenes(scenes))
         angle = how.get("rotate", 0.0)

@@ -9,19 +9,7 @@ from typing import Literal
 from mapgauge.arguments import check_workers
 from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.engines import EngineLike
-from mapgauge.evaluation.prepare import (
-    Frames,
-    check_needs,
-    check_rings,
-    findings_of,
-    loaded,
-    prepare,
-    with_scenes,
-)
-from mapgauge.evaluation.scene_frames import uses_tracks
-from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
@@ -33,6 +21,18 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
 from mapgauge.results.values import InputsOf
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import (
+    Frames,
+    check_needs,
+    check_rings,
+    findings_of,
+    loaded,
+    prepare,
+    with_scenes,
+)
+from mapgauge.scoring.scene_frames import uses_tracks
+from mapgauge.scoring.score import score_frames, ties_by_file
 from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 

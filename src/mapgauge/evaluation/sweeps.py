@@ -9,7 +9,6 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.markup import block, line, number, text_table
 from mapgauge.markup import table as html_table
 from mapgauge.metrics.metric import ValueKey
@@ -17,6 +16,7 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
+from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Progress
 
 

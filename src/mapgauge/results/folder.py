@@ -16,14 +16,14 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.evaluation.precision import Records
-from mapgauge.evaluation.scores import Scores, Sums
 from mapgauge.frames.findings import Finding
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
 from mapgauge.protocols import Protocol
 from mapgauge.results.differences import Mismatch, in_words, settings_apart
 from mapgauge.results.saving import BROKEN, archive_arrays, infinite_bounds, protocol_from, read_archive
+from mapgauge.scoring.precision import Records
+from mapgauge.scoring.scores import Scores, Sums
 
 LAYOUT = 1
 _ABOUT = "evaluation.json"

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.scores import Scores, Totals
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, value_named
 from mapgauge.protocols import Protocol
 from mapgauge.results.values import COUNTS, Summary, lists_of_frames, mean_of, values_of_classes
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
 
 

@@ -8,9 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.scores import Totals
-from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.instances import resampled
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
@@ -22,6 +19,9 @@ from mapgauge.metrics.table import METRICS, hit_metrics
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.results import Results
 from mapgauge.results.values import mean_of, values_of_classes
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.score import score_frames
+from mapgauge.scoring.scores import Totals
 from mapgauge.typing import Flags, Floats, Indices, Points, Progress
 
 

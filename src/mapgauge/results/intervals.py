@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import in_threads
-from mapgauge.evaluation.scores import bits_of, flags_of
 from mapgauge.metrics.average_precision import RECALLS
 from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics, value_named
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.scores import bits_of, flags_of
 from mapgauge.typing import Flags, Floats, Indices
 
 if TYPE_CHECKING:

@@ -9,10 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import Data, Sides
-from mapgauge.evaluation.precision import LIMIT, Records, precisions
-from mapgauge.evaluation.prepare import Frames, prepare
-from mapgauge.evaluation.scores import Scores, Sums, Totals
 from mapgauge.frames.content import added_hashes, has_content, hash_text
 from mapgauge.frames.findings import Finding, summed
 from mapgauge.frames.history import read_history
@@ -23,6 +19,10 @@ from mapgauge.results.folder import Folder, is_folder, records_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
 from mapgauge.results.values import Input
+from mapgauge.scoring.data import Data, Sides
+from mapgauge.scoring.precision import LIMIT, Records, precisions
+from mapgauge.scoring.prepare import Frames, prepare
+from mapgauge.scoring.scores import Scores, Sums, Totals
 
 
 class FolderRows:

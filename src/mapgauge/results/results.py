@@ -10,9 +10,6 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import Data, Sides
-from mapgauge.evaluation.prepare import Frames, prepare
-from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
@@ -35,6 +32,9 @@ from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again
 from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
 from mapgauge.results.values import Summary
+from mapgauge.scoring.data import Data, Sides
+from mapgauge.scoring.prepare import Frames, prepare
+from mapgauge.scoring.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,6 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.evaluation.data import Data, Sides
-from mapgauge.evaluation.prepare import Frames, check_sides
-from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.content import has_content
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import READ, Step, arguments_of, replay
@@ -42,6 +39,9 @@ from mapgauge.markup import shortened
 from mapgauge.protocols import Protocol
 from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.values import Input, Summary
+from mapgauge.scoring.data import Data, Sides
+from mapgauge.scoring.prepare import Frames, check_sides
+from mapgauge.scoring.scores import Scores
 
 _SIDES = ("predictions", "truth")
 _INCOMPLETE = "Check that it was written or copied completely"

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mapgauge.evaluation.scores import Scores, Totals
 from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.history import History
@@ -18,6 +17,7 @@ from mapgauge.markup import number, text_table
 from mapgauge.metrics.metric import HitRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, combined_metrics, setting_of, sum_metrics, value_keys
 from mapgauge.protocols import Protocol, full_name
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
 
 Values: TypeAlias = dict[str, float | None]

@@ -13,11 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import check_boxes_of, check_linked, check_sides, cropped
-from mapgauge.evaluation.scene_frames import SIDES, SceneFrames, uses_tracks
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.alignment import align
 from mapgauge.frames.batches import Batch, as_array, frames_from_batch
 from mapgauge.frames.content import HASH_BYTES, added_hashes, frame_hashes, hash_text
@@ -31,6 +26,11 @@ from mapgauge.results.flat import flat
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
 from mapgauge.results.values import Input
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import check_boxes_of, check_linked, check_sides, cropped
+from mapgauge.scoring.scene_frames import SIDES, SceneFrames, uses_tracks
+from mapgauge.scoring.score import score_frames
+from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 

@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
-from mapgauge.evaluation.data import Data
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
-from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
-from mapgauge.evaluation.scoring import has_scene_metrics, score_frames
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
 from mapgauge.evaluation.streaming.work import Job, findings_in, read_again, scenes_by_token, score_chunk, sides_of
 from mapgauge.frames.alignment import align
@@ -28,6 +25,9 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.folder import LAYOUT, About, Folder, Partial, changed
 from mapgauge.results.loading import results_of
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import check_axes, cropped, no_confidences
+from mapgauge.scoring.score import has_scene_metrics, score_frames
 from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 

@@ -14,11 +14,6 @@ import numpy as np
 
 from mapgauge import manifest
 from mapgauge.errors import MapgaugeError
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
-from mapgauge.evaluation.scene_frames import uses_tracks
-from mapgauge.evaluation.scores import Sums
-from mapgauge.evaluation.scoring import score_frames, ties_by_file
 from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.frames.alignment import align, tokens_without
 from mapgauge.frames.content import content_hash, hash_text
@@ -29,6 +24,11 @@ from mapgauge.io.dataset import RowGroups, keys_of, read_row_groups
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.folder import ChunkHeader, Partial
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
+from mapgauge.scoring.scene_frames import uses_tracks
+from mapgauge.scoring.score import score_frames, ties_by_file
+from mapgauge.scoring.scores import Sums
 from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from mapgauge.arguments import check_cutoff, check_number, check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.evaluate import evaluate_frames
-from mapgauge.evaluation.prepare import Frames
 from mapgauge.features.global_map.accumulate import RULES, accumulate, check_rule, united
 from mapgauge.features.global_map.gap import Gap, gap_of
 from mapgauge.features.global_map.region import shapely_module
@@ -40,6 +38,8 @@ from mapgauge.protocols import Protocol, protocol
 from mapgauge.results.comparison import compare
 from mapgauge.results.intervals import Estimate
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.prepare import Frames
 from mapgauge.typing import Indices, Progress
 
 METRICS = ("pld", "network_completeness", "network_pld")

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.ignored import refuse_ignored
-from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.features.global_map.accumulate import Line
 from mapgauge.features.global_map.region import Cut, cut, level_poses, region_of
 from mapgauge.frames.alignment import join_frames
@@ -28,6 +26,8 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.poses import check_poses
 from mapgauge.io.files.source import Content
 from mapgauge.io.globalmapnet import GLOBALMAPNET, cities_of
+from mapgauge.scoring.ignored import refuse_ignored
+from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.truth.poses import read_poses
 from mapgauge.typing import Bounds, Floats, Indices
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_share
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import in_threads
-from mapgauge.evaluation.prepare import Frames
 from mapgauge.features.priors import STATES
 from mapgauge.features.priors.labels import MEAN, mean_accuracy, scores_of_labels
 from mapgauge.features.priors.prior import aligned_prior, blocks_of
@@ -23,6 +21,8 @@ from mapgauge.protocols import Protocol
 from mapgauge.results import intervals
 from mapgauge.results.intervals import LEVEL, SAMPLES, Difference, Draws
 from mapgauge.results.results import Results, check_results
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.prepare import Frames
 from mapgauge.typing import Floats, Indices, Progress
 
 

@@ -16,10 +16,10 @@ from mapgauge.features.priors import TRUE_STATES
 from mapgauge.hooks import PriorTables
 
 if TYPE_CHECKING:
-    from mapgauge.evaluation.prepare import Frames
     from mapgauge.features.priors.changes import Changes
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
+    from mapgauge.scoring.prepare import Frames
 
 _LABELS = {"mapc": "mAPC", "macc": "mACC"}
 

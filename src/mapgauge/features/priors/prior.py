@@ -10,9 +10,6 @@ import numpy as np
 
 from mapgauge.arguments import check_share
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.evaluation.data import BLOCK, in_threads
-from mapgauge.evaluation.ignored import refuse_ignored
-from mapgauge.evaluation.prepare import Frames, cut, loaded
 from mapgauge.features.priors import STATES, TRUE_STATES
 from mapgauge.features.priors.states import INSERTED, match, states_of
 from mapgauge.frames.alignment import align
@@ -21,6 +18,9 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.pld import with_pld
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.scoring.data import BLOCK, in_threads
+from mapgauge.scoring.ignored import refuse_ignored
+from mapgauge.scoring.prepare import Frames, cut, loaded
 from mapgauge.truth import own_map
 from mapgauge.typing import Indices
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.evaluate import evaluate_frames
-from mapgauge.evaluation.prepare import Frames, with_scenes
 from mapgauge.frames.content import frame_hashes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS
@@ -16,6 +15,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.differences import text_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_again
+from mapgauge.scoring.prepare import Frames, with_scenes
 from mapgauge.typing import Progress
 from mapgauge.version import __version__
 

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.ignored import refuse_ignored
-from mapgauge.evaluation.prepare import Frames, loaded, prepare
 from mapgauge.features.raster.pixels import in_pixels
 from mapgauge.features.raster.raster_iou import RasterIouSettings, ratio
 from mapgauge.frames.map_frames import MapFrames
@@ -25,6 +23,8 @@ from mapgauge.markup import text_table
 from mapgauge.metrics.groups import group
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as named
+from mapgauge.scoring.ignored import refuse_ignored
+from mapgauge.scoring.prepare import Frames, loaded, prepare
 
 Masks: TypeAlias = Mapping[str, ArrayLike] | str | os.PathLike[str]
 Labels: TypeAlias = NDArray[np.int64]

@@ -6,10 +6,10 @@ import numpy as np
 
 from mapgauge.cameras.projection import vehicle_from_frame
 from mapgauge.cameras.rig import Rig, RigFrame
-from mapgauge.evaluation.data import Sides
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import level, move_polylines, rotation_about_z
 from mapgauge.protocols import MAP, Protocol
+from mapgauge.scoring.data import Sides
 from mapgauge.typing import Floats
 
 

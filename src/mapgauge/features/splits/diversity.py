@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import in_threads
-from mapgauge.evaluation.prepare import Frames
 from mapgauge.features.splits.neighbours import FrameIndex, prepared_truth
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.prepare import Frames
 from mapgauge.typing import Floats, Indices, Progress
 
 ROUNDING = np.float32(1e-6)  # more than the rounding of bounds to 32 bits

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.evaluation.data import in_threads
-from mapgauge.evaluation.prepare import Frames, loaded, prepare
 from mapgauge.frames.content import content_hash
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
@@ -32,6 +30,8 @@ from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import normalised_pld, score_lines
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.prepare import Frames, loaded, prepare
 from mapgauge.typing import Flags, Floats, Indices, Progress
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.distances.chamfer_and_frechet import frechet
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.features.splits.joint import CLOSE, Joint, joint_of
 from mapgauge.features.splits.neighbours import Neighbours, neighbours, prepared_truth
 from mapgauge.frames.map_frames import MapFrames
@@ -24,6 +23,7 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.intervals import LEVEL, SAMPLES, check_draws
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags, tag_columns
+from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Floats, Progress
 
 _ROWS = 64  # frames whose distances to all positions are in memory at once

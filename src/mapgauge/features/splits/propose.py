@@ -11,11 +11,11 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.arguments import check_length
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.features.splits.overlap import cities_of, nearest_place, scenes_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.results.tags import Tags, tag_columns
+from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Flags, Floats, Indices
 
 SHARES = {"train": 0.7, "val": 0.15, "test": 0.15}

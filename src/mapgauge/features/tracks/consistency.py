@@ -10,9 +10,6 @@ import numpy as np
 from mapgauge.arguments import check_cutoff, check_length, check_not_mean, check_whole
 from mapgauge.checks.context import extent_of
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import in_threads
-from mapgauge.evaluation.prepare import Frames
-from mapgauge.evaluation.scores import exact_sums, rounded
 from mapgauge.features.tracks.drives import common_areas, common_parts, drives_of, motions_between, oriented
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames, pick_rows
@@ -24,6 +21,9 @@ from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised
 from mapgauge.protocols import Protocol
 from mapgauge.results import intervals
 from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.prepare import Frames
+from mapgauge.scoring.scores import exact_sums, rounded
 from mapgauge.typing import Bounds, Floats, Indices, Progress
 
 FLICKER = "flicker"  # the key of the value

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.prepare import Frames, loaded, with_scenes
 from mapgauge.frames.alignment import align, tokens_without
 from mapgauge.frames.findings import Finding, check_tokens, findings_about
 from mapgauge.frames.instances import without_boxes
@@ -19,6 +18,7 @@ from mapgauge.frames.tracks import findings_of_times, frames_by_scene, scenes_fr
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines, ranges
 from mapgauge.geometry.poses import check_poses, level, rotation_about_z, turns_between
 from mapgauge.io.poses import POSES
+from mapgauge.scoring.prepare import Frames, loaded, with_scenes
 from mapgauge.truth.poses import read_poses
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points
 

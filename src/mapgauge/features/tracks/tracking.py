@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.arguments import check_confidence, check_cutoff, check_length, check_whole
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import in_threads
-from mapgauge.evaluation.prepare import Frames, loaded
 from mapgauge.features.tracks.drives import Drives, drives_of, motions_between
 from mapgauge.frames.findings import Finding, place_of
 from mapgauge.frames.instances import is_box
@@ -23,6 +21,8 @@ from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import move_polylines
 from mapgauge.geometry.resampling import resample_polylines
 from mapgauge.metrics.pld import pld
+from mapgauge.scoring.data import in_threads
+from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points, Progress
 
 FAINT = 0.4  # instances with at most this confidence get no ids, as in MapTracker

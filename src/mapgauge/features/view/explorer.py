@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import Data
 from mapgauge.features.view.geometry import Placing, Reading
 from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.video import has_ffmpeg, video_of
@@ -24,6 +23,7 @@ from mapgauge.results.frame_tables import frame_precisions
 from mapgauge.results.query import InvalidQuery
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags
+from mapgauge.scoring.data import Data
 from mapgauge.views.report.drawings import least_confidence
 from mapgauge.views.report.explorer import (
     described,

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mapgauge.evaluation.evaluate import evaluate, evaluate_frames
-from mapgauge.evaluation.prepare import check_rings, has_rings
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.report import write_report
 from mapgauge.results.results import Results
+from mapgauge.scoring.prepare import check_rings, has_rings
 from mapgauge.typing import Degenerate, Progress
 
 

@@ -225,7 +225,7 @@ class Sums:
     without_truth: int  # number of frames without truth
     predicted: Indices  # (classes,)
     true: Indices  # (classes,)
-    columns: tuple[int, ...]  # exact sums of ``per_frame``, see ``mapgauge.evaluation.scores``
+    columns: tuple[int, ...]  # exact sums of ``per_frame``, see ``mapgauge.scoring.scores``
 
     @classmethod
     def of(cls, scores: Scores, protocol: Protocol) -> "Sums":

@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.scores import bits_of, by_metric, exact_sums, flags_of, interpolations, precisions_of, rounded
 from mapgauge.metrics.average_precision import RECALLS, Interpolation, at_recalls, recall_and_precision
 from mapgauge.metrics.metric import Bits
 from mapgauge.protocols import Protocol
+from mapgauge.scoring.scores import bits_of, by_metric, exact_sums, flags_of, interpolations, precisions_of, rounded
 from mapgauge.typing import Floats
 
 LIMIT = 1 << 24  # predictions of one class in memory at once; sorting them takes half a gigabyte

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.data import BLOCK
 from mapgauge.frames.findings import Finding, examples
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
@@ -21,6 +20,7 @@ from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import score_groups, with_pld
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
+from mapgauge.scoring.data import BLOCK
 
 
 def without_ignored(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:

@@ -15,12 +15,12 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from mapgauge.arguments import check_workers
-from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.content import by_row
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import use_matches
 from mapgauge.metrics.groups import Block, group
 from mapgauge.protocols import Protocol
+from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Progress
 
 Task = TypeVar("Task")

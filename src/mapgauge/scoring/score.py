@@ -7,9 +7,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.ignored import check_ignored
-from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import frames_by_scene
@@ -18,6 +15,9 @@ from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.metric import Bits, HitRows, Metric, SumRows
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.ignored import check_ignored
+from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Flags, Floats, Indices, Progress
 
 

@@ -12,10 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.evaluation.data import Data
-from mapgauge.evaluation.ignored import check_ignored
-from mapgauge.evaluation.scores import Scores
-from mapgauge.evaluation.scoring import score_frames
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -23,6 +19,10 @@ from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.ignored import check_ignored
+from mapgauge.scoring.score import score_frames
+from mapgauge.scoring.scores import Scores
 
 SIDES = ("predictions", "truth")
 _NOTHING = np.empty(0, np.str_)

@@ -10,7 +10,6 @@ from mapgauge.arguments import check_confidence, check_not_mean
 from mapgauge.checks import findings_in
 from mapgauge.checks.context import Context, degrees_found, is_geographic
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.evaluation.ignored import ignored_findings, refuse_ignored, without_ignored
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.instances import without_boxes
@@ -23,6 +22,7 @@ from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.rows import selected
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
+from mapgauge.scoring.ignored import ignored_findings, refuse_ignored, without_ignored
 from mapgauge.typing import Degenerate, Forward
 
 Frames: TypeAlias = MapFrames | str | os.PathLike[str]

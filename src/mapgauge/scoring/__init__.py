@@ -1,0 +1,1 @@
+"""Frames to scores: groups, metrics of each frame and class, and their exact sums."""
