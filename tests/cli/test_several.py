@@ -103,7 +103,7 @@ def test_sweep_has_a_row_per_setting(call: Run) -> None:
     found = [tuple(cell.strip() for cell in row if cell.strip())[:3] for row in rows]
     assert found == [
         (region, sampling, cutoff)
-        for region in ("60x30", "30x30")
+        for region in ("60x30, cropped", "30x30, cropped")
         for sampling in ("0.5 m", "N = 20")
         for cutoff in ("0.5 m", "1.5 m")
     ]
@@ -125,3 +125,18 @@ def test_sweeps_have_csv_latex_and_a_figure(call: Run, tmp_path: Path) -> None:
     assert [row["region"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["60x30", "60x30"]
     assert "<svg" in (tmp_path / "cutoffs.svg").read_text()
     assert r"60x30 & 0.5 m & 0.5 m & $0." in call(*arguments, "--latex").stdout
+
+
+def test_sentences_after_the_tables_have_the_name_of_their_method(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.json", "poor.json", "truth.geojson"):
+        (tmp_path / name).write_bytes((world / name).read_bytes())
+    turned = mg.read(world / "good.json").rotate(90)
+    mg.write(turned, tmp_path / "turned.json", "streammapnet")
+    alone = call("evaluate", "poor.json", "truth.geojson", cwd=tmp_path).stdout
+    sentence = next(line.strip() for line in alone.splitlines() if "of the true length" in line)
+    done = call("evaluate", "turned.json", "good.json", "poor.json", "truth.geojson", cwd=tmp_path)
+    assert "error" in done.stdout + done.stderr
+    # The line is broken to the width of the terminal, so its beginning is compared.
+    said = [line.strip() for line in done.stdout.splitlines() if "of the true length" in line]
+    assert [line.partition(":")[0] for line in said] == ["good", "poor"]
+    assert said[1].startswith(f"poor: {sentence[:40]}")

@@ -274,9 +274,13 @@ class _Printer:
         (warn_of if self.silent else show_findings)(findings)
 
     def evaluated(self, run: "Run", results: "Results") -> None:
-        """Compute the lines after the tables, unless the numbers are wrong."""
-        if self._in_full(results) and not self.later:
-            self.lines.append(in_words(results, self.workers, streamed=self.streamed))
+        """Compute the lines after the tables. A run with wrong numbers has none, and keeps its place among the runs."""
+        if self.later:
+            return
+        if not self._in_full(results):
+            self.lines.append([])
+            return
+        self.lines.append(in_words(results, self.workers, streamed=self.streamed))
 
     def _in_full(self, results: "Results") -> bool:
         wrong = any(finding.level == "error" for finding in results.findings)
