@@ -19,7 +19,7 @@ from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of,
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
-from mapgauge.cli.slices import show_slices, slices_of, tags_of
+from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 
@@ -47,6 +47,7 @@ def evaluate(
     changes: o.SetOption = None,
     ranges: o.RangesOption = None,
     by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None,
+    correction: o.CorrectionOption = "none",
     output: Annotated[
         Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
     ] = None,
@@ -121,7 +122,7 @@ def _show(
 ) -> None:
     """Print the tables, and the values of subsets of the frames."""
     by, lists = context.params["by"], context.params["tokens"] or ()
-    sliced = slices_of(results, None if by == "class" else by, lists, tags)
+    sliced = slices_of(results, None if by == "class" else by, lists, tags, context.params["correction"])
     names = [run.name for run in plan.runs()]
     if context.params["prior"] is not None:
         changes = addition("changes since a prior")(results, names, context.params["prior"], workers=plan.workers)
@@ -145,6 +146,10 @@ def _check_options(
         parsing.refuse("--by", "class needs --latex and one protocol")
     if given["by"] not in (None, "class") and form == "latex":
         parsing.refuse("--by", "--latex has no other subsets than class")
+    if given["by"] in (None, "class") and not are_slices(given["tokens"] or ()):
+        parsing.without_effect(context, ["correction"], "without --by COLUMN or several --tokens FILE")
+    if form in ("csv", "latex"):
+        parsing.without_effect(context, ["correction"], f"with --{form}, which has no differences")
     if len(set(protocols)) < len(protocols):
         parsing.refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
     parsing.check_settings_used(context, metrics)
