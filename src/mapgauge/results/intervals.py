@@ -481,9 +481,7 @@ def mean_over_classes(columns: Sequence[Floats]) -> Floats:
     return mean
 
 
-def draws_of(
-    samples: Samples, name: str, key: str, count: dict[str, int], lacking: Sequence[Lacking] = ()
-) -> Draws:
+def draws_of(samples: Samples, name: str, key: str, count: dict[str, int], lacking: Sequence[Lacking] = ()) -> Draws:
     """Return the draws of one value, and for a mean the draws of all classes.
 
     Args:

@@ -182,8 +182,7 @@ class Slices(Mapping[Any, "Results"]):
             (corrected,) = correct_together(dict(enumerate(tables)), level=first.level)
             tables = [corrected[k] for k in range(len(tables))]
         return [
-            replace(of_method, corrected=table, family=family)
-            for of_method, table in zip(sliced, tables, strict=True)
+            replace(of_method, corrected=table, family=family) for of_method, table in zip(sliced, tables, strict=True)
         ]
 
     def table(self, class_name: str = "mean") -> str:
