@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -124,15 +125,17 @@ def _show(
     by, lists = context.params["by"], context.params["tokens"] or ()
     sliced = slices_of(results, None if by == "class" else by, lists, tags, context.params["correction"])
     names = [run.name for run in plan.runs()]
+    # Files of results have no date, so that the same inputs give the same bytes. The printed document has one.
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
     if context.params["prior"] is not None:
         changes = addition("changes since a prior")(results, names, context.params["prior"], workers=plan.workers)
-        more = [{"changes": each.to_dict()} for each in changes.values()]
+        more = [{"date": date, "changes": each.to_dict()} for each in changes.values()]
         show_results(form, results, names, sliced=sliced, more=more)
         if form == "text":
             addition("tables of changes")(changes, gap=True)
     else:
         show = show_results if len(plan.protocols) == 1 else show_protocols
-        show(form, results, names, by_class=by == "class", sliced=sliced)
+        show(form, results, names, by_class=by == "class", sliced=sliced, more=[{"date": date}] * len(results))
     if form == "text":
         show_slices(plan.titles, sliced)
 
@@ -239,10 +242,12 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
     parquet, whole = all(streams(parsing.place(path)) for path in paths), given["page"] is not None
     wanted = given["engine"] is not None or given["work"] is not None or given["on_error"] != "stop"
     if wanted and (changed or whole or not parquet):
+        names = {"engine": "--engine", "work": "--work", "resume": "--resume", "on_error": "--on-error"}
+        chosen = [name for key, name in names.items() if given[key] not in (None, False, "stop")]
         parsing.refuse(
-            "--engine, --work, --resume, --on-error",
-            "need Parquet on both sides, without options after the names, --tokens and --prior. Convert the files "
-            "first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
+            ", ".join(chosen),
+            f"{'needs' if len(chosen) == 1 else 'need'} Parquet on both sides, without options after the names, "
+            "--tokens and --prior. Convert the files first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
             + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
         )
     return parquet and not changed and not whole
