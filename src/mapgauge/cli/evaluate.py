@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -126,7 +126,7 @@ def _show(
     sliced = slices_of(results, None if by == "class" else by, lists, tags, context.params["correction"])
     names = [run.name for run in plan.runs()]
     # Files of results have no date, so that the same inputs give the same bytes. The printed document has one.
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    date = datetime.now(UTC).date().isoformat()
     if context.params["prior"] is not None:
         changes = addition("changes since a prior")(results, names, context.params["prior"], workers=plan.workers)
         more = [{"date": date, "changes": each.to_dict()} for each in changes.values()]
