@@ -63,9 +63,7 @@ def test_causes_are_counted_and_corrected_with_the_values(called: Run, folder: P
     corrected = p_values(holm["differences"]), p_values(holm["causes"])
     assert min(min(table.values()) for table in corrected) == pytest.approx(tested * smallest)
     for class_name in ("divider", "mean"):
-        assert (
-            corrected[0][class_name, "pld"] == corrected[1][class_name, "pld"] == corrected[0][class_name, "causes"]
-        )
+        assert corrected[0][class_name, "pld"] == corrected[1][class_name, "pld"] == corrected[0][class_name, "causes"]
     text = called("compare", "good.mg", "poor.mg", "--correction", "holm").stdout
     assert f"{tested} differences tested, over all classes, values and causes. The verdicts have Holm's" in text
     rows = list(

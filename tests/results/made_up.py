@@ -73,7 +73,7 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, ca
     sums[0, :, :, 4] = 0.5 * np.bincount(starts[~hit], confidence[~hit], scenes * CLASSES).reshape(true.shape)
     sums[0, :, :, 5] = mass
     of_metrics, without = {"pld": sums}, {"pld": np.zeros((0, scenes, CLASSES, 6))}
-    metrics = METRICS
+    metrics: tuple[str, ...] = METRICS
     if causes:
         shares = rng.dirichlet(np.full(len(CAUSES), 0.3), true.shape)  # most costs of a scene have few causes
         split = np.concatenate([sums[0, :, :, :5].sum(axis=2, keepdims=True) * shares, mass[..., None]], axis=2)

@@ -19,7 +19,6 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.typing import Progress
 
-
 SETTINGS = ("region", "crop", "spacing", "count", "cutoff")  # the keys of a row that are not values
 
 

@@ -314,6 +314,8 @@ def verdict_of(difference: Difference, key: str, first: str, second: str) -> str
 
     >>> verdict_of(Difference(-0.02, -0.03, -0.01, True, 0.01), "pld", "before", "after")
     'after is better'
+    >>> verdict_of(Difference(-0.02, -0.03, -0.01, True, 0.01), "localisation", "before", "after")
+    'after is lower'
     >>> verdict_of(Difference(-0.02, -0.05, 0.01, False, 0.2), "pld", "before", "after")
     'cannot be decided'
     """
@@ -321,9 +323,10 @@ def verdict_of(difference: Difference, key: str, first: str, second: str) -> str
         return difference.verdict
     lower, higher = (second, first) if difference.value < 0 else (first, second)
     metric, value = value_named(ValueKey.parse(key).name) or (None, None)
-    if metric is None or value is not metric.main:
+    arrow = "" if metric is None or value is None else metric.arrow_of(value).strip()
+    if not arrow:
         return f"{lower} is lower"
-    return f"{lower if metric.lower_is_better else higher} is better"
+    return f"{lower if arrow == '↓' else higher} is better"
 
 
 def sorted_by_token(method: "Results") -> "Results":

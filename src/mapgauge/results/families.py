@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.table import METRICS, value_named
@@ -14,7 +15,8 @@ CORRECTIONS = ("none", "holm")
 _SAME = 1e-9  # differences and p-values that are this near are computed twice from the same sums
 
 
-class Tested(NamedTuple):
+@dataclass(frozen=True)
+class Tested:
     """The number of differences that have a verdict, and how the verdicts are corrected for it."""
 
     count: int

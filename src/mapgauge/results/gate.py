@@ -2,8 +2,8 @@
 
 A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are as in ``results.flat``: ``pld/divider``,
 ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
-difference from the first file; a limit without a sign is a value. ``and decided`` requires that the difference is decided:
-with five scenes or more, and a confidence interval of the difference that does not contain 0.
+difference from the first file; a limit without a sign is a value. ``and decided`` requires that the difference is
+decided: with five scenes or more, and a confidence interval of the difference that does not contain 0.
 
 If the findings of a file say that its numbers are wrong, no condition can be checked.
 """

@@ -139,9 +139,9 @@ def estimate(value: float, draws: Draws, level: float, limits: tuple[float, floa
 def _on_logit_scale(value: float, half: float, limits: tuple[float, float]) -> tuple[float, float]:
     """Return the interval around a share whose standard error was multiplied by a quantile to ``half``.
 
-    The logit of a share ``v`` is ``log(v / (1 - v))``. Its standard error is that of ``v`` divided by ``v (1 - v)``, the
-    derivative (the delta method). An interval on this scale stays within the limits, and is longer on the side of the
-    limit that is farther away. K. Boyd, K. H. Eng and C. D. Page recommend it for average precision ("Area under the
+    The logit of a share ``v`` is ``log(v / (1 - v))``. Its standard error is that of ``v`` divided by ``v (1 - v)``, by
+    the delta method. An interval on this scale stays within the limits, and is longer on the side of the limit that is
+    farther away. K. Boyd, K. H. Eng and C. D. Page recommend it for average precision ("Area under the
     precision-recall curve: point estimates and confidence intervals", ECML PKDD 2013).
 
     >>> [round(end, 3) for end in _on_logit_scale(0.8, 0.1, (0.0, 1.0))]
@@ -218,8 +218,8 @@ def too_few(units: int, drawn: str) -> str:
 def _error(draws: Draws) -> tuple[float, int]:
     """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values.
 
-    The factor ``sqrt(n / (n - 1))`` mends that draws from n units vary less than n new units do (T. C. Hesterberg, "What
-    teachers should know about the bootstrap", The American Statistician 69, 2015).
+    The factor ``sqrt(n / (n - 1))`` mends that draws from n units vary less than n new units do (T. C. Hesterberg,
+    "What teachers should know about the bootstrap", The American Statistician 69, 2015).
     """
     finite = draws.samples[np.isfinite(draws.samples)]
     count = min(draws.units, len(finite))

@@ -201,7 +201,7 @@ class ByCause(NamedTuple):
             [
                 "PLD" if key == "pld" else label_of(key),
                 changes[key].numbers,
-                verdict_of(changes[key], key, *names),
+                verdict_of(changes[key], "pld" if key == "pld" else f"due_to_{key}", *names),
                 *(number(sum(of.per_km.values()) if key == "pld" else of.per_km[key]) for of in both),
             ]
             for key in [*causes, "pld"]

@@ -19,8 +19,8 @@ from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
-from mapgauge.results.tags import Tags
 from mapgauge.results.slices import Slices
+from mapgauge.results.tags import Tags
 from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Progress
 from mapgauge.views.report.drawings import is_map, least_confidence
