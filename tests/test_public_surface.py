@@ -83,6 +83,7 @@ CONTRACT = {
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
     "causes": "fixes=False thresholds=None workers=None progress=None",
+    "correct_together": "level=0.95",
     "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",
     "differences": "",
     "write_rerun": "images=None progress=None",
