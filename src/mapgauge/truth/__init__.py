@@ -17,6 +17,7 @@ from mapgauge.arguments import check_length, check_workers
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.pose_checks import pose_findings
 from mapgauge.frames.poses import take_poses
 from mapgauge.truth.poses import read_poses
 from mapgauge.truth.rules import RULES, Rules, rules_named, with_height
@@ -178,7 +179,8 @@ def own_map(
     frames = _build(dataset, chosen, size, False, whole, workers, progress, None, False)
     scenes = frames.scenes if placed.scenes is not None else None
     times = frames.timestamps if placed.timestamps is not None else None
-    return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})")
+    findings = (*pose_findings(placed), *frames.findings)
+    return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})", findings=findings)
 
 
 def _build(

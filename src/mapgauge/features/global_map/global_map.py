@@ -33,6 +33,7 @@ from mapgauge.features.global_map.scenes import (
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.pose_checks import pose_findings
 from mapgauge.frames.tracks import check_tracks, frames_by_scene
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import rotation_about_z
@@ -199,8 +200,7 @@ def global_map(
     work = _Work(x, y, rule, region, cities_in(x))
     sides = in_threads(work.of, list(scenes.values()), workers, progress)
     findings = [
-        *x.findings,
-        *y.findings,
+        *dict.fromkeys((*x.findings, *y.findings, *pose_findings(drive))),
         *findings_of(scenes, (x, y)),
         *_findings(sides, scenes_of(x), x.name or "predictions"),
     ]
