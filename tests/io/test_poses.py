@@ -263,7 +263,9 @@ def test_quaternions_in_the_other_order_are_refused_by_name(tmp_path: Path) -> N
     for pose in poses:
         w, *axis = pose["rotation"]
         pose["rotation"] = [*axis, w]
-    with pytest.raises(mg.UnreadableFile, match=r"20 of 20 vehicles do not stand upright.*are x, y, z, w\. Write.*w, x"):
+    with pytest.raises(
+        mg.UnreadableFile, match=r"20 of 20 vehicles do not stand upright.*are x, y, z, w\. Write.*w, x"
+    ):
         mg.read(saved({"poses": poses}, tmp_path / "poses.json"))
 
 
