@@ -236,7 +236,7 @@ def global_map(
 
 
 def _fused_poses(frames: MapFrames, scenes: Mapping[str, Scene], every: int) -> dict[str, NDArray[np.float64]]:
-    """Return the poses of the frames that a rule uses, by scene. A scene without frames keeps the poses of its drive."""
+    """Return the poses of the frames that a rule uses, by scene. A scene without frames has those of its drive."""
     assert frames.poses is not None
     rows = frames_by_scene(frames)
     fused = {}
