@@ -76,7 +76,7 @@ def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray
         classes=CLASSES,
         count=POINTS,
         cutoffs=(),
-        settings={"ap_chamfer": {"thresholds": thresholds}},
+        settings={"ap_chamfer": {"thresholds": thresholds}, "network_pld": None},
     )
     regions = {scene: region_of(public_poses(own), box, 0.0) for scene, own in poses.items()}
     x, y = (side.as_classes(CLASSES) for side in (predictions, truth))
