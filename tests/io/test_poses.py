@@ -379,3 +379,16 @@ def test_the_scene_of_a_file_with_a_general_name_is_its_folder(tmp_path: Path) -
 )
 def test_good_files_of_poses_have_no_findings(place: str) -> None:
     assert codes(read_poses(DATA / place)) == []
+
+
+def test_poses_from_the_world_to_the_vehicle_are_named(tmp_path: Path) -> None:
+    document = {}
+    for pose in drive(70, bend=4.0):
+        matrix = np.eye(4)
+        w, _, _, z = pose["rotation"]
+        matrix[:2, :2] = [[w * w - z * z, -2 * w * z], [2 * w * z, w * w - z * z]]
+        matrix[:2, 3] = np.array(pose["translation"][:2]) + [300.0, 100.0]
+        document[pose["token"]] = np.linalg.inv(matrix).tolist()
+    (finding,) = read_poses(saved(document, tmp_path / "poses.json")).findings
+    assert finding.code == "poses-heading"
+    assert "the poses are from the world to the vehicle" in finding.message

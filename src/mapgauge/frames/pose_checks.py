@@ -148,7 +148,9 @@ def _readings(poses: Motions, form: RotationForm) -> Iterator[_Reading]:
     turned = poses.copy()
     turned[:, :3, :3] = poses[:, :3, :3].transpose(0, 2, 1)
     yield _Reading(turned, "the rotations are from the world to the vehicle", "Write the inverse rotations")
-    yield _Reading(np.linalg.inv(poses), "the poses are from the world to the vehicle", "Write the inverse poses")
+    inverse = turned.copy()
+    inverse[:, :3, 3] = -np.einsum("pij,pj->pi", turned[:, :3, :3], poses[:, :3, 3])
+    yield _Reading(inverse, "the poses are from the world to the vehicle", "Write the inverse poses")
     forward = "the y axis of the vehicle points forward"
     yield _Reading(poses @ rotation_about_z(90), forward, "Turn the poses by 90 degrees, so that x points forward")
 
