@@ -387,7 +387,7 @@ def test_poses_from_the_world_to_the_vehicle_are_named(tmp_path: Path) -> None:
         matrix = np.eye(4)
         w, _, _, z = pose["rotation"]
         matrix[:2, :2] = [[w * w - z * z, -2 * w * z], [2 * w * z, w * w - z * z]]
-        matrix[:2, 3] = np.array(pose["translation"][:2]) + [300.0, 100.0]
+        matrix[:2, 3] = np.add(pose["translation"][:2], (300.0, 100.0))
         document[pose["token"]] = np.linalg.inv(matrix).tolist()
     (finding,) = read_poses(saved(document, tmp_path / "poses.json")).findings
     assert finding.code == "poses-heading"
