@@ -148,10 +148,18 @@ def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: b
     (header, rows), *fixes = split.tables(about=True)
     show_table(Table(f"{split.title}{of} by cause ({full_name(split.protocol)})", header, rows, 2), gap=gap)
     say(split.sentence())
+    if split.mean["localisation"] > 0:
+        say(
+            "Localisation is not Loc of `mapgauge evaluate`. It also has unmatched points beside the true line, and "
+            f"missing confidence of matches that do not fit (normalised SOSPA from {split.thresholds.worth:g})"
+        )
     for header, rows in fixes:
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
         show_table(Table(title, header, rows, 2))
-        say("A fix of several causes repairs all of them. Fixes do not add up")
+        say(
+            "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences also "
+            "remove false predictions of every cause. Fixes do not add up"
+        )
     if cause is not None:
         body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]
         title = f"Frames{of} with most of the cause {label_of(cause)}"
