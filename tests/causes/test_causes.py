@@ -445,7 +445,7 @@ def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
     sums = with_metrics(results, ["completeness"]).scores.sums["completeness"][0].sum(axis=(0, 1))
     assert in_words(sums, results.protocol).endswith(
         "25 % of the true length found (100 of 400 m), 23 % of the predicted length has no truth of its class within "
-        "1.5 m (23 % no truth at all, 0 % truth of another class), 0 % lies on truth that is matched already, 0 % on "
+        "1.5 m (0 % has truth of another class there), 0 % lies on truth that is matched already, 0 % on "
         "truth that is not matched"
     )
     rare = mg.causes(mg.evaluate(*planted("missed", *["wrong_class"] * 300), PROTOCOL))

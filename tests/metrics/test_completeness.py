@@ -97,8 +97,8 @@ def test_the_sentence_says_on_what_truth_predicted_length_lies() -> None:
     assert values["pieces"] == pytest.approx(9.5 / whole)
     words = in_words(results.scores.sums["completeness"][0].sum(axis=(0, 1)), results.protocol)
     assert words.endswith(
-        "51 % of the predicted length has no truth of its class within 1.5 m (0 % no truth at all, 51 % truth of "
-        "another class), 0 % lies on truth that is matched already, 24 % on truth that is not matched"
+        "51 % of the predicted length has no truth of its class within 1.5 m (51 % has truth of another class "
+        "there), 0 % lies on truth that is matched already, 24 % on truth that is not matched"
     )
 
 

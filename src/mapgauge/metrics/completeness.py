@@ -134,11 +134,9 @@ def in_words(sums: Floats, protocol: Protocol) -> str:
         lengths = _lengths(value["found_length"], value["true_length"])
         words.append(f"{100 * value['completeness']:.0f} % of the true length found ({lengths})")
     if math.isfinite(value["far"]):
-        alone = value["far"] - value["other_class"]
         words.append(
             f"{100 * value['far']:.0f} % of the predicted length has no truth of its class within "
-            f"{protocol.cutoffs[0]:g} m ({100 * alone:.0f} % no truth at all, {100 * value['other_class']:.0f} % "
-            "truth of another class)"
+            f"{protocol.cutoffs[0]:g} m ({100 * value['other_class']:.0f} % has truth of another class there)"
         )
         words.append(
             f"{100 * value['repeated']:.0f} % lies on truth that is matched already, "
