@@ -25,6 +25,7 @@ from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels.compiling import kernel_named
 from mapgauge.kernels.interpreting import interpreted_while_small, is_small
 from mapgauge.kernels.lines import Lines
+from mapgauge.kernels.progress import WATCH
 from mapgauge.typing import Points
 
 PACKAGE = Path(mg.__file__).parent
@@ -426,7 +427,7 @@ def test_a_kernel_that_cannot_be_stored_is_compiled_by_its_time_only(
 ) -> None:
     monkeypatch.setattr(interpreting, "CALLS", 3)
     monkeypatch.setattr(interpreting, "_CALLED", Counter())
-    monkeypatch.setattr(interpreting.WATCH, "unstored", "no folder can be written")
+    monkeypatch.setattr(WATCH, "unstored", "no folder can be written")
     total = little().total
     for _ in range(9):
         call(total, 5)

@@ -120,8 +120,9 @@ def test_a_copy_of_a_ring_repeats_it_all_round() -> None:
 
 def test_of_two_equal_true_lines_the_matched_one_counts_in_any_order() -> None:
     """One prediction takes one of them. Parts of other predictions then lie on both at the same distance."""
-    line = [[0, 0], [20, 0]]
-    for true in ([line, [[0, 0], [0, 9]], line], [line, line, [[0, 0], [0, 9]]]):
+    line, other = [[0, 0], [20, 0]], [[0, 0], [0, 9]]
+    orders: list[list[object]] = [[line, other, line], [line, line, other]]
+    for true in orders:
         values = one([line, [[8, 0], [12, 0]], [[9, 0], [11, 0]]], [1.0, 0.4, 0.3], true)
         assert values["repeated"] + values["pieces"] == pytest.approx(1 - values["correctness"])
         assert values["pieces"] == 0

@@ -216,11 +216,9 @@ def _snap(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) 
     fixed = _placed(x, y, np.where(instances.matched, instances.truth_of, -1))
     merge, displaced, fragment = (list(CAUSES).index(name) for name in ("merge", "displaced", "fragment"))
     matched = np.flatnonzero(instances.matched)
-    other_costs = (
-        instances.predicted[matched][:, [merge, displaced]],
-        instances.true[instances.truth_of[matched]][:, [fragment, displaced]],
-    )
-    in_part = matched[np.logical_or(*((costs > 0).any(axis=1) for costs in other_costs))]
+    others_of_x = instances.predicted[matched][:, [merge, displaced]].sum(axis=1)
+    others_of_y = instances.true[instances.truth_of[matched]][:, [fragment, displaced]].sum(axis=1)
+    in_part = matched[others_of_x + others_of_y > 0]
     if not len(in_part):
         return fixed
     can_cover = (instances.truth_of < 0) | (instances.predicted[:, merge] > 0)
