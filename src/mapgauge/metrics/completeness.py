@@ -129,7 +129,7 @@ def in_words(sums: Floats, protocol: Protocol) -> str:
     value = {key: float(number) for key, number in values_of(sums, protocol).items()}
     words = []
     if math.isfinite(value["median_across"]):
-        words.append(f"{value['median_across']:.2f} m beside the true line (median)")
+        words.append(f"matched points lie {value['median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["completeness"]):
         lengths = _lengths(value["found_length"], value["true_length"])
         words.append(f"{100 * value['completeness']:.0f} % of the true length found ({lengths})")

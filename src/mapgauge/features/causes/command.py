@@ -204,12 +204,12 @@ class ByCause(NamedTuple):
             say("Evaluate with the metric completeness to see costs per km of truth, offsets and completeness")
             return
         say(
-            "Parts of PLD share a denominator: if one grows, others fall. Costs per km of truth have none in common "
-            "(a missed line = 0.5)"
+            "All parts of PLD are divided by the same number, which grows with every cost. So a part can fall although "
+            "its cost is the same. Costs per km of truth do not have this effect (a missed line = 0.5)"
         )
         for name, (offset, completeness, _) in zip(names, both, strict=True):
             words = [
-                *([] if isnan(offset) else [f"{offset:.2f} m beside the true line (median)"]),
+                *([] if isnan(offset) else [f"matched points lie {offset:.2f} m beside the true line (median)"]),
                 *([] if isnan(completeness) else [f"{100 * completeness:.0f} % of the true length found"]),
             ]
             say(f"{name}: {', '.join(words) or 'nothing to compare'}")
