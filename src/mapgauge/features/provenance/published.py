@@ -18,7 +18,7 @@ from mapgauge.results.differences import settings_apart
 from mapgauge.results.results import Results
 
 # Settings without an effect on scores, or that are compared apart. Evaluators break ties in their own ways.
-_IRRELEVANT = ("name", "about", "region", "ties", "settings")
+_IRRELEVANT = ("name", "about", "region", "ties", "headline", "settings")
 _OF_PLD = ("cutoffs", "order")  # without an effect on scores of hits
 
 
