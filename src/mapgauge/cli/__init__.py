@@ -74,6 +74,9 @@ def _run(received: list[int]) -> int | str | None:
         elif isinstance(error, OSError) and error.errno is not None:
             fail_with(error)  # a full disk, a name that is too long, a missing permission
             code = FAILED
+        elif isinstance(error, ImportError) and error.name == "numba":
+            fail(f"{error}")  # a setting of the environment, or a package that does not fit the others
+            code = FAILED
         else:
             code = _unexpected(error)
     finally:
