@@ -6,6 +6,9 @@ from typing import Any
 
 from mapgauge.errors import MissingDependency
 
+# Where packages take settings from that can keep them from being imported.
+_SETTINGS = {"matplotlib": "Look at MPLBACKEND in the environment, and at the file matplotlibrc in the current folder"}
+
 
 def require(module: str, purpose: str, extra: str) -> Any:
     """Import an optional module, which an extra of mapgauge installs. The error names the purpose.
@@ -21,6 +24,11 @@ def require(module: str, purpose: str, extra: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
+    except (ValueError, OSError) as error:  # a setting of the environment, or a file of settings that is damaged
+        why = " ".join(str(error).split())
+        raise MissingDependency(
+            f"{purpose} needs {module}, which cannot be imported: {why}", remedy=_SETTINGS.get(module)
+        ) from error
 
 
 @cache  # it is asked for often
