@@ -55,11 +55,40 @@ CODES = {
 ENGINES = ("processes", "dask")
 
 # Modules that Python, mapgauge, its dependencies or the processes that they start import.
-MODULES = (
-    "mapgauge numpy numba llvmlite msgspec typer click yaml matplotlib PIL pyarrow shapely pyproj pyogrio dask distributed"
-    " fsspec tornado highspy rerun json random struct socket multiprocessing concurrent subprocess importlib encodings"
-    " sitecustomize usercustomize evil"
-).split()
+MODULES = [
+    "mapgauge",
+    "numpy",
+    "numba",
+    "llvmlite",
+    "msgspec",
+    "typer",
+    "click",
+    "yaml",
+    "matplotlib",
+    "PIL",
+    "pyarrow",
+    "shapely",
+    "pyproj",
+    "pyogrio",
+    "dask",
+    "distributed",
+    "fsspec",
+    "tornado",
+    "highspy",
+    "rerun",
+    "json",
+    "random",
+    "struct",
+    "socket",
+    "multiprocessing",
+    "concurrent",
+    "subprocess",
+    "importlib",
+    "encodings",
+    "sitecustomize",
+    "usercustomize",
+    "evil",
+]
 TRAP = "import pathlib\npathlib.Path({trace!r}).touch()\n"
 PROGRAMS = ("latex", "pdflatex", "xelatex", "dvipng", "dvips", "gs", "kpsewhich", "luatex")
 
@@ -69,7 +98,9 @@ def planted(folder: Path, trace: Path, programs: Path) -> None:
     folder.mkdir()
     for module in MODULES:
         (folder / f"{module}.py").write_text(TRAP.format(trace=str(trace / module)), encoding="utf-8")
-    (folder / "evil.pth").write_text(f"import pathlib; pathlib.Path({str(trace / 'pth')!r}).touch()\n", encoding="utf-8")
+    (folder / "evil.pth").write_text(
+        f"import pathlib; pathlib.Path({str(trace / 'pth')!r}).touch()\n", encoding="utf-8"
+    )
     (folder / ".numba_config.yaml").write_text(
         f"cache_dir: {trace / 'numba-cache'}\n"
         "cache_locator_classes: evil.Locator\n"
@@ -174,7 +205,10 @@ def test_settings_of_the_environment_that_cannot_work_are_named(
 
 @pytest.mark.parametrize(
     ("variables", "rc", "why"),
-    [({"MPLBACKEND": "nonsense"}, b"", "Key backend: 'nonsense'"), ({}, b"\xff", "'utf-8' codec can't decode byte 0xff")],
+    [
+        ({"MPLBACKEND": "nonsense"}, b"", "Key backend: 'nonsense'"),
+        ({}, b"\xff", "'utf-8' codec can't decode byte 0xff"),
+    ],
 )
 def test_settings_that_matplotlib_cannot_read_are_named(
     variables: dict[str, str], rc: bytes, why: str, start: list[str], world: Path, tmp_path: Path

@@ -10,9 +10,7 @@ from mapgauge.demo import demo_world
 
 
 @pytest.mark.parametrize("engine", ["processes", "dask"])
-def test_a_machine_without_shared_memory_is_named(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_without_shared_memory_is_named(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 

@@ -1,8 +1,8 @@
 """The folder of compiled kernels on disk.
 
 numba stores compiled kernels as pickles. Whoever can write into their folder can run code, so it must be a folder into
-which only this user (or the superuser) can write. numba's own choices do not fit: ``__pycache__`` beside the package can
-be writable for others, and ``NUMBA_CACHE_DIR`` can name a folder that somebody else made.
+which only this user (or the superuser) can write. numba's own choices do not fit: others may be able to write into
+``__pycache__`` beside the package, and ``NUMBA_CACHE_DIR`` can name a folder that somebody else made.
 
 Kernels lie in the folder that the environment variable ``NUMBA_CACHE_DIR`` names, or in the user's cache. Inside, each
 installation of the package has a folder of its own, which is named after the place of the package. Other users cannot

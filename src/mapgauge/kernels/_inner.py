@@ -10,7 +10,7 @@ this module is not imported, and kernels are compiled in the usual way.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
 import numba
@@ -110,7 +110,7 @@ class _PrivateFolder(caching.UserProvidedCacheLocator):
 
 
 class _EntryFiles(caching.CompileResultCacheImpl):
-    _locator_classes = [_PrivateFolder]
+    _locator_classes: ClassVar[list[type]] = [_PrivateFolder]
 
 
 class _EntryCache(caching.Cache):

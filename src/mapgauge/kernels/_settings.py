@@ -68,5 +68,3 @@ def use_environment_alone() -> None:
     """Let numba take its settings from the environment alone, if it is not imported yet."""
     if _SETTINGS not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-
-

@@ -2,12 +2,13 @@
 
 It listens on 127.0.0.1 only. Every address begins with a random token, so that other users of the machine and other
 pages of the browser cannot guess it. Other users can read the arguments of a browser, so the browser gets the name of a
-private file, which leads to the address. Requests whose host or origin is not this machine are refused, which stops pages
-that point a name of their own at 127.0.0.1. Answers carry a security policy; nothing from a file is ever markup.
+private file, which leads to the address. Requests whose host or origin is not this machine are refused, which stops
+pages that point a name of their own at 127.0.0.1. Answers carry a security policy; nothing from a file is ever markup.
 """
 
 import hmac
 import json
+import os
 import re
 import secrets
 import struct
@@ -152,7 +153,7 @@ class Server(ThreadingHTTPServer):
         number, name = tempfile.mkstemp(prefix="mapgauge-view-", suffix=".html")  # with the mode 0600
         path = Path(name)
         try:
-            with open(number, "w", encoding="utf-8") as file:
+            with os.fdopen(number, "w", encoding="utf-8") as file:
                 file.write(_REDIRECT.format(address=self.address))
             yield path
         finally:
