@@ -222,3 +222,15 @@ def test_settings_that_matplotlib_cannot_read_are_named(
     assert f"mapgauge: drawing figures needs matplotlib, which cannot be imported: {why}" in done.stderr
     assert "Look at MPLBACKEND in the environment, and at the file matplotlibrc in the current folder" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_module_that_is_run_uses_no_packages_of_the_folder(world: Path, tmp_path: Path) -> None:
+    """``python -m mapgauge`` finds the package itself in the current folder first. Nothing can be done about that."""
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    for module in ("numpy", "numba", "msgspec", "typer", "yaml", "llvmlite", "csv", "http"):
+        (tmp_path / f"{module}.py").write_text(TRAP.format(trace=str(trace / module)), encoding="utf-8")
+    command = ["-m", "mapgauge", "evaluate", str(world / "good.json"), str(world / "truth.geojson")]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert list(trace.iterdir()) == []

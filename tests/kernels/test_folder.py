@@ -61,7 +61,7 @@ def test_the_folder_is_private_and_named_after_the_package(tmp_path: Path, monke
 def test_kernels_lie_in_the_cache_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(_folder.Path, "home", lambda: tmp_path / "home")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
     monkeypatch.setenv("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert folder().parent == tmp_path / "cache" / "mapgauge"
     monkeypatch.setenv("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "relative")

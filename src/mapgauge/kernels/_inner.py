@@ -10,7 +10,7 @@ this module is not imported, and kernels are compiled in the usual way.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import llvmlite.binding as llvm
 import numba
@@ -97,20 +97,36 @@ class _InnerCompiler(WithoutMachineCode, _EntryCompiler):
     pass
 
 
-class _PrivateFolder(caching.UserProvidedCacheLocator):
-    """Places compiled functions in the folder of this package. It need not be writable to load them."""
+class _PrivateFolder:
+    """Places compiled functions in the folder of this package. It need not be writable to load them.
+
+    This has the methods of numba's own classes for places, whose names differ between versions.
+    """
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
-        super().__init__(function, file)
-        self._cache_path = str(folder_of(file))
+        self._py_file = file  # numba names it in warnings
+        self._line = function.__code__.co_firstlineno
+        self._path = folder_of(file)
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "_PrivateFolder":
         return cls(function, file)
 
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def ensure_cache_path(self) -> None:
+        self._path.mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        return ""  # ``_jit.py`` sets another
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
 
 class _EntryFiles(caching.CompileResultCacheImpl):
-    _locator_classes: ClassVar[list[type]] = [_PrivateFolder]
+    _locator_classes: Any = (_PrivateFolder,)
 
 
 class _EntryCache(caching.Cache):

@@ -9,13 +9,14 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import config, event
+from numba.core import event
 from numba.extending import intrinsic, typeof_impl
 
 from mapgauge.kernels._cache import IS_TESTED, name_of, stamp, use_cache
 from mapgauge.kernels._folder import Unusable, folder
 from mapgauge.kernels.progress import WATCH
 
+config: Any = numba.config
 if config.DISABLE_JIT:  # numba's own functions are not compiled either, so no kernel could be
     raise ImportError("NUMBA_DISABLE_JIT is set, and mapgauge must compile its kernels. Unset it", name="numba")
 
