@@ -199,6 +199,8 @@ FEATURE = Feature(
         "compare": "results.comparison:compare",
         "Mismatch": "results.differences:Mismatch",
         "differences": "results.differences:differences",
+        "Tested": "results.families:Tested",
+        "correct_together": "results.families:correct_together",
         "Difference": "results.intervals:Difference",
         "Estimate": "results.intervals:Estimate",
         "load_results": "results.loading:load_results",

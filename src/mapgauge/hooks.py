@@ -8,6 +8,7 @@ from typing import Protocol as Interface
 
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.manifest import each_object
+from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
@@ -21,7 +22,15 @@ class Sentence(Interface):
     """Says what values mean. ``mapgauge evaluate`` prints it after the tables."""
 
     def __call__(self, results: Results, workers: int | None, /) -> str:
-        """Return a sentence about results with PLD and their data; "" if there is nothing to say."""
+        """Return a sentence about results; "" if there is nothing to say. They have their data if PLD is told."""
+
+
+def tells_pld(results: Results) -> bool:
+    """Whether PLD is what results are about: it was computed, and no other metric comes before it."""
+    protocol = results.protocol
+    if protocol.headline and protocol.headline[0] != PLD.name:
+        return False
+    return PLD.name in results.metrics and bool(protocol.cutoffs) and results.mean[PLD.name] is not None
 
 
 class Similar(Interface):

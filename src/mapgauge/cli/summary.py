@@ -127,17 +127,14 @@ def latex_columns(results: "Results", by_class: bool) -> list[Column]:
 
 
 def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
-    """Return lines that say what the values mean. There are none without PLD.
+    """Return lines that say what the values mean.
 
     If the geometry is not in memory or the lines would take many seconds, one line names the commands that print them.
     """
-    protocol = results.protocol
-    if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
-        return []
-    if streamed or len(results.scores.confidence) > MOST:
-        return [LATER]
-    from mapgauge.hooks import sentences
+    from mapgauge.hooks import sentences, tells_pld
 
+    if tells_pld(results) and (streamed or len(results.scores.confidence) > MOST):
+        return [LATER]
     added = [sentence(results, workers) for sentence in sentences()]
     return [line for line in added if line]
 
@@ -162,6 +159,7 @@ def show_protocols(
     *,
     by_class: bool = False,
     sliced: "Sequence[Slices]" = (),
+    more: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
@@ -169,7 +167,7 @@ def show_protocols(
     Each has the name of its method. No table of several protocols has columns of classes.
     """
     if form in ("json", "csv"):
-        show_results(form, results, names, sliced=sliced)
+        show_results(form, results, names, sliced=sliced, more=more)
         return
 
     from mapgauge.metrics.table import heading

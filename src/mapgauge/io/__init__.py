@@ -14,7 +14,15 @@ from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.io._format import Classes, Format, ReadOptions, class_table, refuse_few_points, with_forward_of
+from mapgauge.io._format import (
+    Classes,
+    Format,
+    ReadOptions,
+    class_table,
+    refuse_few_points,
+    unknown_system,
+    with_forward_of,
+)
 from mapgauge.io.dataset import open_dataset
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.places import is_dataset
@@ -90,7 +98,10 @@ def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions
         frames = replace(frames, name=str(content.path), format=row.name)
     frames = with_forward_of(frames, row.forward)
     project = options.extra.get("project", DECLARED)
-    return frames if project == DECLARED else frames.project(project)
+    if project != DECLARED:
+        return frames.project(project)
+    unknown = unknown_system(str(content.path), frames.crs)
+    return replace(frames, findings=(*frames.findings, *unknown)) if unknown else frames
 
 
 def _check_options(path: Path, format_name: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mapgauge.protocols.protocol import MAP, Protocol
+from mapgauge.protocols.protocol import Protocol
 
 NEAR = (0.5, 1.0, 1.5)  # metres
 REGIONS = {"60x30": ((60.0, 30.0), NEAR), "100x50": ((100.0, 50.0), (1.0, 1.5, 2.0))}  # with usual thresholds
@@ -51,12 +51,4 @@ def protocols_of_lines() -> Iterable[Protocol]:
         "MapTR's Chamfer-AP with the hard thresholds of GeMap, MapQR and others",
         count=100,
         settings={"ap_chamfer": hard["ap_chamfer"] | {"buffers": 2.0}},
-    )
-    yield Protocol(
-        MAP,
-        "two maps without an ego: all classes, PLD, completeness and offsets in metres",
-        classes=None,
-        spacing=0.5,
-        sampling="even",
-        cutoffs=(1.5,),
     )

@@ -8,7 +8,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.manifest import Table
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
-from mapgauge.protocols.protocol import PARTS, Protocol, settings_type
+from mapgauge.protocols.protocol import NO_SETTINGS, PARTS, Protocol, settings_type
 
 PROTOCOLS: Table[Protocol] = Table("protocols", "mapgauge.protocols.protocol:Protocol", rows=lambda made: made())
 
@@ -73,7 +73,7 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
         metric, dot, key = name.partition(".")
         if not dot:
             hints = hints_of(Protocol)
-            if name not in hints or name in ("name", "about", "settings"):
+            if name not in hints or name in NO_SETTINGS:
                 protocol.replace(**{name: None})  # raises the error for this name
             value = value.lower().replace("x", ",") if name == "region" else value
             changed[name] = from_text(name, hints[name], value.strip())
@@ -98,7 +98,7 @@ def changes(protocol: Protocol) -> dict[str, Any]:
     base = named(protocol.name)
     if base is None:
         return {}
-    keys = [field.name for field in fields(protocol) if field.name not in ("name", "about", "settings")]
+    keys = [field.name for field in fields(protocol) if field.name not in NO_SETTINGS]
     changed = {key: getattr(protocol, key) for key in keys if getattr(protocol, key) != getattr(base, key)}
     for name in METRICS if protocol.settings != base.settings else ():
         own, other = protocol.settings.get(name), base.settings.get(name)
@@ -119,7 +119,7 @@ def full_name(protocol: Protocol, *, without: Collection[str] = ()) -> str:
     >>> full_name(mg.protocol("paper-60x30")), full_name(mg.protocol("paper-60x30", cutoffs=[0.5], count=20))
     ('paper-60x30', 'paper-60x30, count 20, cutoff 0.5 m')
     >>> full_name(mg.protocol("paper-60x30", cutoffs=[0.5, 1.0, 1.5], crop=True))
-    'paper-60x30, crop, cutoff 1.5 m, also 0.5 and 1 m'
+    'paper-60x30, cropped, cutoff 1.5 m, also 0.5 and 1 m'
     >>> full_name(mg.protocol("paper-60x30", settings={"ap_chamfer": {"strict": True}}))
     'paper-60x30, strict of Chamfer-AP'
     """

@@ -105,9 +105,14 @@ def confidence(
 def in_words(results: "Results", workers: int | None) -> str:
     """Return what rounding the confidences would bring; nothing if it would not lower PLD."""
     from mapgauge.features.confidence.confidence import best_rounding
+    from mapgauge.hooks import tells_pld
 
-    best = None if results.geometry is None else best_rounding(results, workers=workers)
-    return "" if best is None or best.rounded >= best.pld else best.in_words()
+    if not tells_pld(results) or results.geometry is None:
+        return ""
+    best = best_rounding(results, workers=workers)
+    if best is None or best.rounded >= best.pld:
+        return ""
+    return best.in_words()
 
 
 def _print(form: Form, methods: "dict[str, Confidence]") -> None:
@@ -129,6 +134,7 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
             of = f" of {called}" if len(methods) > 1 else ""
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
+            say(method.about())
             advice, thresholds = method.advice(), method.thresholds()["classes"]
             if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())

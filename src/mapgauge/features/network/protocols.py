@@ -1,0 +1,19 @@
+"""The protocol of two maps."""
+
+from collections.abc import Iterable
+
+from mapgauge.protocols.protocol import MAP, Protocol
+
+
+def protocols_of_maps() -> Iterable[Protocol]:
+    """Yield the protocol of two maps. Maps have lines in pieces, so points are assigned, not lines."""
+    yield Protocol(
+        MAP,
+        "two maps without an ego: all classes, network PLD, completeness and offsets in metres by points, PLD",
+        classes=None,
+        spacing=0.5,
+        sampling="even",
+        cutoffs=(1.5,),
+        headline=("network_pld", "network_completeness", "pld"),
+        settings={"network_pld": {}},
+    )
