@@ -1,7 +1,7 @@
 """Deletes features, in a copy of the package, and tries what is left: ``python -m tools.without_features [NAME ...]``.
 
 Without names, each feature is deleted in turn, with the features that need it, and then all of them. What is left must
-import, list its tables, and evaluate, compare, draw and report the demo. It prints a line for each case, and exits with 1
+import, list its tables, and evaluate, compare, draw and report the demo. It prints a line for each case. It exits with 1
 if something failed.
 """
 

@@ -12,7 +12,8 @@ from tests.checks.world import predictions_of, truth_of
 import mapgauge as mg
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.results.flat import flat
-from mapgauge.scoring import data, scoring
+from mapgauge.scoring import data
+from mapgauge.scoring import score as scoring
 from mapgauge.scoring.score import score as score_block
 
 LINE = [[0, 0], [9, 0]]
