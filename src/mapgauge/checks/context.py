@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.arguments import check_class_names
+from mapgauge.checks.fits import Fits, Ranking, ranking
 from mapgauge.checks.neighbours import Motion, Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level, examples
@@ -26,6 +27,7 @@ Counts: TypeAlias = dict[str, int]  # number of instances per class
 _FRAMES = 256  # at most this many frames are used for extents
 ENOUGH = 20  # instances of a side that is called smaller than a region; a few frames need not fill one
 FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
+_HIT = 1.5  # metres; the largest threshold of Chamfer-AP at 60 x 30 m
 _EDGE = 0.2  # metres; instances that end within this distance end at the same edge
 _ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
 _LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
@@ -211,6 +213,19 @@ class Context:
     def exchanged(self) -> dict[str, str]:
         """Predicted classes that seem to be swapped, judged by the class of the nearest truth; usually empty."""
         return find_exchange(self.neighbours, self.turn, self.predictions.classes, self.truth.classes)
+
+    @cached_property
+    def fits(self) -> Fits:
+        """Single frames, prepared for distances. Classes count if the sides have classes in common."""
+        x, y = self.sampled
+        tokens = x.tokens if x.tokens == y.tokens else ()
+        common = any(x.counts[name] and y.counts.get(name) for name in x.classes)
+        return Fits.of(self.predictions, self.truth, tokens, self.turn, common and not self.exchanged)
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """How the confidences rank predictions that lie on truth; None if it cannot be told."""
+        return ranking(self.fits, _HIT)
 
 
 def about_instances(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.checks import frames
 from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
 from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
@@ -24,6 +25,9 @@ _NEARER = 0.5  # a smaller factor is a unit's, not a region's, if it reduces the
 _SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
 _TURNED = 0.8  # the same for sizes along swapped axes
 _SMALL = 5.0  # metres; smaller sizes say nothing about a region, and are not in metres
+_LINES = 10  # lines that are needed to tell that most end at one point
+_MOST = 0.5  # share of the lines that end at one point,
+_MANY = 0.2  # and at a point such as (0, 0) or (-1, -1)
 _AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
 
 
@@ -36,6 +40,32 @@ def padding(context: Context) -> Iterator[Finding]:
     remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
     for side in context.sides:
         yield from about_instances(side, _padded(side[1]), "error", "coordinates-padded", text, remedy)
+
+
+def same_end(context: Context) -> Iterator[Finding]:
+    """Find lines that all end at the same point, such as (-10000, -10000) or (0, 0): padding to one length."""
+    for (name, side), sample in zip(context.sides, context.sampled, strict=True):
+        point = _common_end(sample)
+        if point is None:
+            continue
+        last = side.polylines.offsets[1:] - 1
+        rows = np.flatnonzero(np.diff(side.polylines.offsets))
+        rows = rows[(side.polylines.coords[last[rows], :2] == point).all(axis=1)]
+        text = f"end at exactly ({point[0]:g}, {point[1]:g}). They seem to be padded to one length with this point"
+        remedy = Remedy.of("Remove the padding: write each line with its own number of points")
+        yield from about_instances((name, side), rows, "error", "coordinates-padded", text, remedy, share=True)
+
+
+def _common_end(side: MapFrames) -> Points | None:
+    """Return the point at which most lines end; many are enough if both coordinates are equal, as in padding."""
+    rows = np.flatnonzero(np.diff(side.polylines.offsets) > 1)
+    if len(rows) < _LINES:
+        return None
+    ends = side.polylines.coords[side.polylines.offsets[rows + 1] - 1, :2]
+    points, counts = np.unique(ends, axis=0, return_counts=True)
+    point: Points = points[counts.argmax()]
+    least = _MANY if point[0] == point[1] else _MOST
+    return point if counts.max() > least * len(rows) else None
 
 
 def _padded(side: MapFrames) -> Indices:
@@ -185,12 +215,19 @@ def coordinates(context: Context) -> Iterator[Finding]:
     Causes with the largest effect come first, and only the first one is reported: coordinates in centimetres also
     look like a larger region.
     """
-    findings = [*padding(context)] or [*degrees(context)]
+    findings = [*padding(context)] or [*same_end(context)] or [*degrees(context)]
     if context.extents is None:  # too few lines for the other causes
-        findings = findings or list(apart(context))
-    else:
-        for cause in (normalised, world, unit, exchanged_axes, shifted, other_region, shrunk, unrelated):
-            findings = findings or list(cause(context, *context.extents))
+        yield from findings or apart(context)
+        return
+    findings = findings or list(frames.unit(context))
+    for cause in (normalised, world, unit, exchanged_axes, shrunk):
+        findings = findings or list(cause(context, *context.extents))
+    for of_frames in (frames.moved, frames.turned_classes, frames.turned_frames):
+        findings = findings or list(of_frames(context))
+    for cause in (shifted, other_region):
+        findings = findings or list(cause(context, *context.extents))
+    for of_frames in (frames.of_neighbours, frames.unrelated):
+        findings = findings or list(of_frames(context))
     yield from findings
 
 
@@ -265,21 +302,6 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             )
             remedy = Remedy("Read the file with unshrink=True", "Write FILE,unshrink for this file")
             yield Finding("warning", "region-shrunk", text, own.instances, remedy=remedy)
-
-
-def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Find frames that have the same token but different contents."""
-    neighbours = context.neighbours
-    if context.turn.what or len(neighbours.frames) < 8:
-        return
-    own, others = neighbours.gap(), neighbours.gap_to_others()
-    if own > 2 and own > 0.7 * others:  # metres; valid pairs of files have a share of 0.2
-        text = (
-            f"the predictions are hardly nearer to the truth of their own frame (median {own:.1f} m) than to that of "
-            f"other frames ({others:.1f} m), in {len(neighbours.frames)} frames"
-        )
-        remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
-        yield Finding("warning", "frames-unrelated", text, len(neighbours.frames), remedy=remedy)
 
 
 def _similar(ratio: Points, least: float) -> NDArray[np.bool_]:

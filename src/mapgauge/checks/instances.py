@@ -8,7 +8,7 @@ import numpy as np
 from mapgauge.checks.context import Context, about_instances, extent_of, percent
 from mapgauge.checks.names import common_name, kind_of
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, examples, findings_about
+from mapgauge.frames.findings import Finding, Level, examples, findings_about
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
 from mapgauge.typing import Flags, Indices
@@ -165,6 +165,9 @@ def published(context: Context) -> Iterator[Finding]:
 _OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
 _MOSTLY, _RARELY = 60, 20  # per cent of a class
 _INSTANCES = 10  # instances of a class needed on each side
+# Share of the predictions, weighted by confidence, and of the truth above which copies are no accident. Good files have
+# at most 0.01 and 0.
+_COPIES = 0.05, 0.01
 _EQUAL = 1e-3  # metres between the points of equal lines
 _NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
 
@@ -186,9 +189,20 @@ def few_points(context: Context) -> Iterator[Finding]:
 def copies(context: Context) -> Iterator[Finding]:
     """Find exact copies of an instance in the same frame and class."""
     effects = "all but one count as false", "a prediction can match only one of them"
-    for side, effect in zip(context.sides, effects, strict=True):
+    for side, effect, few in zip(context.sides, effects, _COPIES, strict=True):
+        rows = _again(side[1])
         text = f"are exact copies of another in the same frame and class; {effect}"
-        yield from about_instances(side, _again(side[1]), "note", "duplicate-instances", text)
+        level: Level = "note"
+        remedy = None
+        if len(rows) > 1 and _weight(side[1], rows) > few * _weight(side[1], np.arange(len(side[1].polylines))):
+            level = "warning"
+            remedy = Remedy.of("Write each line once, also when results of several processes or views are joined")
+        yield from about_instances(side, rows, level, "duplicate-instances", text, remedy, share=True)
+
+
+def _weight(side: MapFrames, rows: Indices) -> float:
+    """Return the sum of the confidences. False alarms of very low confidence often are copies."""
+    return float(len(rows)) if side.confidence is None else float(np.clip(side.confidence[rows], 0, 1).sum())
 
 
 def _again(side: MapFrames) -> Indices:

@@ -1,0 +1,318 @@
+"""Checks of single frames: whether each belongs to its token, and has the axes and the unit of the others."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from mapgauge.checks import confidences
+from mapgauge.checks.context import Context, percent
+from mapgauge.checks.fits import FARTHEST, Fits, Similarity, distance
+from mapgauge.checks.neighbours import TURNS, Turn
+from mapgauge.errors import Remedy
+from mapgauge.frames.findings import Finding
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.geometry.polylines import survey
+from mapgauge.typing import Flags, Indices
+
+_REPEATED = 0.05  # share of the frames with lines
+# A frame is unrelated to its truth if it is hardly nearer to it than to others. On all samples, at most 6 % of good
+# frames are, and at most 13 % of three predictions a frame. In a file of which a third is shuffled or mirrored, 22 % are.
+_UNRELATED = 0.9
+_SHARE = 0.15  # of the frames
+_FEW = 4  # frames that are needed for a share
+_SOME = 8  # frames with enough lines that are needed
+_POOR = 0.7  # median share of the distance from others above which a model is poor, and single frames say nothing
+_MOST = 0.5  # share of the frames, for a poor model
+# A frame is turned if a turn brings it much nearer. On all samples, at most 5 % of good frames are, in no common way.
+_TURNED = 0.75
+_OFF = 0.7  # the distance of such a frame from its truth, as a share of the distance from others
+_TURNED_SHARE = 0.1  # of the frames, with the same turn
+_CLASS = 0.7  # a class is turned if a turn reduces its distance by this factor,
+_SECOND = 0.8  # and no other turn comes so near
+_LINES = 10  # true lines of a class that are needed
+_BESIDE = 0.6  # share of the frames that are nearer to the truth of the next frame; good frames 10 %, shifted ones 89 %
+_DECIDED = 0.05  # metres by which one of them is nearer
+_STEPS = 10  # such frames that are needed
+# Scale, angle and shift that a fit finds in good predictions are at most 0.014, 0.7 degrees and 0.3 m.
+_SCALE = 0.03
+_ANGLE = 2.0  # degrees
+_SHIFT = 0.75  # metres
+_CLOSER = 0.9  # a fit must reduce the distance by this factor,
+_BETTER = 0.8  # in at least this share of the frames
+_STARTS = (0.4, 0.5, 0.6, 0.75, 4 / 3, 5 / 3, 2.0, 2.5)  # scales to begin with if frames are unrelated to their truth
+_ANGLES = (-30.0, -20.0, -10.0, 10.0, 20.0, 30.0)
+_TRIED = 12  # frames with which starts are compared
+_UNIT = 20.0  # frames that reach so many times as far as most have another unit
+_UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches"}
+_ALIKE = 2.0  # two factors that differ by no more than this are taken as equal
+
+
+def repeated(context: Context) -> Iterator[Finding]:
+    """Find frames that have the predictions of another frame, although their truth differs."""
+    side, truth = context.predictions, context.truth
+    first: dict[bytes, int] = {}
+    again = []
+    for i in _alike(side):
+        content = _content(side, i)
+        j = first.setdefault(content, i)
+        if j != i and _differ(truth, side.tokens[i], side.tokens[j]):
+            again.append(i)
+    filled = int(np.count_nonzero(np.diff(side.offsets)))
+    if len(again) <= _REPEATED * filled or len(again) < 2:
+        return
+    tokens = tuple(side.tokens[i] for i in again)
+    text = (
+        f"predictions: {len(again)} of {filled} frames with lines ({percent(len(again), filled)}) have exactly the "
+        "lines of another frame, and their truth differs"
+    )
+    remedy = Remedy.of("Check that each frame was predicted from its own images, and written with its own token")
+    yield Finding("warning", "frames-repeated", text, len(again), tokens[:3], remedy)
+
+
+def _alike(side: MapFrames) -> list[int]:
+    """Return the frames whose first and last points have the same sum as those of another frame, sorted by token."""
+    offsets = side.polylines.offsets
+    rows = np.flatnonzero(np.diff(offsets))
+    key = np.zeros(len(side), np.uint64)
+    with np.errstate(over="ignore"):
+        line = side.label[rows].astype(np.uint64)
+        for at in (offsets[:-1], offsets[1:] - 1):
+            for column in side.polylines.coords[at[rows]].view(np.uint64).T:
+                line = (line ^ column) * np.uint64(0x9E3779B97F4A7C15)
+                line ^= line >> np.uint64(29)
+        np.add.at(key, side.frame[rows], line)  # does not depend on the order of lines
+    filled = np.flatnonzero(np.diff(side.offsets))
+    _, group, sizes = np.unique(key[filled], return_inverse=True, return_counts=True)
+    return sorted(filled[sizes[group] > 1].tolist(), key=lambda i: side.tokens[i])
+
+
+def _content(side: MapFrames, frame: int) -> bytes:
+    """Return the classes and points of a frame, in an order that does not depend on the file."""
+    lines = [
+        int(side.label[i]).to_bytes(4, "big") + side.polylines[i].tobytes()
+        for i in range(side.offsets[frame], side.offsets[frame + 1])
+    ]
+    return b"|".join(sorted(lines))
+
+
+def _differ(truth: MapFrames, token: str, other: str) -> bool:
+    """Return whether two frames have different truth. Frames that the truth lacks say nothing."""
+    if token not in truth.index or other not in truth.index:
+        return False
+    return _content(truth, truth.index[token]) != _content(truth, truth.index[other])
+
+
+def moved(context: Context) -> Iterator[Finding]:
+    """Find predictions that fit after a small change of scale, angle or origin."""
+    fits = context.fits
+    if len(fits.frames) < _SOME or confidences.inverted(context):
+        return
+    fit = _fitted(fits)
+    if abs(fit.scale - 1) < _SCALE and abs(fit.degrees) < _ANGLE and max(map(abs, fit.shift)) < _SHIFT:
+        return
+    before, after = fits.own, fits.after(fit)
+    if not (after.mean() < _CLOSER * before.mean() and np.mean(after < before) > _BETTER):
+        return
+    if fit.scale < 1 - _SCALE and not _own_is_nearest(fits, fit):
+        return  # a smaller scale reduces all distances
+    beside = min((np.nanmean(other) for other in fits.beside if not np.isnan(other).all()), default=FARTHEST)
+    if max(_nearer_beside(fits)) > _BESIDE and beside < after.mean():
+        return  # the neighbouring frame explains it better
+    changes, words = [], []
+    if abs(fit.scale - 1) >= _SCALE:
+        words.append(f"scaled by {1 / fit.scale:.3g}")
+        changes.append(f"{'multiply' if fit.scale > 1 else 'divide'} by {max(fit.scale, 1 / fit.scale):.3g}")
+    if abs(fit.degrees) >= _ANGLE:
+        words.append(f"turned by {-fit.degrees:.1f} degrees")
+        changes.append(f"turn by {fit.degrees:.1f} degrees")
+    if max(map(abs, fit.shift)) >= _SHIFT:
+        dx, dy = fit.shift
+        words.append(f"shifted by {-dx:+.1f} m in x and {-dy:+.1f} m in y")
+        changes.append(f"shift by {dx:+.1f} m in x and {dy:+.1f} m in y")
+    only_shift = len(words) == 1 and words[0].startswith("shifted")
+    text = (
+        f"the predictions are {' and '.join(words)} against the truth. In {len(fits.frames)} frames, the mean distance "
+        f"between lines (at most {FARTHEST:g} m) is {before.mean():.2f} m, and {after.mean():.2f} m after the "
+        "correction"
+    )
+    change = " and ".join(changes)
+    remedy = Remedy.of(f"Correct the predictions: {change}. Or write the truth with the same scale, axes and origin")
+    code = "origin-shifted" if only_shift else "coordinates-moved"
+    yield Finding("warning", code, text, len(fits.frames), remedy=remedy)
+
+
+def _fitted(fits: Fits) -> Similarity:
+    """Return the best fit, from the predictions as they are or, if they fit nowhere, from other scales and angles."""
+    start = Similarity()
+    if np.median(fits.share) > _POOR:
+        starts = [Similarity(), *(Similarity(scale=scale) for scale in _STARTS)]
+        starts += [Similarity(degrees=degrees) for degrees in _ANGLES]
+        step = max(len(fits.frames) // _TRIED, 1)
+        some = Fits(fits.frames[::step], fits.predictions, fits.truth, fits.turn, fits.tables, fits.order)
+        refined = [some.similarity(start, some.frames) for start in starts]
+        start = min(refined, key=lambda fit: float(some.after(fit).mean()))
+    return fits.similarity(start, fits.frames)
+
+
+def _own_is_nearest(fits: Fits, fit: Similarity) -> bool:
+    """Return whether the frames fit their own truth after a motion, and not that of other frames."""
+    frames = tuple(frame._replace(predictions=frame.predictions.moved(fit)) for frame in fits.frames)
+    after = Fits(frames, fits.predictions, fits.truth, fits.turn, fits.tables, fits.order)
+    return bool(np.median(after.share) < _POOR)
+
+
+def of_neighbours(context: Context) -> Iterator[Finding]:
+    """Find tokens that are off by one: predictions fit the truth of the next or of the previous frame."""
+    fits = context.fits
+    shares = _nearer_beside(fits)
+    k = int(np.argmax(shares))
+    if shares[k] <= _BESIDE:
+        return
+    which = ("previous", "next")[k]
+    text = (
+        f"the predictions of {100 * shares[k]:.0f} % of the frames are nearer to the truth of the {which} frame than to "
+        f"their own. {len(fits.frames)} frames were compared, and frames that are as near to both are left out"
+    )
+    remedy = Remedy.of("Check that tokens and results were not paired with an offset of one frame")
+    yield Finding("warning", "frames-shifted", text, len(fits.frames), remedy=remedy)
+
+
+def _nearer_beside(fits: Fits) -> tuple[float, float]:
+    """Return the share of the frames that are nearer to the truth of the previous and of the next frame.
+
+    It is 0 if chance explains it.
+    """
+    shares = []
+    for other in fits.beside:
+        known = ~np.isnan(other)
+        gain = fits.own[known] - other[known]
+        number = int(np.count_nonzero(np.abs(gain) > _DECIDED))
+        nearer = int(np.count_nonzero(gain > _DECIDED))
+        by_chance = number / 2 + np.sqrt(number)  # two standard deviations
+        shares.append(nearer / number if number >= _STEPS and nearer > by_chance else 0.0)
+    return shares[0], shares[1]
+
+
+def turned_frames(context: Context) -> Iterator[Finding]:
+    """Find axes that are turned or mirrored in some frames only."""
+    fits = context.fits
+    turn, frames = _common_turn(fits)
+    if turn is None:
+        return
+    total, number = len(fits.frames), int(np.count_nonzero(frames))
+    text = (
+        f"the predictions are {turn.what} in {number} of {total} frames that were compared ({percent(number, total)}), "
+        "and not in the others"
+    )
+    remedy = Remedy.of("Check what wrote these frames: all frames need the same axes")
+    yield Finding("error", "axes-turned", text, number, _tokens(fits, frames), remedy)
+
+
+def _common_turn(fits: Fits) -> tuple[Turn | None, Flags]:
+    """Return the turn that many frames have in common, and the frames; None if there is none."""
+    suspects = np.flatnonzero(fits.enough & (fits.share > _OFF))
+    turns: dict[int, int] = {}  # by frame
+    for i in suspects.tolist():
+        frame = fits.frames[i]
+        after = [distance(frame.predictions.moved(turn), frame.truth) for turn in TURNS]
+        best = int(np.argmin(after))
+        if after[best] < _TURNED * fits.own[i]:
+            turns[i] = best
+    flags = np.zeros(len(fits.frames), np.bool_)
+    if not turns:
+        return None, flags
+    best, number = Counter(turns.values()).most_common(1)[0]
+    if number < _FEW or number <= _TURNED_SHARE * len(fits.frames):
+        return None, flags
+    flags[[i for i, turn in turns.items() if turn == best]] = True
+    return TURNS[best], flags
+
+
+def turned_classes(context: Context) -> Iterator[Finding]:
+    """Find axes that are turned or mirrored in one class only."""
+    fits = context.fits
+    if fits.tables[1] is None or context.turn.what:
+        return
+    for label, name in enumerate(context.truth.classes):
+        pairs = [(frame.predictions.of_class(label), frame.truth.of_class(label)) for frame in fits.frames]
+        pairs = [(x, y) for x, y in pairs if len(x.label) and len(y.label)]
+        lines = sum(len(y.label) for _, y in pairs)
+        if lines < _LINES or len(pairs) < _FEW:
+            continue
+        here = float(np.mean([distance(x, y) for x, y in pairs]))
+        after = [float(np.mean([distance(x.moved(turn), y) for x, y in pairs])) for turn in TURNS]
+        best, second = np.argsort(after)[:2].tolist()
+        if after[best] > _CLASS * here or after[best] > _SECOND * after[second]:
+            continue
+        turn = TURNS[best]
+        text = (
+            f"class {name}: the predictions are {turn.what}, and those of other classes are not. In {len(pairs)} "
+            f"frames, the mean distance between lines (at most {FARTHEST:g} m) is {here:.2f} m, and {after[best]:.2f} "
+            "m after the correction"
+        )
+        remedy = Remedy.of("Check what wrote the lines of this class: all classes need the same axes")
+        yield Finding("error", "axes-turned", text, lines, remedy=remedy)
+
+
+def unrelated(context: Context) -> Iterator[Finding]:
+    """Find frames that have the same token but different contents."""
+    fits = context.fits
+    enough = fits.enough
+    number = int(np.count_nonzero(enough))
+    if number < _SOME or confidences.inverted(context) or confidences.shuffled(context):
+        return
+    least = _MOST if float(np.median(fits.share[enough])) > _POOR else _SHARE
+    frames = enough & (fits.share > _UNRELATED)
+    wrong = int(np.count_nonzero(frames))
+    if wrong < _FEW or wrong <= least * number:
+        return
+    text = (
+        f"the predictions of {wrong} of {number} frames that were compared ({percent(wrong, number)}) are hardly nearer "
+        "to the truth of their own frame than to that of other frames"
+    )
+    remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
+    yield Finding("warning", "frames-unrelated", text, wrong, _tokens(fits, frames), remedy)
+
+
+def _tokens(fits: Fits, frames: Flags) -> tuple[str, ...]:
+    return tuple(fits.frames[i].token for i in np.flatnonzero(frames)[:3].tolist())
+
+
+def unit(context: Context) -> Iterator[Finding]:
+    """Find frames that have another unit than most frames of their side."""
+    for name, side in context.sides:
+        frames, factor = _larger(side)
+        if len(frames) < 2:
+            continue
+        known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
+        filled = int(np.count_nonzero(np.diff(side.offsets)))
+        guess = f" The unit seems to be {_UNITS[known]} there." if known else ""
+        text = (
+            f"{name}: the lines of {len(frames)} of {filled} frames ({percent(len(frames), filled)}) reach about "
+            f"{known or factor:.3g} times as far as those of the others.{guess} Expected metres in all frames"
+        )
+        remedy = Remedy.of(f"Divide the coordinates of these frames by {known or factor:.3g}")
+        tokens = tuple(side.tokens[i] for i in frames[:3].tolist())
+        yield Finding("error", "coordinates-unit", text, len(frames), tokens, remedy)
+
+
+def _larger(side: MapFrames) -> tuple[Indices, float]:
+    """Return the frames that reach much farther than most, and by which factor; none if they are the larger part."""
+    rows = np.flatnonzero(np.diff(side.polylines.offsets))
+    if not len(rows):
+        return rows, 1.0
+    reach = survey(side.polylines).reach[rows, :2].max(axis=1)
+    frame = side.frame[rows]
+    starts = np.flatnonzero(np.diff(frame, prepend=-1))
+    # The line that reaches least: a single line far away is a broken line, not another unit.
+    least = np.minimum.reduceat(reach, starts)
+    farthest = np.maximum.reduceat(reach, starts)
+    usual = float(np.median(farthest))
+    large = farthest > _UNIT * usual
+    if not usual > 0 or not large.any() or np.mean(large) > _MOST:
+        return rows[:0], 1.0
+    large &= least > np.median(least)
+    frames = frame[starts][large]
+    factor = float(np.median(farthest[large]) / usual) if large.any() else 1.0
+    return np.asarray(frames, np.int64), factor
