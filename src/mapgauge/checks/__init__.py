@@ -62,6 +62,9 @@ _FOLLOW = {
     "coordinates-moved": _REGION,
     "origin-shifted": {"region-left"},
     "axes-turned": {"axes-uncertain", "region-left"},
+    "frames-repeated": {"frames-unrelated", "frames-shifted"},
+    "confidence-order": {"closed-differs"},  # which weights predictions by confidence
+    "confidence-sigmoid": {"closed-differs"},
 }
 
 
@@ -96,7 +99,8 @@ def check(
     error: the sides have different names for the same class: contours for boundary. Use
     predictions.rename({'contours': 'boundary'})
     """
-    return findings_in(Context.of(predictions, truth, region, classes), [*predictions.findings, *truth.findings])
+    context = Context.of(predictions, truth, region, classes, named=classes is not None)
+    return findings_in(context, [*predictions.findings, *truth.findings])
 
 
 def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:

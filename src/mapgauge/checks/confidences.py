@@ -16,7 +16,7 @@ _SPREAD = 0.02  # standard deviation of confidences that are meant to differ; so
 # with a jitter of 1 m. It is 0.50 for shuffled and 0.32 for inverted confidences.
 _INVERTED = 0.4
 _RANDOM = 0.03  # distance from 0.5,
-_PRECISE = 0.016  # if its standard error is at most this, which takes about 1,500 predictions
+_PRECISE = 0.023  # if its standard error is at most this, which takes more than 500 predictions
 _SURE = 3.0  # standard errors
 _FOUND = 0.3  # share of the truth with a hit. Sparse outputs, such as the three best of a frame, find less
 _EACH = 20  # hits, and others, that are needed
@@ -95,8 +95,5 @@ def shuffled(context: Context) -> bool:
     """Whether confidences of hits and of other predictions are alike."""
     ranking = context.ranking
     return (
-        ranking is not None
-        and is_telling(context)
-        and ranking.error < _PRECISE
-        and abs(ranking.area - 0.5) < _RANDOM
+        ranking is not None and is_telling(context) and ranking.error < _PRECISE and abs(ranking.area - 0.5) < _RANDOM
     )

@@ -12,7 +12,7 @@ from mapgauge.arguments import check_class_names
 from mapgauge.checks.fits import Fits, Ranking, ranking
 from mapgauge.checks.neighbours import Motion, Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level, examples
+from mapgauge.frames.findings import Finding, Level, counted, examples, share_of
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
@@ -130,6 +130,7 @@ class Context:
     region: Bounds | None = None
     classes: tuple[str, ...] | None = None  # the requested classes
     protocol: Protocol | None = None  # which compares them
+    named: bool = False  # whether the classes were asked for by name, and are not those of a protocol
 
     @classmethod
     def of(
@@ -139,6 +140,8 @@ class Context:
         region: Region | None = None,
         classes: Sequence[str] | None = None,
         protocol: Protocol | None = None,
+        *,
+        named: bool = False,
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
         bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
@@ -146,7 +149,7 @@ class Context:
         x, y = offered = without_boxes(predictions), without_boxes(truth)
         if wanted is not None:
             x, y = (side.as_classes([name for name in side.classes if name in wanted]) for side in offered)
-        return cls(x, y, (offered[0].counts, offered[1].counts), bounds, wanted, protocol)
+        return cls(x, y, (offered[0].counts, offered[1].counts), bounds, wanted, protocol, named)
 
     @property
     def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
@@ -242,11 +245,6 @@ def about_instances(
     name, frames = side
     if len(rows):
         total = len(frames.polylines)
-        told = f" ({percent(len(rows), total)})" if share else ""
-        text = f"{name}: {len(rows)} of {total} instances{told} {text}"
+        told = f" ({share_of(len(rows), total)})" if share else ""
+        text = f"{name}: {len(rows)} of {counted(total, 'instance')}{told} {text}"
         yield Finding(level, code, text, len(rows), examples(frames, rows), remedy)
-
-
-def percent(part: int, whole: int) -> str:
-    """Format a share for messages."""
-    return f"{100 * part / whole:.3g} %"

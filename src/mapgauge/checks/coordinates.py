@@ -10,7 +10,7 @@ from mapgauge.checks import frames
 from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
 from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level
+from mapgauge.frames.findings import Finding, Level, counted
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
@@ -200,10 +200,12 @@ def turned(context: Context) -> Iterator[Finding]:
     turn, neighbours = context.turn, context.neighbours
     if turn.what:
         text = (
-            f"the predictions are {turn.what}. In {len(neighbours.frames)} frames the median distance from a truth "
-            f"instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
+            f"the predictions are {turn.what}. In {counted(len(neighbours.frames), 'frame')} the median distance from a "
+            f"truth instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
             f"the correction{f'. {turn.explanation}' if turn.explanation else ''}"
         )
+        if any(finding.code == "axes-uncertain" for finding in context.predictions.findings):
+            text += f". They were not turned on request, because it is not certain how: {_stated(context)}"
         certain = context.known_turns is not None and 90 * context.known_turns == turn.degrees
         remedy = turn.remedy(context.predictions.name, certain=certain)
         yield Finding("error", "axes-turned", text, neighbours.truths, remedy=remedy)
@@ -226,7 +228,7 @@ def coordinates(context: Context) -> Iterator[Finding]:
         findings = findings or list(of_frames(context))
     for cause in (shifted, other_region):
         findings = findings or list(cause(context, *context.extents))
-    for of_frames in (frames.of_neighbours, frames.unrelated):
+    for of_frames in (frames.unrelated, frames.of_neighbours):
         findings = findings or list(of_frames(context))
     yield from findings
 
@@ -337,21 +339,26 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
     return replace(predictions, findings=(*predictions.findings, finding))
 
 
-def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
-    """Return why predictions that may have other axes were not turned."""
-    stated = [
+def _stated(context: Context) -> str:
+    """Return what the sides say about the axis that points forward."""
+    return ", ".join(
         f"the {name} {f'have {side.forward} forward' if side.forward else 'do not say which axis points forward'}"
         for name, side in context.sides
-    ]
+    )
+
+
+def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
+    """Return why predictions that may have other axes were not turned."""
     shown = f"show that the predictions are {turn.what}" if turn.what else "do not show it"
     text = (
-        f"the predictions were not turned, because it is not certain how: {', '.join(stated)}, and the nearest "
+        f"the predictions were not turned, because it is not certain how: {_stated(context)}, and the nearest "
         f"distances {shown}"
     )
     lacking = known is None and turn.degrees
     remedy = Remedy(
-        "Say which axis points forward with .with_forward(), or turn one side with .rotate()",
-        "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn one side with FILE,rotate=-90",
+        f"Say which axis points forward with .with_forward(), or use predictions.rotate({turn.degrees})",
+        "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn the predictions with "
+        f"{context.predictions.name or 'FILE'},rotate={turn.degrees}",
     )
     return Finding("warning", "axes-uncertain", text, context.neighbours.truths, remedy=remedy if lacking else None)
 
@@ -395,7 +402,9 @@ def not_for_region(context: Context) -> Iterator[Finding]:
             code = "region-left" if (extent.size > size).any() else "region-not-covered"
             yield Finding("warning", code, text, extent.instances, remedy=remedy)
             return
-        if (extent.size < _COVERED * size).any():
+        # A narrow road does not fill the width of its region. Truth of a smaller region is smaller along both axes, and
+        # its lines end at the same edges.
+        if (extent.size < _COVERED * size).all() and extent.cut.any():
             text += ": it may be made for a smaller region. All predictions beyond its extent count as false"
             remedy = Remedy(
                 "Choose the protocol or region that the truth was made for",
@@ -406,7 +415,8 @@ def not_for_region(context: Context) -> Iterator[Finding]:
         total, (low, high, _) = len(side.polylines), survey(side.polylines)
         meets = ((low[:, :2] <= context.region[2:]) & (high[:, :2] >= context.region[:2])).all(axis=1)
         if total and not meets.any():
-            text = f"{name}: all {total} instances lie outside the region" + ", so nothing is left to compare" * cropped
+            lie = "the only instance lies" if total == 1 else f"all {total} instances lie"
+            text = f"{name}: {lie} outside the region" + ", so nothing is left to compare" * cropped
             remedy = Remedy.of("Transform them to the frame of the ego")
             if cropped:
                 remedy = Remedy(f"{remedy.python}, or do not crop", f"{remedy.shell}, or leave out --set crop=true")

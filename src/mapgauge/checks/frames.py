@@ -6,18 +6,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from mapgauge.checks import confidences
-from mapgauge.checks.context import Context, percent
+from mapgauge.checks.context import Context
 from mapgauge.checks.fits import FARTHEST, Fits, Similarity, distance
 from mapgauge.checks.neighbours import TURNS, Turn
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, share_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
 from mapgauge.typing import Flags, Indices
 
 _REPEATED = 0.05  # share of the frames with lines
 # A frame is unrelated to its truth if it is hardly nearer to it than to others. On all samples, at most 6 % of good
-# frames are, and at most 13 % of three predictions a frame. In a file of which a third is shuffled or mirrored, 22 % are.
+# frames are, and 13 % with three predictions a frame. If a third of a file is shuffled or mirrored, 22 % are.
 _UNRELATED = 0.9
 _SHARE = 0.15  # of the frames
 _FEW = 4  # frames that are needed for a share
@@ -63,7 +63,7 @@ def repeated(context: Context) -> Iterator[Finding]:
         return
     tokens = tuple(side.tokens[i] for i in again)
     text = (
-        f"predictions: {len(again)} of {filled} frames with lines ({percent(len(again), filled)}) have exactly the "
+        f"predictions: {len(again)} of {filled} frames with lines ({share_of(len(again), filled)}) have exactly the "
         "lines of another frame, and their truth differs"
     )
     remedy = Remedy.of("Check that each frame was predicted from its own images, and written with its own token")
@@ -116,25 +116,26 @@ def moved(context: Context) -> Iterator[Finding]:
         return
     if fit.scale < 1 - _SCALE and not _own_is_nearest(fits, fit):
         return  # a smaller scale reduces all distances
-    beside = min((np.nanmean(other) for other in fits.beside if not np.isnan(other).all()), default=FARTHEST)
+    known = [other[~np.isnan(other)] for other in fits.beside]
+    beside = min((other.mean() for other in known if len(other)), default=FARTHEST)
     if max(_nearer_beside(fits)) > _BESIDE and beside < after.mean():
         return  # the neighbouring frame explains it better
     changes, words = [], []
     if abs(fit.scale - 1) >= _SCALE:
-        words.append(f"scaled by {1 / fit.scale:.3g}")
-        changes.append(f"{'multiply' if fit.scale > 1 else 'divide'} by {max(fit.scale, 1 / fit.scale):.3g}")
+        words.append(f"scaled by about {1 / fit.scale:.2f}")
+        changes.append(f"{'multiply' if fit.scale > 1 else 'divide'} by {max(fit.scale, 1 / fit.scale):.2f}")
     if abs(fit.degrees) >= _ANGLE:
-        words.append(f"turned by {-fit.degrees:.1f} degrees")
+        words.append(f"turned by about {-fit.degrees:.1f} degrees")
         changes.append(f"turn by {fit.degrees:.1f} degrees")
     if max(map(abs, fit.shift)) >= _SHIFT:
         dx, dy = fit.shift
-        words.append(f"shifted by {-dx:+.1f} m in x and {-dy:+.1f} m in y")
+        words.append(f"shifted by about {-dx:+.1f} m in x and {-dy:+.1f} m in y")
         changes.append(f"shift by {dx:+.1f} m in x and {dy:+.1f} m in y")
     only_shift = len(words) == 1 and words[0].startswith("shifted")
     text = (
-        f"the predictions are {' and '.join(words)} against the truth. In {len(fits.frames)} frames, the mean distance "
-        f"between lines (at most {FARTHEST:g} m) is {before.mean():.2f} m, and {after.mean():.2f} m after the "
-        "correction"
+        f"the predictions seem to be {' and '.join(words)} against the truth. In {len(fits.frames)} frames, the mean "
+        f"distance between lines (at most {FARTHEST:g} m) is {before.mean():.2f} m, and {after.mean():.2f} m after "
+        "the correction"
     )
     change = " and ".join(changes)
     remedy = Remedy.of(f"Correct the predictions: {change}. Or write the truth with the same scale, axes and origin")
@@ -171,8 +172,8 @@ def of_neighbours(context: Context) -> Iterator[Finding]:
         return
     which = ("previous", "next")[k]
     text = (
-        f"the predictions of {100 * shares[k]:.0f} % of the frames are nearer to the truth of the {which} frame than to "
-        f"their own. {len(fits.frames)} frames were compared, and frames that are as near to both are left out"
+        f"the predictions of {100 * shares[k]:.0f} % of the frames are nearer to the truth of the {which} frame than "
+        f"to their own. {len(fits.frames)} frames were compared, and frames that are as near to both are left out"
     )
     remedy = Remedy.of("Check that tokens and results were not paired with an offset of one frame")
     yield Finding("warning", "frames-shifted", text, len(fits.frames), remedy=remedy)
@@ -202,8 +203,8 @@ def turned_frames(context: Context) -> Iterator[Finding]:
         return
     total, number = len(fits.frames), int(np.count_nonzero(frames))
     text = (
-        f"the predictions are {turn.what} in {number} of {total} frames that were compared ({percent(number, total)}), "
-        "and not in the others"
+        f"the predictions seem to be {turn.what}, in {number} of {total} frames that were compared "
+        f"({share_of(number, total)})"
     )
     remedy = Remedy.of("Check what wrote these frames: all frames need the same axes")
     yield Finding("error", "axes-turned", text, number, _tokens(fits, frames), remedy)
@@ -247,9 +248,9 @@ def turned_classes(context: Context) -> Iterator[Finding]:
             continue
         turn = TURNS[best]
         text = (
-            f"class {name}: the predictions are {turn.what}, and those of other classes are not. In {len(pairs)} "
-            f"frames, the mean distance between lines (at most {FARTHEST:g} m) is {here:.2f} m, and {after[best]:.2f} "
-            "m after the correction"
+            f"class {name}: the predictions of this class seem to be {turn.what}. In {len(pairs)} frames, the mean "
+            f"distance between lines (at most {FARTHEST:g} m) is {here:.2f} m, and {after[best]:.2f} m after the "
+            "correction"
         )
         remedy = Remedy.of("Check what wrote the lines of this class: all classes need the same axes")
         yield Finding("error", "axes-turned", text, lines, remedy=remedy)
@@ -268,8 +269,8 @@ def unrelated(context: Context) -> Iterator[Finding]:
     if wrong < _FEW or wrong <= least * number:
         return
     text = (
-        f"the predictions of {wrong} of {number} frames that were compared ({percent(wrong, number)}) are hardly nearer "
-        "to the truth of their own frame than to that of other frames"
+        f"the predictions of {wrong} of {number} frames that were compared ({share_of(wrong, number)}) are hardly "
+        "nearer to the truth of their own frame than to that of other frames"
     )
     remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
     yield Finding("warning", "frames-unrelated", text, wrong, _tokens(fits, frames), remedy)
@@ -289,10 +290,10 @@ def unit(context: Context) -> Iterator[Finding]:
         filled = int(np.count_nonzero(np.diff(side.offsets)))
         guess = f" The unit seems to be {_UNITS[known]} there." if known else ""
         text = (
-            f"{name}: the lines of {len(frames)} of {filled} frames ({percent(len(frames), filled)}) reach about "
-            f"{known or factor:.3g} times as far as those of the others.{guess} Expected metres in all frames"
+            f"{name}: the lines of {len(frames)} of {filled} frames ({share_of(len(frames), filled)}) reach about "
+            f"{known or factor:.4g} times as far as those of the others.{guess} Expected metres in all frames"
         )
-        remedy = Remedy.of(f"Divide the coordinates of these frames by {known or factor:.3g}")
+        remedy = Remedy.of(f"Divide the coordinates of these frames by {known or factor:.4g}")
         tokens = tuple(side.tokens[i] for i in frames[:3].tolist())
         yield Finding("error", "coordinates-unit", text, len(frames), tokens, remedy)
 
