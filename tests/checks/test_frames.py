@@ -1,4 +1,4 @@
-"""Tests that wrong frames, coordinates and confidences are found in a drive, and that poor models are not called wrong."""
+"""Tests that wrong frames, coordinates and confidences of a drive are found, and that poor models are not."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -91,7 +91,8 @@ def test_frames_of_which_a_third_is_of_other_places_are_a_warning(rng: np.random
     poses[:, 1, 0], poses[:, 0, 1] = np.sin(angles), -np.sin(angles)
     predictions, truth = predictions.transform(poses), truth.transform(poses)
     assert none("frames-unrelated", predictions, truth)
-    sources = [(i + 12) % FRAMES if i % 3 == 0 else i for i in range(FRAMES)]
+    sources = list(range(FRAMES))
+    sources[::3] = sources[12::3] + sources[:12:3]
     finding = one("frames-unrelated", with_contents(predictions, sources), truth)
     assert finding.level == "warning"
     assert {truth.tokens.index(token) % 3 for token in finding.examples} == {0}

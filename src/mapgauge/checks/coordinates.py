@@ -200,9 +200,9 @@ def turned(context: Context) -> Iterator[Finding]:
     turn, neighbours = context.turn, context.neighbours
     if turn.what:
         text = (
-            f"the predictions are {turn.what}. In {counted(len(neighbours.frames), 'frame')} the median distance from a "
-            f"truth instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
-            f"the correction{f'. {turn.explanation}' if turn.explanation else ''}"
+            f"the predictions are {turn.what}. In {counted(len(neighbours.frames), 'frame')} the median distance from "
+            f"a truth instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m "
+            f"after the correction{f'. {turn.explanation}' if turn.explanation else ''}"
         )
         if any(finding.code == "axes-uncertain" for finding in context.predictions.findings):
             text += f". They were not turned on request, because it is not certain how: {_stated(context)}"

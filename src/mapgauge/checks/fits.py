@@ -19,6 +19,7 @@ FARTHEST = 3.0  # metres; all lines that are farther away count the same
 _LINES = 150  # at most this many lines of a frame are used
 _OUT_OF_REACH = 1e6  # metres; points beyond count as if they were there
 _OTHERS = (1, 2, 3)  # each frame is compared with the truth of the frames that are so many quarters of the sample away
+_AWAY = 1.8  # metres from the truth of other frames; on the samples it is 2.6 or more
 _STEPS = 6  # steps of a fit; on the samples, more change a scale by less than 0.001
 _DOUBT = 0.5  # metres; in a fit, a point at this distance counts half of a point at distance 0
 _ANY = 0  # the only class if classes do not count
@@ -173,8 +174,12 @@ class Fits:
 
     @cached_property
     def share(self) -> Floats:
-        """The distance from the own truth as a share of the distance from others: near 1 for unrelated frames."""
-        return np.where(self.others > 0, self.own / np.maximum(self.others, 1e-9), 0.0)
+        """The distance from the own truth as a share of the distance from others: near 1 for unrelated frames.
+
+        It is 0 if the frame is near the truth of others, too: frames that look alike cannot be told apart.
+        """
+        away = self.others > _AWAY
+        return np.where(away, self.own / np.where(away, self.others, 1.0), 0.0)
 
     @cached_property
     def beside(self) -> tuple[Floats, Floats]:

@@ -162,7 +162,8 @@ def published(context: Context) -> Iterator[Finding]:
         if count not in others:
             text = (
                 f"class {name}: {counted(count, 'instance')} in the truth; {known.name} has "
-                f"{' or '.join(map(str, others))} as published. The truth may be outdated, cropped to another region, or made by other rules"
+                f"{' or '.join(map(str, others))} as published. The truth may be outdated, cropped to another "
+                "region, or made by other rules"
             )
             yield Finding("note", "instances-published", text, count)
 

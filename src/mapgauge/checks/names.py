@@ -111,8 +111,9 @@ def order(context: Context) -> Iterator[Finding]:
     moved = [a for a, b in zip(first, second, strict=True) if a != b]
     if moved:
         text = (
-            f"{len(moved)} of {counted(len(first), 'frame')} are in another order than in the truth. Frames are matched by "
-            "token here, but MapTR's evaluator pairs them by position and would print a wrong number for these files"
+            f"{len(moved)} of {counted(len(first), 'frame')} are in another order than in the truth. Frames are "
+            "matched by token here, but MapTR's evaluator pairs them by position and would print a wrong number for "
+            "these files"
         )
         yield from findings_about(moved, "note", "tokens-order", text)
 
@@ -264,8 +265,8 @@ def exchanged(context: Context) -> Iterator[Finding]:
     if meant:
         seen = ", ".join(f"{true} where {predicted} is predicted" for predicted, true in meant.items())
         text = (
-            f"class ids seem to be swapped. In {counted(len(context.neighbours.frames), 'frame')} the truth has {seen}. "
-            f"The order of ids differs between projects: {ORDERS}"
+            f"class ids seem to be swapped. In {counted(len(context.neighbours.frames), 'frame')} the truth has "
+            f"{seen}. The order of ids differs between projects: {ORDERS}"
         )
         remedy = Remedy(
             f"Use predictions.rename({meant}), or read the file with classes= in the order of its ids",
