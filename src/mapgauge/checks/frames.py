@@ -1,9 +1,11 @@
 """Checks of single frames: whether each belongs to its token, and has the axes and the unit of the others."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.checks import confidences
 from mapgauge.checks.context import Context
@@ -14,6 +16,8 @@ from mapgauge.frames.findings import Finding, share_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
 from mapgauge.typing import Flags, Indices
+
+Keys: TypeAlias = NDArray[np.uint64]
 
 _REPEATED = 0.05  # share of the frames with lines
 # A frame is unrelated to its truth if it is hardly nearer to it than to others. On all samples, at most 6 % of good
@@ -29,6 +33,7 @@ _TURNED = 0.75
 _OFF = 0.7  # the distance of such a frame from its truth, as a share of the distance from others
 _TURNED_SHARE = 0.1  # of the frames, with the same turn
 _CLASS = 0.7  # a class is turned if a turn reduces its distance by this factor,
+_FAR = 2.0  # and it is more than this many metres away; on the samples, a class is at most 1.9 m away, a turned one 2.9
 _SECOND = 0.8  # and no other turn comes so near
 _LINES = 10  # true lines of a class that are needed
 _BESIDE = 0.6  # share of the frames that are nearer to the truth of the next frame; good frames 10 %, shifted ones 89 %
@@ -42,6 +47,7 @@ _CLOSER = 0.9  # a fit must reduce the distance by this factor,
 _BETTER = 0.8  # in at least this share of the frames
 _STARTS = (0.4, 0.5, 0.6, 0.75, 4 / 3, 5 / 3, 2.0, 2.5)  # scales to begin with if frames are unrelated to their truth
 _ANGLES = (-30.0, -20.0, -10.0, 10.0, 20.0, 30.0)
+_FITTED = 32  # frames of a fit
 _TRIED = 12  # frames with which starts are compared
 _UNIT = 20.0  # frames that reach so many times as far as most have another unit
 _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches"}
@@ -51,56 +57,60 @@ _ALIKE = 2.0  # two factors that differ by no more than this are taken as equal
 def repeated(context: Context) -> Iterator[Finding]:
     """Find frames that have the predictions of another frame, although their truth differs."""
     side, truth = context.predictions, context.truth
-    first: dict[bytes, int] = {}
-    again = []
-    for i in _alike(side):
-        content = _content(side, i)
-        j = first.setdefault(content, i)
-        if j != i and _differ(truth, side.tokens[i], side.tokens[j]):
-            again.append(i)
-    filled = int(np.count_nonzero(np.diff(side.offsets)))
-    if len(again) <= _REPEATED * filled or len(again) < 2:
+    filled = np.diff(side.offsets) > 0
+    tokens = [token for token in context.shared if filled[side.index[token]]]
+    for exact in (False, True):  # most frames differ in the ends of their lines, and are left out at once
+        x = _keys(side, [side.index[token] for token in tokens], exact=exact)
+        y = _keys(truth, [truth.index[token] for token in tokens], exact=exact)
+        tokens = [tokens[i] for i in _alike(x, y).tolist()]
+        if not tokens:
+            return
+    # Of frames with the same predictions, one is right.
+    x = _keys(side, [side.index[token] for token in tokens], exact=True)
+    again = np.setdiff1d(np.arange(len(tokens)), np.unique(x, return_index=True)[1]).tolist()
+    total = int(np.count_nonzero(filled))
+    if len(again) <= _REPEATED * total or len(again) < 2:
         return
-    tokens = tuple(side.tokens[i] for i in again)
     text = (
-        f"predictions: {len(again)} of {filled} frames with lines ({share_of(len(again), filled)}) have exactly the "
+        f"predictions: {len(again)} of {total} frames with lines ({share_of(len(again), total)}) have exactly the "
         "lines of another frame, and their truth differs"
     )
     remedy = Remedy.of("Check that each frame was predicted from its own images, and written with its own token")
-    yield Finding("warning", "frames-repeated", text, len(again), tokens[:3], remedy)
+    yield Finding("warning", "frames-repeated", text, len(again), tuple(tokens[i] for i in again[:3]), remedy)
 
 
-def _alike(side: MapFrames) -> list[int]:
-    """Return the frames whose first and last points have the same sum as those of another frame, sorted by token."""
-    offsets = side.polylines.offsets
+def _alike(predictions: Keys, truth: Keys) -> Indices:
+    """Return the frames whose predictions are those of another frame, unless all of these have the same truth."""
+    _, group = np.unique(predictions, return_inverse=True)
+    pairs = np.unique(np.stack([group.astype(np.uint64), truth], axis=1), axis=0)[:, 0].astype(np.int64)
+    different = np.bincount(pairs, minlength=len(predictions))  # different truths of each group
+    return np.flatnonzero(different[group] > 1)
+
+
+def _keys(side: MapFrames, frames: Sequence[int], *, exact: bool) -> Keys:
+    """Return a number for each frame: the same for equal lines, in any order. Unless ``exact``, only ends count."""
+    some = side.at(frames)
+    offsets = some.polylines.offsets
     rows = np.flatnonzero(np.diff(offsets))
-    key = np.zeros(len(side), np.uint64)
-    with np.errstate(over="ignore"):
-        line = side.label[rows].astype(np.uint64)
-        for at in (offsets[:-1], offsets[1:] - 1):
-            for column in side.polylines.coords[at[rows]].view(np.uint64).T:
-                line = (line ^ column) * np.uint64(0x9E3779B97F4A7C15)
-                line ^= line >> np.uint64(29)
-        np.add.at(key, side.frame[rows], line)  # does not depend on the order of lines
-    filled = np.flatnonzero(np.diff(side.offsets))
-    _, group, sizes = np.unique(key[filled], return_inverse=True, return_counts=True)
-    return sorted(filled[sizes[group] > 1].tolist(), key=lambda i: side.tokens[i])
+    places = np.stack([offsets[rows], offsets[rows + 1] - 1]) if not exact else np.arange(len(some.polylines.coords))
+    sizes = np.full(len(rows), 2) if not exact else np.diff(offsets)[rows]
+    places = places.T.ravel()
+    position = np.arange(len(places)) - np.repeat(sizes.cumsum() - sizes, sizes)
+    point = _mixed(position.astype(np.uint64))
+    for column in np.ascontiguousarray(some.polylines.coords[places].T):
+        point = _mixed(point ^ (column + 0.0).view(np.uint64))  # 0.0 and -0.0 are equal
+    starts = (sizes.cumsum() - sizes).astype(np.int64)
+    line = _mixed(np.add.reduceat(point, starts) ^ some.label[rows].astype(np.uint64)) if len(rows) else point
+    keys = np.zeros(len(some), np.uint64)
+    np.add.at(keys, some.frame[rows], line)
+    return keys
 
 
-def _content(side: MapFrames, frame: int) -> bytes:
-    """Return the classes and points of a frame, in an order that does not depend on the file."""
-    lines = [
-        int(side.label[i]).to_bytes(4, "big") + side.polylines[i].tobytes()
-        for i in range(side.offsets[frame], side.offsets[frame + 1])
-    ]
-    return b"|".join(sorted(lines))
-
-
-def _differ(truth: MapFrames, token: str, other: str) -> bool:
-    """Return whether two frames have different truth. Frames that the truth lacks say nothing."""
-    if token not in truth.index or other not in truth.index:
-        return False
-    return _content(truth, truth.index[token]) != _content(truth, truth.index[other])
+def _mixed(numbers: Keys) -> Keys:
+    """Return numbers of which each bit depends on all bits; sums of them are different for different content."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # as in SplitMix64
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def moved(context: Context) -> Iterator[Finding]:
@@ -153,7 +163,7 @@ def _fitted(fits: Fits) -> Similarity:
         some = Fits(fits.frames[::step], fits.predictions, fits.truth, fits.turn, fits.tables, fits.order)
         refined = [some.similarity(start, some.frames) for start in starts]
         start = min(refined, key=lambda fit: float(some.after(fit).mean()))
-    return fits.similarity(start, fits.frames)
+    return fits.similarity(start, fits.frames[:: len(fits.frames) // _FITTED + 1])
 
 
 def _own_is_nearest(fits: Fits, fit: Similarity) -> bool:
@@ -242,6 +252,8 @@ def turned_classes(context: Context) -> Iterator[Finding]:
         if lines < _LINES or len(pairs) < _FEW:
             continue
         here = float(np.mean([distance(x, y) for x, y in pairs]))
+        if here < _FAR:
+            continue
         after = [float(np.mean([distance(x.moved(turn), y) for x, y in pairs])) for turn in TURNS]
         best, second = np.argsort(after)[:2].tolist()
         if after[best] > _CLASS * here or after[best] > _SECOND * after[second]:
