@@ -100,7 +100,8 @@ def _keys(side: MapFrames, frames: Sequence[int], *, exact: bool) -> Keys:
     for column in np.ascontiguousarray(some.polylines.coords[places].T):
         point = _mixed(point ^ (column + 0.0).view(np.uint64))  # 0.0 and -0.0 are equal
     starts = (sizes.cumsum() - sizes).astype(np.int64)
-    line = _mixed(np.add.reduceat(point, starts) ^ some.label[rows].astype(np.uint64)) if len(rows) else point
+    sums: Keys = np.add.reduceat(point, starts) if len(rows) else point
+    line = _mixed(sums ^ some.label[rows].astype(np.uint64))
     keys = np.zeros(len(some), np.uint64)
     np.add.at(keys, some.frame[rows], line)
     return keys
