@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.checks.world import codes, none, one, placed
+from tests.checks.world import best, codes, none, one, placed
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -34,15 +34,6 @@ def with_contents(frames: mg.MapFrames, sources: list[int]) -> mg.MapFrames:
 def confident(frames: mg.MapFrames, change: Callable[[Points], Points]) -> mg.MapFrames:
     assert frames.confidence is not None
     return replace(frames, confidence=np.ascontiguousarray(change(frames.confidence)))
-
-
-def best(frames: mg.MapFrames, count: int) -> mg.MapFrames:
-    """Return the most confident predictions of each frame."""
-    assert frames.confidence is not None
-    rows = []
-    for first, end in zip(frames.offsets, frames.offsets[1:], strict=False):
-        rows += sorted(first + np.argsort(-frames.confidence[first:end], kind="stable")[:count])
-    return frames.keep(np.array(rows, np.int64))
 
 
 @pytest.mark.parametrize(("step", "which"), [(1, "next"), (-1, "previous")])

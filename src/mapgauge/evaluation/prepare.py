@@ -109,7 +109,7 @@ def findings_of(
     findings = findings_in(context, [*predictions.findings, *truth.findings])
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
-        unused |= {"confidence-equal", "truth-confidence"}
+        unused |= {"confidence-equal", "confidence-small", "confidence-sigmoid", "confidence-order", "truth-confidence"}
     if not any("links" in METRICS[name].needs for name in metrics):
         unused |= {finding.code for finding in findings if finding.code.startswith("links-")}
     findings = tuple(
