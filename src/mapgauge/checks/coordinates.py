@@ -341,10 +341,15 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
 
 def _stated(context: Context) -> str:
     """Return what the sides say about the axis that points forward."""
-    return ", ".join(
-        f"the {name} {f'have {side.forward} forward' if side.forward else 'do not say which axis points forward'}"
-        for name, side in context.sides
-    )
+    told = []
+    for (name, side), verbs in zip(context.sides, (("have", "do"), ("has", "does")), strict=True):
+        have, do = verbs
+        told.append(
+            f"the {name} {have} {side.forward} forward"
+            if side.forward
+            else f"the {name} {do} not say which axis points forward"
+        )
+    return ", ".join(told)
 
 
 def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
