@@ -102,6 +102,7 @@ def _is_far(lines, repeats, at, first, last, near, cutoff):
     return True, last
 
 
+LEFT_OUT = -2  # the partner of points that do not count: they are outside a part of the region
 TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, FAR = range(8)
 WEIGHT, CUTOFF, OFFSET, ACROSS, ALONG, UP, POINTS_ACROSS, POINTS_ALONG, POINTS_UP, FIRST_BIN = range(8, 18)
 
@@ -116,7 +117,8 @@ def measure_groups(
     A point stands for half of the two pieces of its line beside it. The closing point of a closed line is no point of
     its own, so the piece before it belongs to the last point and the first point. The offset of a matched point is
     divided at a right angle: across is the horizontal distance to the true line, up the difference of heights, and
-    along what remains. ``factor`` is the share of a metre of a prediction's offsets in PLD.
+    along what remains. ``factor`` is the share of a metre of a prediction's offsets in PLD. ``partner`` is the matched
+    point of a point, -1 if there is none, or ``LEFT_OUT``.
     """
     points = lines.points
     for g in range(len(bounds)):
@@ -135,6 +137,8 @@ def measure_groups(
                     after = 0.5 * math.sqrt(square_between(points, point, point + ONE))
                 length = before + after
                 before = after
+                if partner[point] == LEFT_OUT:
+                    continue
                 matched = partner[point] >= 0
                 if truth:
                     out[g, TRUE] += length
