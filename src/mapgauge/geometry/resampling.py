@@ -120,7 +120,7 @@ class Side(NamedTuple):
 
         Without ``spacing`` and ``count``, all of them stay as they are. ``starts`` has the polylines with other starts.
         """
-        turned = np.zeros(len(polylines), np.bool_)
+        given, turned = polylines, np.zeros(len(polylines), np.bool_)
         if starts is not None:
             polylines, turned = starts
         # Kernels would be compiled again for other arrays.
@@ -134,7 +134,7 @@ class Side(NamedTuple):
         with np.errstate(over="ignore"):  # infinity if there are too many points for a number
             sizes = np.full(len(lengths), float(number)) if number else lengths / step + 1
         how = f"to {number} points" if number else f"at a spacing of {step:g} m"
-        _refuse_large(polylines, lengths, sizes, how, max(_MOST_POINTS, number), locate)
+        _refuse_large(given, lengths, sizes, how, max(_MOST_POINTS, number), locate)
         of_frame = np.diff(np.append(0.0, sizes.cumsum())[frames]) if frames is not None else np.empty(0)
         if of_frame.max(initial=0.0) > _MOST_POINTS_OF_FRAME and frames is not None:
             raise InvalidInput(
