@@ -130,6 +130,11 @@ class Confidence:
                 f"Recalibrated confidences would change the mean PLD by {change:+.3f}. They can raise it, because "
                 "confidences of 0 and 1 have the smallest PLD"
             )
+        if self.radii:
+            lines.append(
+                f"Radii are of matched points, which are closer than the cutoff of {self.cutoff:g} m. Points without a "
+                "match may be farther away"
+            )
         return lines + radii_in_words(self.radii, self.unit)
 
     def thresholds(self) -> dict[str, Any]:
