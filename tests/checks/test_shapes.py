@@ -60,17 +60,20 @@ def test_the_advice_about_reversed_lines_gives_a_distance_of_0(truth: mg.MapFram
     assert "Directions count in this protocol" in finding.text
 
 
-def test_closed_lines_that_begin_elsewhere_are_a_warning(truth: mg.MapFrames, predictions: mg.MapFrames) -> None:
+def from_another_corner(points: Points) -> Points:
+    vertices = np.roll(points[:-1], 1, axis=0)
+    return np.concatenate([vertices, vertices[:1]])
+
+
+@pytest.mark.parametrize("draw", [from_another_corner, lambda points: points[::-1].copy()])
+def test_closed_lines_that_begin_elsewhere_are_a_warning(
+    truth: mg.MapFrames, predictions: mg.MapFrames, draw: Callable[[Points], Points]
+) -> None:
     """The message says what it costs. With the protocol that it advises, it costs nothing."""
-
-    def turned(points: Points) -> Points:
-        vertices = np.roll(points[:-1], 1, axis=0)
-        return np.concatenate([vertices, vertices[:1]])
-
     # Edges that are no multiples of 0.5 m: other corners have other points.
     crossings = redrawn(truth, "ped_crossing", lambda points: points[0] + 0.93 * (points - points[0]))
     crossings = crossings.select(["ped_crossing"])
-    found = redrawn(crossings.with_confidence(1), "ped_crossing", turned)
+    found = redrawn(crossings.with_confidence(1), "ped_crossing", draw)
     protocol = mg.protocol("paper-60x30", classes=["ped_crossing"])
     results = mg.evaluate(found, crossings, protocol, metrics=["pld"])
     (finding,) = (finding for finding in results.findings if finding.code == "starts-differ")

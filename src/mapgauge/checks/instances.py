@@ -16,7 +16,7 @@ from mapgauge.geometry.polylines import survey
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import assign_groups, normalised_pld
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Flags, Indices
+from mapgauge.typing import Flags, Indices, Points
 
 
 def on_the_right_side(context: Context) -> Iterator[Finding]:
@@ -323,19 +323,33 @@ def other_starts(context: Context) -> Iterator[Finding]:
         return
     matched = np.flatnonzero(scored[1].truth_of >= 0)
     of_x, of_y = groups[1].row[matched], groups[1].row[scored[1].truth_of[matched]]
-    first_x, first_y = (
-        side.polylines.coords[side.polylines.offsets[rows], :2] for side, rows in ((x, of_x), (y, of_y))
-    )
-    turned = int(np.count_nonzero(np.hypot(*(first_x - first_y).T) > protocol.spacing))
+    elsewhere = [
+        _drawn_otherwise(x.polylines[i], y.polylines[j], protocol.spacing)
+        for i, j in zip(of_x.tolist(), of_y.tolist(), strict=True)
+    ]
+    turned = elsewhere.count(True)
     if not turned:
         return
+    seen = "one frame" if len(frames) == 1 else f"{len(frames)} frames"
     text = (
-        f"{turned} of {len(matched)} closed lines that are matched in {len(frames)} frames begin more than "
-        f"{protocol.spacing:g} m from the first point of the truth. Points are laid from the first point of a line, so "
-        f"that PLD of the closed lines in these frames is {cost:.3f} instead of {least:.3f}"
+        f"{turned} of {len(matched)} closed lines that are matched in {seen} begin more than {protocol.spacing:g} m "
+        "from the first point of the truth, or run the other way round. Points are laid from the first point of a line,"
+        f" so that PLD of the closed lines there is {cost:.3f} instead of {least:.3f}"
     )
     remedy = _use_even(context, "in which the geometry of a closed line decides where its points begin")
     yield Finding("warning", "starts-differ", text, turned, remedy=remedy)
+
+
+def _drawn_otherwise(first: Points, second: Points, distance: float) -> bool:
+    """Whether two closed lines begin farther apart than a distance, or run in different directions."""
+    apart = np.hypot(*(first[0, :2] - second[0, :2])) > distance
+    return bool(apart) or _double_area(first) * _double_area(second) < 0
+
+
+def _double_area(closed: Points) -> float:
+    """Return twice the area of a closed line, negative if it runs clockwise."""
+    x, y = (closed[:, :2] - closed[0, :2]).T
+    return float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum())
 
 
 def _closed_lines(side: MapFrames, protocol: Protocol) -> MapFrames:
