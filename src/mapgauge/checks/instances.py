@@ -311,11 +311,11 @@ def other_starts(context: Context) -> Iterator[Finding]:
     x, y = (_closed_lines(side.at(frames), protocol) for side in (x, y))
     if not len(x.polylines) or not len(y.polylines):
         return
-    x, y = align(x, y, classes=y.classes, unknown="ignore")
     from_first, from_fixed = protocol, protocol.replace(sampling="even")
     try:
+        x, y = align(x, y, classes=y.classes, unknown="ignore")
         groups = [group(x, y, each) for each in (from_first, from_fixed)]
-    except InvalidInput:  # a line that is too long; the evaluation says which
+    except InvalidInput:  # such as a line that is too long; the evaluation says which
         return
     scored = [assign_groups(each, protocol, protocol.cutoffs[0]) for each in groups]
     cost, least = (float(normalised_pld(each.sums.sum(axis=0), protocol.order)) for each in scored)
