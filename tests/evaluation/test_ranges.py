@@ -142,7 +142,7 @@ def test_lengths_in_rings_add_up_to_the_lengths_of_lines(seed: int) -> None:
     predictions, truth = worlds(np.random.default_rng(seed))
     frames = packed(predictions, truth=False), packed(truth, truth=True)
     scores = mg.evaluate(*frames, PAPER, metrics=METRICS, ranges=RINGS).scores
-    columns = [COLUMNS.index(name) for name in ("true", "predicted", "sure", "far")]
+    columns = [COLUMNS.index(name) for name in ("true", "predicted", "sure", "far", "other_class")]
     in_rings = scores.rings["completeness"].sum(axis=0)
     np.testing.assert_allclose(in_rings[..., columns], scores.sums["completeness"][0][..., columns], atol=1e-9)
 
