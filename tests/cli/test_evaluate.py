@@ -38,6 +38,7 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
     done = run("evaluate", "good.json", "truth.geojson", "--json")
     found = json.loads(done.stdout)
     results = mg.load_results(world / "good.mg")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.pop("date"))  # of the run: the results have none
     assert found == {"name": "good"} | json.loads(json.dumps(results.to_dict() | {"inputs": found["inputs"]}))
     assert set(found) == TOP
     assert set(found["inputs"]) == {"predictions", "truth"}

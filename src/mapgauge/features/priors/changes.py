@@ -25,6 +25,8 @@ from mapgauge.results.intervals import LEVEL, SAMPLES, Difference, Draws
 from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Floats, Indices, Progress
 
+_GAINS = (-1.0, 1.0)  # two values of PLD, from 0 to 1, differ by at most 1
+
 
 @dataclass(frozen=True, eq=False)
 class Changes:
@@ -259,19 +261,13 @@ def _gains(
         of_samples = np.where(draws[:, :, -1].any(axis=0), _gain_of(draws), np.nan)
         units = int(np.count_nonzero((by_unit[0] + by_unit[1])[:, -1]))
         drawn.append((float(_gain_of(totals)), Draws(of_samples, units)))
-        gains[name] = _possible(intervals.difference(*drawn[-1], level))
+        gains[name] = intervals.difference(*drawn[-1], level, _GAINS)
     if drawn:
         of_mean = intervals.mean_over_classes([draws.samples for _, draws in drawn])
         parts = tuple(draws for _, draws in drawn)
         mean = float(np.mean([value for value, _ in drawn]))
-        gains[MEAN] = _possible(intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level))
+        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, _GAINS)
     return gains
-
-
-def _possible(gain: Difference) -> Difference:
-    """Return a gain whose interval has only possible values. Two values of PLD, from 0 to 1, differ by at most 1."""
-    low, high = np.clip([gain.low, gain.high], -1.0, 1.0).tolist()  # NaN stays NaN
-    return gain._replace(low=low, high=high)
 
 
 def _gain_of(sums: Floats) -> Any:
