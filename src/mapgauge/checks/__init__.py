@@ -39,6 +39,7 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     names.without_instances,
     instances.closed_on_one_side,
     instances.reversed_lines,
+    instances.other_starts,
     instances.empty,
     instances.published,
     names.order,

@@ -7,11 +7,16 @@ import numpy as np
 
 from mapgauge.checks.context import Context, about_instances, extent_of
 from mapgauge.checks.names import common_name, kind_of
-from mapgauge.errors import Remedy
+from mapgauge.checks.neighbours import evenly
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding, Level, counted, examples, findings_about, share_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
-from mapgauge.typing import Flags, Indices
+from mapgauge.metrics.groups import group
+from mapgauge.metrics.pld import assign_groups, normalised_pld
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Flags, Indices, Points
 
 
 def on_the_right_side(context: Context) -> Iterator[Finding]:
@@ -175,6 +180,8 @@ _INSTANCES = 10  # instances of a class needed on each side
 # at most 0.02 and 0, and one with many false alarms 0.051 if all confidences are equal.
 _COPIES = 0.1, 0.01
 _EQUAL = 1e-3  # metres between the points of equal lines
+_STARTS_FRAMES = 24  # frames whose closed lines are compared
+_STARTS_COST = 0.05  # of PLD of closed lines; model-like predictions, whose starts are anywhere, have less than 0.01
 _NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
 
 
@@ -301,11 +308,76 @@ def reversed_lines(context: Context) -> Iterator[Finding]:
         remedy = Remedy.of("Reverse the points of these lines, or choose a protocol without directions")
     else:
         text += "Points are laid from the first point of a line, so that the distance is not 0"
-        large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
-        even = "even-100x50" if large else "even-60x30"
-        advice = ", whose points do not depend on the direction"
-        remedy = Remedy(f"Use the protocol {even}{advice}", f"Use --protocol {even}{advice}")
+        remedy = _use_even(context, "whose points do not depend on the direction")
     yield Finding("warning", "lines-reversed", text, turned, remedy=remedy)
+
+
+def _use_even(context: Context, advice: str) -> Remedy:
+    """Return the advice to use the protocol with even sampling for the region."""
+    large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
+    even = "even-100x50" if large else "even-60x30"
+    return Remedy(f"Use the protocol {even}, {advice}", f"Use --protocol {even}, {advice}")
+
+
+def other_starts(context: Context) -> Iterator[Finding]:
+    """Find closed lines that begin elsewhere than in the truth, where this raises PLD."""
+    protocol = context.protocol
+    if protocol is None or not protocol.cutoffs or protocol.spacing is None or protocol.sampling == "even":
+        return
+    x, y = context.sampled
+    if x.tokens != y.tokens or x.dimension != y.dimension:
+        return
+    frames = evenly(range(len(x)), _STARTS_FRAMES)
+    x, y = (_closed_lines(side.at(frames), protocol) for side in (x, y))
+    if not len(x.polylines) or not len(y.polylines):
+        return
+    from_first, from_fixed = protocol, protocol.replace(sampling="even")
+    try:
+        x, y = align(x, y, classes=y.classes, unknown="ignore")
+        groups = [group(x, y, each) for each in (from_first, from_fixed)]
+    except InvalidInput:  # such as a line that is too long; the evaluation says which
+        return
+    scored = [assign_groups(each, protocol, protocol.cutoffs[0]) for each in groups]
+    cost, least = (float(normalised_pld(each.sums.sum(axis=0), protocol.order)) for each in scored)
+    if cost - least < _STARTS_COST:
+        return
+    matched = np.flatnonzero(scored[1].truth_of >= 0)
+    of_x, of_y = groups[1].row[matched], groups[1].row[scored[1].truth_of[matched]]
+    elsewhere = [
+        _drawn_otherwise(x.polylines[i], y.polylines[j], protocol.spacing)
+        for i, j in zip(of_x.tolist(), of_y.tolist(), strict=True)
+    ]
+    turned = elsewhere.count(True)
+    if not turned:
+        return
+    seen = "one frame" if len(frames) == 1 else f"{len(frames)} frames"
+    text = (
+        f"{turned} of {len(matched)} closed lines that are matched in {seen} begin more than {protocol.spacing:g} m "
+        "from the first point of the truth, or run the other way round. Points are laid from the first point of a line,"
+        f" so that PLD of the closed lines there is {cost:.3f} instead of {least:.3f}"
+    )
+    remedy = _use_even(context, "in which the geometry of a closed line decides where its points begin")
+    yield Finding("warning", "starts-differ", text, turned, remedy=remedy)
+
+
+def _drawn_otherwise(first: Points, second: Points, distance: float) -> bool:
+    """Whether two closed lines begin farther apart than a distance, or run in different directions."""
+    apart = np.hypot(*(first[0, :2] - second[0, :2])) > distance
+    return bool(apart) or _double_area(first) * _double_area(second) < 0
+
+
+def _double_area(closed: Points) -> float:
+    """Return twice the area of a closed line, negative if it runs clockwise."""
+    x, y = (closed[:, :2] - closed[0, :2]).T
+    return float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum())
+
+
+def _closed_lines(side: MapFrames, protocol: Protocol) -> MapFrames:
+    """Return the lines whose ends meet, with possible confidences."""
+    lines = side.keep(side.polylines.closed(protocol.closed, protocol.closed_tolerance)[1])
+    if lines.confidence is None:
+        return lines
+    return lines.with_confidence(np.clip(np.nan_to_num(lines.confidence), 0, 1))
 
 
 def _clearly_open(side: MapFrames) -> Flags:
