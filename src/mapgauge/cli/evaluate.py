@@ -18,7 +18,7 @@ from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
-from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
+from mapgauge.cli.output import distrust, exit_on, exit_without_truth, inform, progress, show_findings, warn, warn_of
 from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
@@ -115,6 +115,7 @@ def evaluate(
     write_reports(plan, results, pages, watch, title=title, by=None if by == "class" else by, tags=tags)
     watch.outputs.end()
     exit_on(fail_on, watch.told)
+    exit_without_truth(watch.told)
 
 
 def _show(

@@ -171,7 +171,7 @@ class Protocol:
     sampling: Literal["paper", "even"] = setting(
         "paper",
         help="Where points lie with spacing s: at 0, s, 2s, ... and at the end (paper), or at the ends of round(length "
-        "/ s) equal pieces (even).",
+        "/ s) equal pieces (even). With even, the geometry of a closed polyline decides where its points begin.",
     )
     truth_count: int | None = setting(
         None, check=check_count, help="Points to which true polylines are resampled before that (MapTracker)."
