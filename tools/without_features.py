@@ -1,8 +1,8 @@
 """Deletes features, in a copy of the package, and tries what is left: ``python -m tools.without_features [NAME ...]``.
 
 Without names, each feature is deleted in turn, with the features that need it, and then all of them. What is left must
-import, list its tables, and evaluate, compare, draw and report the demo. It prints a line for each case. It exits with 1
-if something failed.
+import, list its tables, and evaluate, compare, draw and report the demo. It prints a line for each case, and its exit
+code is 1 if something failed.
 """
 
 import os
