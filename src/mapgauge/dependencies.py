@@ -19,8 +19,13 @@ def require(module: str, purpose: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
-        raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
+        raise missing(module, purpose, extra) from error
+
+
+def missing(module: str, purpose: str, extra: str) -> MissingDependency:
+    """Return the error for an optional module that is not there."""
+    package = module.partition(".")[0]
+    return MissingDependency(f"{purpose} needs {package}", remedy=_install(extra))
 
 
 @cache  # it is asked for often
