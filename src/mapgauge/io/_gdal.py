@@ -72,8 +72,8 @@ def read_layers(content: Content, files: Mapping[str, bytes], name: str) -> list
             answer = _ask(content, folder, name, size, skipped=(*_OTHERS, *answer.drivers))
     if answer.drivers is not None:
         raise content.error(
-            f"not read: GDAL has the drivers {', '.join(answer.drivers)[:200]} and does not do without them, "
-            f"expected {', '.join(DRIVERS)}",
+            f"not read, because GDAL has {len(answer.drivers)} drivers more than {', '.join(DRIVERS)}, and one of them "
+            f"could read other files: {', '.join(answer.drivers)[:200]}",
             remedy="Install pyogrio from its wheel, or save the map as GeoJSON",
         )
     if answer.error is not None:
