@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
-from mapgauge.io import _flatgeobuf
+from mapgauge.io import _flatgeobuf, _shapefile
 from mapgauge.io._format import geometry_column, system_of_schema
 from mapgauge.io._gdal import VectorLayer, read_layers
 from mapgauge.io._parquet_file import broken_errors, check_size, footer_bytes, opened, row_groups
@@ -30,8 +30,10 @@ def elements_of_gdal(content: Content, shapely: Any) -> Elements:
         layers = _from_flatgeobuf(content)
     elif content.data.startswith(ZIP):
         layers = _from_shapefiles(content, zipped_shapefiles(content))
-    else:
+    elif content.data.startswith(_shapefile.MAGIC):
         layers = _from_shapefiles(content, {content.path.stem: shapefile_beside(content)})
+    else:
+        raise content.error("expected GeoPackage, FlatGeobuf, GeoParquet, or Shapefile, also in a ZIP archive")
     systems = {layer.crs for layer in layers}
     if len(systems) > 1:
         raise content.error(f"layers have {len(systems)} different reference systems, expected one")
