@@ -11,23 +11,19 @@ import shapely
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import left_out_of
 from mapgauge.geometry.projections import AUTO, GEOGRAPHIC, check_projection, looks_geographic, project_points
+from mapgauge.io._class_names import usual_class
 from mapgauge.io._format import declared_system
 from mapgauge.io.files.source import Content
+from mapgauge.io.lanelet2 import is_xml
 from mapgauge.truth.cutting.shapes import Geometries, Layer, as_geometries, lines_in, polygons_in, valid_polygons
 from mapgauge.truth.datasets import MapLayers, map_findings
-from mapgauge.truth.from_map.lanelet2 import is_lanelet2, read_lanelet2
+from mapgauge.truth.from_map.lanelet2 import read_lanelet2
 from mapgauge.truth.from_map.vectors import NAME_CLASSES, RawMap, read_vectors
 from mapgauge.truth.rules import CLASSES
 from mapgauge.typing import Indices
 
 _FARTHEST = 1e9  # metres
 AS_IS = "none"  # the projection of a map whose coordinates are metres
-# What other maps call the classes. Types of Lanelet2 are among them.
-SYNONYMS = {
-    "divider": ("lane_marking", "lane_divider", "road_divider", "line_thin", "line_thick"),
-    "boundary": ("road_edge", "road_boundary", "road_border", "curb", "curbstone"),
-    "ped_crossing": ("crosswalk", "crossing", "pedestrian_crossing", "ped"),
-}
 _PROJECT = Remedy(
     'Pass project="utm:LAT:LON" with the origin of the poses; local: and mercator: are other projections, and '
     '"EPSG:CODE" is a reference system. If the coordinates are metres, pass project="none"',
@@ -44,7 +40,7 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     if is_projected:
         check_projection(project)
     content, class_of = Content(path), _class_of(rename)
-    if is_lanelet2(content.data):
+    if is_xml(content.data):
         raw = read_lanelet2(content, class_of, geographic=is_projected)
     else:
         raw = read_vectors(content, class_property)
@@ -77,13 +73,7 @@ def _class_of(rename: Mapping[str, str]) -> Callable[[str], str | None]:
     unknown = [name for name in rename.values() if name not in CLASSES]
     if unknown:
         raise InvalidInput(f"rename: unknown class {unknown[0]!r}, expected one of {', '.join(CLASSES)}")
-    usual = {_folded(name): class_name for class_name, names in SYNONYMS.items() for name in (class_name, *names)}
-    return lambda kind: rename.get(kind) or usual.get(_folded(kind))
-
-
-def _folded(name: str) -> str:
-    """Return a name without capitals, blanks and signs: "Lane marking" is ``lane_marking``."""
-    return "".join(filter(str.isalnum, name.lower()))
+    return lambda kind: rename.get(kind) or usual_class(kind)
 
 
 def _in_metres(content: Content, raw: RawMap, known: Indices, project: str | None) -> Geometries:
