@@ -58,8 +58,11 @@ def _unpacked(content: Content, archive: zipfile.ZipFile) -> dict[str, dict[str,
         raise content.error(text, remedy=RAISE)
     maps: dict[str, dict[str, bytes]] = {}
     for (name, suffix), member in chosen.items():
-        with archive.open(member) as stream:
-            data = stream.read(member.file_size + 1)  # no more than was stated
+        # Other compressions give any number of bytes at once.
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            text = f"{member.filename!r:.100} is compressed in an unusual way, expected deflate or none"
+            raise content.error(text, remedy="Make the ZIP archive again with another program")
+        data = archive.read(member)  # no more bytes than the stated size
         if len(data) != member.file_size:
             raise content.error(f"a damaged ZIP archive: {member.filename!r:.100} is not as long as stated")
         maps.setdefault(name, {})[suffix] = data

@@ -5,9 +5,10 @@ import struct
 DEEPEST = 8  # nested geometries; maps have 3 at most: a collection of several polygons. GEOS recurses without a limit.
 
 _POINT = 1
-_POINTS = (2, 8)  # LineString and CircularString: a count, and points
-_RINGS = (3, 17)  # Polygon and Triangle: a count, and for each ring a count and points
-_PARTS = (4, 5, 6, 7, 9, 10, 11, 12, 15, 16)  # several, collections, curves and surfaces: a count, and geometries
+_LINE = 2  # a count, and points
+_POLYGON = 3  # a count, and for each ring a count and points
+_PARTS = (4, 5, 6, 7)  # several points, lines or polygons, and collections: a count, and geometries
+_CURVES = range(8, 15)  # arcs, and what may have arcs
 
 # PostGIS writes flags (EWKB), ISO adds thousands: 1000 for Z, 2000 for M, 3000 for both.
 _HAS_Z = 0x80000000
@@ -66,15 +67,17 @@ def _read_one(data: bytes, at: int) -> tuple[int, int]:
         if len(data) - at < size:
             raise ValueError("its geometry ends early")
         return at + size, 0
-    if kind in _POINTS:
+    if kind == _LINE:
         return _skip_points(data, at, order, size), 0
-    if kind in _RINGS:
+    if kind == _POLYGON:
         at, rings = _count(data, at, order, _SMALLEST_RING, "rings")
         for _ in range(rings):
             at = _skip_points(data, at, order, size)
         return at, 0
     if kind in _PARTS:
         return _count(data, at, order, _SMALLEST_PART, "parts")
+    if kind in _CURVES:
+        raise ValueError("its geometry has curves, expected straight lines")
     raise ValueError(f"its geometry has the unknown type {code}")
 
 

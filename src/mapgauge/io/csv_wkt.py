@@ -102,13 +102,15 @@ def read_features(content: Content) -> tuple[list[dict[str, Any]], str | None]:
             systems.add(f"EPSG:{srid[1]}" if srid else None)
             if _is_deep(wkt):
                 raise content.error(f"line {line}: its geometry is nested more than {DEEPEST} deep")
+            properties = {name: value for name, value in row.items() if value}
             try:
                 shape = shapely.from_wkt(wkt[srid.end() if srid else 0 :]) if wkt else None
+                features.append(feature_of(properties, shape, f"line {line}"))
+            except NotImplementedError as cause:
+                raise content.error(f"line {line}: its geometry has curves, expected straight lines") from cause
             except shapely.errors.ShapelyError as cause:
                 expected = "expected WKT such as LINESTRING (0 1, 9 1)"
                 raise content.error(f"line {line}: {expected}, got {wkt[:60]!r}") from cause
-            properties = {name: value for name, value in row.items() if value}
-            features.append(feature_of(properties, shape, f"line {line}"))
     except (csv.Error, UnicodeDecodeError) as cause:
         raise content.error(f"broken CSV: {cause}") from cause
     if len(systems) > 1:
