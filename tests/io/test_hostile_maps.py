@@ -206,7 +206,9 @@ def test_a_gdal_that_keeps_its_drivers_is_not_used(tmp_path: Path, monkeypatch: 
     path = sound_geopackage(tmp_path / "x.gpkg")
     ask = _gdal._ask
     monkeypatch.setattr(_gdal, "_ask", lambda *given, skipped: ask(*given, skipped=("CSV",)))
-    with pytest.raises(mg.UnreadableFile, match=r"not read, because GDAL has \d+ drivers more .*could read other files"):
+    with pytest.raises(
+        mg.UnreadableFile, match=r"not read, because GDAL has \d+ drivers more .*could read other files"
+    ):
         mg.read(path)
 
 
