@@ -144,6 +144,13 @@ def _with_system(connection: sqlite3.Connection, definition: str) -> None:
     connection.execute(f"UPDATE gpkg_spatial_ref_sys SET {columns} WHERE srs_id = 32632", (definition,))
 
 
+def _statement(sql: str) -> Callable[[sqlite3.Connection, Places], None]:
+    def run(connection: sqlite3.Connection, places: Places) -> None:
+        connection.execute(sql)
+
+    return run
+
+
 ENDLESS = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n) SELECT own.* FROM own, n"
 # What is done to a sound GeoPackage, by name. All but those of HARMLESS must be refused.
 CHANGES: dict[str, Callable[[sqlite3.Connection, Places], None]] = {
@@ -159,12 +166,9 @@ CHANGES: dict[str, Callable[[sqlite3.Connection, Places], None]] = {
     "a layer without a table": lambda c, p: _register(c, "sqlite_master"),
     "a system at a URL": lambda c, p: _with_system(c, f"http://127.0.0.1:{p.port}/crs"),
     "a system in a file": lambda c, p: _with_system(c, str(p.secret)),
-    "a trigger": lambda c, p: (
-        c.execute("CREATE TRIGGER t AFTER INSERT ON own BEGIN DELETE FROM own; END"),
-        None,
-    )[1],
-    "a view that is no layer": lambda c, p: (c.execute(f"CREATE VIEW other AS {ENDLESS}"), None)[1],
-    "a log": lambda c, p: (c.commit(), c.execute("PRAGMA journal_mode=WAL"), None)[2],
+    "a trigger": _statement("CREATE TRIGGER t AFTER INSERT ON own BEGIN DELETE FROM own; END"),
+    "a view that is no layer": _statement(f"CREATE VIEW other AS {ENDLESS}"),
+    "a log": _statement("PRAGMA journal_mode=WAL"),
 }
 HARMLESS = ("a trigger", "a view that is no layer", "a log", "a system at a URL", "a system in a file")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,6 @@ from mapgauge.io.gdal_process import DRIVERS
 pyogrio = pytest.importorskip("pyogrio")
 NAMES = ("x.fgb", "x.gpkg", "x.zip", "x.shp", "x.vrt")
 DISGUISES = tuple(disguises(b"", Path("/x")))
-DOCUMENTS = tuple(documents(Places(Path("/x"), Path("/x"), 0)))
 
 
 @pytest.fixture
@@ -195,9 +195,14 @@ def test_gdal_has_three_drivers_even_if_the_caller_imported_pyogrio(
     path = sound_geopackage(tmp_path / "x.gpkg")
     # A GDAL with a driver that is not in our list names it, and is asked again without it.
     monkeypatch.setattr(_gdal, "_OTHERS", tuple(name for name in _gdal._OTHERS if name != "OGR_VRT"))
-    asked = []
+    asked: list[tuple[str, ...]] = []
     ask = _gdal._ask
-    monkeypatch.setattr(_gdal, "_ask", lambda *given, skipped: asked.append(skipped) or ask(*given, skipped=skipped))
+
+    def noted(*given: Any, skipped: tuple[str, ...]) -> Any:
+        asked.append(skipped)
+        return ask(*given, skipped=skipped)
+
+    monkeypatch.setattr(_gdal, "_ask", noted)
     assert len(mg.read(path).polylines) == 2
     assert ["OGR_VRT" in skipped for skipped in asked] == [False, True]
 

@@ -1,5 +1,6 @@
 """Reads a file with GDAL: in a process of its own, which has three drivers and a copy of this file alone."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -63,10 +64,22 @@ def read_layers(content: Content, files: Mapping[str, bytes], name: str) -> list
     """Return the layers of a file. ``files`` are the files that GDAL sees, and ``name`` is the one that it opens."""
     if find_spec("pyogrio") is None:
         raise missing("pyogrio", "reading GeoPackage, Shapefile and FlatGeobuf", "geo")
+    if not sys.executable:
+        raise MapgaugeError(
+            f"{content.path}: Python does not say where it is, so the process that reads it cannot start"
+        )
     size = sum(map(len, files.values()))
-    with tempfile.TemporaryDirectory(prefix="mapgauge-") as folder:  # which only its owner can open
-        for file, data in files.items():
-            (Path(folder) / file).write_bytes(data)
+    with contextlib.ExitStack() as stack:
+        try:
+            # Only its owner can open this folder.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mapgauge-", ignore_cleanup_errors=True))
+            for file, data in files.items():
+                (Path(folder) / file).write_bytes(data)
+        except OSError as error:
+            raise MapgaugeError(
+                f"{content.path}: a copy for GDAL cannot be written to a temporary folder: {error.strerror or error}",
+                remedy="Set the environment variable TMPDIR to a folder with space",
+            ) from error
         answer = _ask(content, folder, name, size, skipped=_OTHERS)
         if answer.drivers is not None:
             answer = _ask(content, folder, name, size, skipped=(*_OTHERS, *answer.drivers))

@@ -18,6 +18,7 @@ from mapgauge.io.gdal_process import GEOPACKAGE
 
 _SQLITE = b"SQLite format 3\0"
 _COMPLETE = "Check that it was copied or downloaded completely"
+_BROKEN: tuple[type[Exception], ...] = (KeyError, TypeError, ArithmeticError)  # of what pyarrow makes of damaged values
 Elements: TypeAlias = tuple[list[dict[str, Any]], list[Any], Any]  # properties, shapes, the declared reference system
 
 
@@ -106,7 +107,7 @@ def elements_of_parquet(content: Content, shapely: Any) -> Elements:
         geometries = table[name].to_pylist()
     except UnreadableFile:
         raise
-    except (*broken_errors(), KeyError, TypeError, ArithmeticError) as error:
+    except _BROKEN + broken_errors() as error:
         text = f"broken GeoParquet: {str(error).strip()[:300] or type(error).__name__}"
         raise content.error(text, remedy="Check that it was written or copied completely") from error
     shapes = []
