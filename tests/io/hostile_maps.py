@@ -117,10 +117,16 @@ def _register(connection: sqlite3.Connection, table: str) -> None:
 
 
 def _with_module(connection: sqlite3.Connection, places: Places, module: str, argument: str) -> None:
+    _with_row(connection, "stolen", f"CREATE VIRTUAL TABLE stolen USING {module}({argument})")
+
+
+def _with_row(
+    connection: sqlite3.Connection, name: str, sql: str, stated: str = "table", layer: str = "stolen"
+) -> None:
+    """Put a row into the schema, which need not be what the SQL makes."""
     connection.execute("PRAGMA writable_schema=ON")
-    sql = f"CREATE VIRTUAL TABLE stolen USING {module}({argument})"
-    connection.execute("INSERT INTO sqlite_master VALUES ('table', 'stolen', 'stolen', 0, ?)", (sql,))
-    _register(connection, "stolen")
+    connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, 0, ?)", (stated, name, name, sql))
+    _register(connection, layer)
 
 
 def _with_view(connection: sqlite3.Connection, places: Places, select: str) -> None:
@@ -137,6 +143,13 @@ def _endless_contents(connection: sqlite3.Connection, places: Places) -> None:
 def _with_generated_column(connection: sqlite3.Connection, places: Places) -> None:
     sql = 'ALTER TABLE own ADD COLUMN more BLOB GENERATED ALWAYS AS (zeroblob(900000000 + "fid")) VIRTUAL'
     connection.execute(sql)
+
+
+def _with_constraint(connection: sqlite3.Connection, places: Places) -> None:
+    check = "CHECK (length(hex(randomblob(400000000))) > fid)"
+    connection.execute(f"CREATE TABLE costly (fid INTEGER PRIMARY KEY, geom BLOB, {check})")
+    connection.execute("PRAGMA ignore_check_constraints=ON")
+    connection.executemany("INSERT INTO costly VALUES (?, NULL)", [(k,) for k in range(200)])
 
 
 def _with_system(connection: sqlite3.Connection, definition: str) -> None:
@@ -157,12 +170,25 @@ CHANGES: dict[str, Callable[[sqlite3.Connection, Places], None]] = {
     "a table of a module of GDAL": lambda c, p: _with_module(c, p, "VirtualOGR", f"'{p.secret}'"),
     "a table of a module of SpatiaLite": lambda c, p: _with_module(c, p, "VirtualShape", f"'{p.secret}', UTF8, 1"),
     "a table of a module for CSV": lambda c, p: _with_module(c, p, "csv", f"filename='{p.secret}'"),
+    "a module behind the name of an index": lambda c, p: _with_row(
+        c,
+        "rtree_x USING rtree(",
+        f"CREATE VIRTUAL TABLE \"rtree_x USING rtree(\" USING VirtualOGR('{p.secret}')",
+        layer="rtree_x USING rtree(",
+    ),
+    "a module behind a comment": lambda c, p: _with_row(
+        c, "stolen", f"CREATE/* */VIRTUAL/* */TABLE stolen USING VirtualOGR('{p.secret}')"
+    ),
+    "a view that is called an index": lambda c, p: _with_row(
+        c, "harmless", f"CREATE VIEW stolen AS {ENDLESS}", stated="index"
+    ),
     "a view without an end": lambda c, p: _with_view(c, p, ENDLESS),
     "a view that loads an extension": lambda c, p: _with_view(
         c, p, f"SELECT fid, geom, load_extension('{p.target}') FROM own"
     ),
     "contents without an end": _endless_contents,
     "a computed column": _with_generated_column,
+    "a costly constraint": _with_constraint,
     "a layer without a table": lambda c, p: _register(c, "sqlite_master"),
     "a system at a URL": lambda c, p: _with_system(c, f"http://127.0.0.1:{p.port}/crs"),
     "a system in a file": lambda c, p: _with_system(c, str(p.secret)),
@@ -170,7 +196,14 @@ CHANGES: dict[str, Callable[[sqlite3.Connection, Places], None]] = {
     "a view that is no layer": _statement(f"CREATE VIEW other AS {ENDLESS}"),
     "a log": _statement("PRAGMA journal_mode=WAL"),
 }
-HARMLESS = ("a trigger", "a view that is no layer", "a log", "a system at a URL", "a system in a file")
+HARMLESS = (
+    "a costly constraint",
+    "a trigger",
+    "a view that is no layer",
+    "a log",
+    "a system at a URL",
+    "a system in a file",
+)
 
 
 def hostile_geopackage(path: Path, change: Callable[[sqlite3.Connection, Places], None], places: Places) -> Path:

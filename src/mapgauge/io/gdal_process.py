@@ -16,8 +16,12 @@ GEOPACKAGE = "map.gpkg"
 
 # pyogrio imports these if they are installed, and needs none of them to read. It takes half of the time.
 _NOT_NEEDED = ("geopandas", "pandas", "pyarrow", "pyproj", "shapely")
-_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b", re.IGNORECASE)
-_INDEX = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\s+.*\sUSING\s+rtree\s*\(", re.IGNORECASE | re.DOTALL)
+# The SQL of an index of GeoPackage. A name that holds quotes itself is not one.
+_INDEX = re.compile(r'\s*CREATE\s+VIRTUAL\s+TABLE\s+(?:"rtree_[^"]*"|rtree_\w+)\s+USING\s+rtree\s*\(', re.IGNORECASE)
+_SQLITE = (
+    3,
+    37,
+)  # the first version that says what a table is (PRAGMA table_list), whatever its row in the schema says
 _ORDINARY = 0  # PRAGMA table_xinfo: the column is neither generated nor hidden
 
 
@@ -33,6 +37,30 @@ def _limit_resources(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
+def _kinds_of_tables(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return what the tables of a database are, by name in small letters: ``table``, ``view``, ``virtual``, ``shadow``.
+
+    Tables of the standard must be plain, and virtual tables must be indexes.
+    """
+    if sqlite3.sqlite_version_info < _SQLITE:
+        raise ValueError(
+            f"SQLite {sqlite3.sqlite_version} of this Python cannot check a GeoPackage, expected 3.37 or later"
+        )
+    kinds: dict[str, str] = {}
+    for schema, name, kind, *_ in connection.execute("PRAGMA table_list").fetchall():
+        if schema != "main":
+            continue
+        kinds[name.lower()] = kind
+        if name.lower().startswith("gpkg_") and kind != "table":
+            raise ValueError(f"{name!r:.80} is a {kind}, expected a table")
+        if kind == "virtual" and not name.lower().startswith("rtree_"):
+            raise ValueError(f"{name!r:.80} is a virtual table, expected none but indexes (rtree)")
+    for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE sql LIKE '%virtual%table%'"):
+        if kinds.get(str(name).lower(), "virtual") == "virtual" and not _INDEX.match(str(sql)):
+            raise ValueError(f"{name!r:.80} is a virtual table, expected none but indexes (rtree)")
+    return kinds
+
+
 def _geopackage_layers() -> dict[str, int]:
     """Return the number of rows of the layers of a GeoPackage, which must be plain tables.
 
@@ -41,17 +69,15 @@ def _geopackage_layers() -> dict[str, int]:
     """
     connection = sqlite3.connect(f"file:{GEOPACKAGE}?mode=ro&immutable=1", uri=True)
     with contextlib.closing(connection):
-        for statement in ("trusted_schema=OFF", "cell_size_check=ON", "temp_store=MEMORY"):
+        # CHECK constraints would be computed for each row.
+        for statement in (
+            "trusted_schema=OFF",
+            "cell_size_check=ON",
+            "temp_store=MEMORY",
+            "ignore_check_constraints=ON",
+        ):
             connection.execute(f"PRAGMA {statement}")
-        objects = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-        kinds: dict[str, str] = {}
-        for kind, name, sql in objects:
-            if kind in ("table", "view"):
-                kinds[str(name).lower()] = kind
-            if kind == "view" and str(name).lower().startswith("gpkg_"):
-                raise ValueError(f"{name!r:.80} is a view, expected a table")
-            if kind == "table" and _VIRTUAL.match(str(sql)) and not _INDEX.match(str(sql)):
-                raise ValueError(f"{name!r:.80} is a virtual table, expected none but indexes (rtree)")
+        kinds = _kinds_of_tables(connection)
         if not {"gpkg_contents", "gpkg_geometry_columns", "gpkg_spatial_ref_sys"} <= kinds.keys():
             raise ValueError("a database of SQLite, but not a GeoPackage")
         problems = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -64,8 +90,9 @@ def _geopackage_layers() -> dict[str, int]:
         for (name,) in names:
             if not isinstance(name, str) or name.lower() not in kinds:
                 raise ValueError(f"the layer {name!r:.80} has no table")
-            if kinds[name.lower()] == "view":
-                raise ValueError(f"the layer {name!r:.80} is a view, expected a table; save it as a layer of its own")
+            if kinds[name.lower()] != "table":
+                kind = kinds[name.lower()]
+                raise ValueError(f"the layer {name!r:.80} is a {kind}, expected a table; save it as a layer of its own")
             quoted = name.replace('"', '""')
             columns = connection.execute(f'PRAGMA table_xinfo("{quoted}")').fetchall()
             if any(column[-1] != _ORDINARY for column in columns):
