@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyogrio
+import pytest
 import shapely
+
+pyogrio = pytest.importorskip("pyogrio")
 
 SECRET = "divider-of-the-secret-file"
 MAGIC = {

@@ -57,6 +57,16 @@ def test_no_cut_of_flatgeobuf_is_read(index: str, tmp_path: Path) -> None:
             mg.read(cut)
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 15, 16, 17, 256, 257])
+@pytest.mark.parametrize("index", ["YES", "NO"])
+def test_features_of_flatgeobuf_are_counted(count: int, index: str, tmp_path: Path) -> None:
+    path = tmp_path / "map.fgb"
+    lines = shapely.to_wkb(np.array([shapely.LineString([(0, k), (9, k)]) for k in range(count)]))
+    how = {"geometry_type": "LineString", "crs": "EPSG:32632", "SPATIAL_INDEX": index}
+    pyogrio.raw.write(path, lines, [np.array(["divider"] * count, object)], ["class"], **how)
+    assert count_features(path.read_bytes()) == count
+
+
 def test_flatgeobuf_whose_header_states_other_features_is_refused(tmp_path: Path) -> None:
     data = saved(tmp_path / "map.fgb").read_bytes()
     at = data.index(struct.pack("<Q", COUNT))  # the first number of 8 bytes with this value is the count

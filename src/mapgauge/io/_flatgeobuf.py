@@ -72,13 +72,14 @@ def _field(header: bytes, fields: int, length: int, number: int) -> int:
 
 
 def _index_bytes(count: int, node_size: int) -> int:
-    """Return the size of the index: a tree whose leaves are the features."""
-    nodes = count
+    """Return the size of the index: a tree whose leaves are the features. A single feature has a root of its own."""
     level = count
-    while level > 1:
+    nodes = count
+    while True:
         level = -(-level // node_size)
         nodes += level
-    return nodes * _NODE_BYTES
+        if level == 1:
+            return nodes * _NODE_BYTES
 
 
 def _unsigned(data: bytes, at: int, what: str) -> int:

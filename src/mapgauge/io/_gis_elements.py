@@ -17,6 +17,7 @@ from mapgauge.io.files.source import ZIP, Content, is_plain_file
 from mapgauge.io.gdal_process import GEOPACKAGE
 
 _SQLITE = b"SQLite format 3\0"
+_UNNAMED = "layer-without-a-name"  # a header without a name: GDAL takes that of the file
 _COMPLETE = "Check that it was copied or downloaded completely"
 _BROKEN: tuple[type[Exception], ...] = (KeyError, TypeError, ArithmeticError)  # of what pyarrow makes of damaged values
 Elements: TypeAlias = tuple[list[dict[str, Any]], list[Any], Any]  # properties, shapes, the declared reference system
@@ -69,8 +70,11 @@ def _from_flatgeobuf(content: Content) -> list[VectorLayer]:
         count = _flatgeobuf.count_features(content.data)
     except ValueError as error:
         raise content.error(f"not a complete FlatGeobuf file: {error}", remedy=_COMPLETE) from error
-    layers = read_layers(content, {"map.fgb": content.data}, "map.fgb")
+    layers = read_layers(content, {f"{_UNNAMED}.fgb": content.data}, f"{_UNNAMED}.fgb")
     _check_count(content, sum(len(layer.ids) for layer in layers), count)
+    for layer in layers:
+        if layer.name == _UNNAMED:
+            layer.name = content.path.stem
     return layers
 
 
