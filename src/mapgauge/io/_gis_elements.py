@@ -73,7 +73,7 @@ def _from_flatgeobuf(content: Content) -> list[VectorLayer]:
     layers = read_layers(content, {f"{_UNNAMED}.fgb": content.data}, f"{_UNNAMED}.fgb")
     _check_count(content, sum(len(layer.ids) for layer in layers), count)
     for layer in layers:
-        if layer.name == _UNNAMED:
+        if layer.name in ("", _UNNAMED):
             layer.name = content.path.stem
     return layers
 
