@@ -1,10 +1,14 @@
 """Imports optional packages on first use. The error for a missing package names the extra to install."""
 
+import errno
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from mapgauge.errors import MissingDependency
+
+# Where packages take settings from that can keep them from being imported.
+_SETTINGS = {"matplotlib": "Look at MPLBACKEND in the environment, and at the file matplotlibrc in the current folder"}
 
 
 def require(module: str, purpose: str, extra: str) -> Any:
@@ -19,13 +23,41 @@ def require(module: str, purpose: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
+        if lacks_memory(error):
+            raise MemoryError(f"{module} cannot be loaded") from error
         raise missing(module, purpose, extra) from error
+    except (ValueError, OSError) as error:  # a setting of the environment, or a file of settings that is damaged
+        why = " ".join(str(error).split())
+        raise MissingDependency(
+            f"{purpose} needs {module}, which cannot be imported: {why}", remedy=_SETTINGS.get(module)
+        ) from error
 
 
 def missing(module: str, purpose: str, extra: str) -> MissingDependency:
     """Return the error for an optional module that is not there."""
     package = module.partition(".")[0]
     return MissingDependency(f"{purpose} needs {package}", remedy=_install(extra))
+
+
+# What the loader of libraries says if there is no memory for them, on Linux and on macOS.
+_NO_MEMORY = ("failed to map segment from shared object", "cannot allocate memory", "not enough memory")
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error is due to too little memory: the error itself, or one that it was raised from.
+
+    >>> lacks_memory(ImportError("libarrow.so: failed to map segment from shared object")), lacks_memory(ValueError())
+    (True, False)
+    """
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(error, ImportError | OSError) and any(words in str(error).lower() for words in _NO_MEMORY):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
 
 
 @cache  # it is asked for often

@@ -92,6 +92,9 @@ def check_target(path: Path) -> None:
 def check_figure(path: Path | None) -> None:
     """Refuse a figure that cannot be drawn: an unknown suffix, or no matplotlib."""
     if path is not None:
+        from mapgauge.dependencies import require
+
+        require("matplotlib", "drawing figures", "plot")
         from mapgauge.views.figures.style import suffix_of
 
         suffix_of(path)
