@@ -235,3 +235,13 @@ def test_geometries_that_are_no_wkb_are_named(tmp_path: Path) -> None:
         pq.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), tmp_path / "map.parquet")
         with pytest.raises(mg.UnreadableFile, match=message):
             mg.read(tmp_path / "map.parquet")
+
+
+def test_a_message_about_an_archive_is_short(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "map.zip")
+    data = bytearray(path.read_bytes())
+    data[26:28] = (700).to_bytes(2, "little")  # the length of the first name, of which the message has all bytes
+    path.write_bytes(data)
+    with pytest.raises(mg.UnreadableFile, match="a damaged ZIP archive: File name in directory") as caught:
+        mg.read(path)
+    assert len(str(caught.value)) < 500 + len(str(path))

@@ -32,9 +32,9 @@ def zipped_shapefiles(content: Content) -> dict[str, dict[str, bytes]]:
             return _unpacked(content, archive)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         # RuntimeError: a password. NotImplementedError: a compression that zipfile does not know.
-        raise content.error(f"a damaged ZIP archive: {error}", remedy=_COMPLETE) from error
+        raise content.error(f"a damaged ZIP archive: {str(error)[:200]}", remedy=_COMPLETE) from error
     except (ValueError, struct.error, OverflowError, UnicodeError) as error:  # damaged headers
-        raise content.error(f"a damaged ZIP archive: {error}", remedy=_COMPLETE) from error
+        raise content.error(f"a damaged ZIP archive: {str(error)[:200]}", remedy=_COMPLETE) from error
 
 
 def _unpacked(content: Content, archive: zipfile.ZipFile) -> dict[str, dict[str, bytes]]:
