@@ -119,6 +119,28 @@ def test_equal_ends_of_neighbours_are_no_repeated_point() -> None:
     assert none("repeated-points", truth.with_confidence(1), truth)
 
 
+def test_a_few_copies_are_a_note_and_many_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    few = with_copies(predictions, 2)
+    assert one("duplicate-instances", few, truth).level == "note"
+    assert one("duplicate-instances", with_copies(predictions, len(predictions.polylines)), truth).level == "warning"
+    finding = one("duplicate-instances", predictions, with_copies(truth, 2))
+    assert (finding.level, finding.count) == ("warning", 2)
+    assert finding.message.startswith("truth: 2 of 90 instances (2.22 %)")
+    assert one("duplicate-instances", predictions, with_copies(truth, 1)).level == "note"
+
+
+def with_copies(frames: mg.MapFrames, count: int) -> mg.MapFrames:
+    """Return the frames with a copy of each of the first instances."""
+    rows = np.sort(np.concatenate([np.arange(len(frames.polylines)), np.arange(count)]))
+    return replace(
+        frames,
+        frame=frames.frame[rows],
+        label=frames.label[rows],
+        polylines=frames.polylines.pick(rows),
+        confidence=None if frames.confidence is None else frames.confidence[rows],
+    )
+
+
 def test_copies_in_one_frame_and_class_are_noted() -> None:
     line, other = [[0.0, 0.0], [4.0, 1.0], [9.0, 0.0]], [[0.0, 0.0], [4.0, 2.0], [9.0, 0.0]]
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line], "boundary": [line]}})
@@ -132,4 +154,4 @@ def test_copies_in_one_frame_and_class_are_noted() -> None:
         confidence={"a": {"divider": [0.9, 0.1]}, "b": {"divider": [0.9, 0.8, 0.7, 0.6]}},
     )
     finding = one("duplicate-instances", copied, truth)
-    assert (finding.level, finding.count, finding.examples) == ("note", 2, ("b",))
+    assert (finding.level, finding.count, finding.examples) == ("warning", 2, ("b",))

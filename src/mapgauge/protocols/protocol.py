@@ -151,7 +151,9 @@ class Protocol:
     region: tuple[float, float] | None = setting(
         None, unit="m", help="Length and width around the ego vehicle. The checks use it."
     )
-    crop: bool = setting(False, help="Whether both sides are cropped to the region. The public evaluators do not.")
+    crop: bool = setting(
+        False, word="cropped", help="Whether both sides are cropped to the region. The public evaluators do not."
+    )
     window: str | None = setting(
         None,
         check=check_window,

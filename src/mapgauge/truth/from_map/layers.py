@@ -10,6 +10,7 @@ import shapely
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import left_out_of
+from mapgauge.frames.synonyms import SYNONYMS
 from mapgauge.geometry.projections import (
     AUTO,
     EXCHANGED,
