@@ -89,14 +89,17 @@ def test_a_wrong_sum_in_an_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_unusual_compression_in_an_archive_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mg.UnreadableFile, match="compressed in an unusual way"):
+    with pytest.raises(mg.UnreadableFile, match=r"zip: 'map\.shp' is compressed in an unusual way"):
         mg.read(zipped(tmp_path / "map.zip", compression=zipfile.ZIP_BZIP2))
 
 
 def test_an_archive_that_grows_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = zipped(tmp_path / "map.zip", {".dbf": bytes(5_000_000)})
     monkeypatch.setenv("MAPGAUGE_MAX_BYTES", "1000000")
-    with pytest.raises(mg.UnreadableFile, match="its maps 500.* expected at most 1000000.*MAPGAUGE_MAX_BYTES"):
+    with pytest.raises(
+        mg.UnreadableFile,
+        match=r"zip: the ZIP archive has \d+ bytes, and its maps 500.* expected at most 1000000.*MAPGAUGE_MAX_BYTES",
+    ):
         mg.read(path)
 
 
@@ -104,7 +107,7 @@ def test_a_part_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     path = zipped(tmp_path / "map.zip")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("map.DBF", b"")
-    with pytest.raises(mg.UnreadableFile, match="has 'map.DBF' twice"):
+    with pytest.raises(mg.UnreadableFile, match=r"zip: the ZIP archive has 'map\.DBF' twice"):
         mg.read(path)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from mapgauge.errors import UnreadableFile
 from mapgauge.io.files.source import RAISE, Content, is_plain_file, most_bytes
 from mapgauge.typing import Flags, Indices
 
@@ -30,6 +31,8 @@ def zipped_shapefiles(content: Content) -> dict[str, dict[str, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
             return _unpacked(content, archive)
+    except UnreadableFile:  # which is a ValueError
+        raise
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         # RuntimeError: a password. NotImplementedError: a compression that zipfile does not know.
         raise content.error(f"a damaged ZIP archive: {str(error)[:200]}", remedy=_COMPLETE) from error
