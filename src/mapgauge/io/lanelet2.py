@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 from mapgauge.frames.findings import left_out_of
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.synonyms import SYNONYMS, usual_class
 from mapgauge.geometry.projections import GEOGRAPHIC, PROJECT
-from mapgauge.io._class_names import SYNONYMS, usual_class
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._geojson_objects import read_rows
 from mapgauge.io.files.source import Content

@@ -10,7 +10,7 @@ import shapely
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import left_out_of
-from mapgauge.frames.synonyms import SYNONYMS
+from mapgauge.frames.synonyms import usual_class
 from mapgauge.geometry.projections import (
     AUTO,
     EXCHANGED,
@@ -20,7 +20,6 @@ from mapgauge.geometry.projections import (
     looks_geographic,
     project_points,
 )
-from mapgauge.io._class_names import usual_class
 from mapgauge.io._format import declared_system, unknown_system
 from mapgauge.io.files.source import Content
 from mapgauge.io.lanelet2 import is_xml
