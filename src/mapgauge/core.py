@@ -28,6 +28,7 @@ FEATURE = Feature(
         "io.maptracker:TRUTH_TRACKS",
         "io.csv_wkt:CSV",
         "io.vector_files:GIS",
+        "io.lanelet2:LANELET2",
         "io.poses:POSES",
         "io.streammapnet:TRUTH",
     ),

@@ -25,13 +25,18 @@ def require(module: str, purpose: str, extra: str) -> Any:
     except ImportError as error:
         if lacks_memory(error):
             raise MemoryError(f"{module} cannot be loaded") from error
-        package = module.partition(".")[0]
-        raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
+        raise missing(module, purpose, extra) from error
     except (ValueError, OSError) as error:  # a setting of the environment, or a file of settings that is damaged
         why = " ".join(str(error).split())
         raise MissingDependency(
             f"{purpose} needs {module}, which cannot be imported: {why}", remedy=_SETTINGS.get(module)
         ) from error
+
+
+def missing(module: str, purpose: str, extra: str) -> MissingDependency:
+    """Return the error for an optional module that is not there."""
+    package = module.partition(".")[0]
+    return MissingDependency(f"{purpose} needs {package}", remedy=_install(extra))
 
 
 # What the loader of libraries says if there is no memory for them, on Linux and on macOS.

@@ -90,3 +90,42 @@ def test_a_prior_without_lines_is_a_warning(call: Run, tmp_path: Path) -> None:
         done = call("changes", files[0], files[1], "--prior", files[2], *options)
         assert "warning: " in done.stderr
         assert "none of its 0 lines in the frames and classes of the truth" in done.stderr
+
+
+OSM_NODES = ((1, 0.0, 2.0), (2, 40.0, 2.0), (3, 0.0, -3.0), (4, 40.0, -3.0))
+
+
+def osm_map(path: Path) -> Path:
+    """A map of Lanelet2 in longitude and latitude, around 49 N, 8.4 E; a metre is the same in both directions."""
+    pyproj = pytest.importorskip("pyproj")
+    back = pyproj.Transformer.from_crs("+proj=ortho +ellps=WGS84 +lat_0=49 +lon_0=8.4", "EPSG:4326", always_xy=True)
+    places = {k: back.transform(x, y) for k, x, y in OSM_NODES}
+    nodes = "".join(f'<node id="{k}" lon="{lon!r}" lat="{lat!r}"/>' for k, (lon, lat) in places.items())
+    ways = "".join(
+        f'<way id="{k}"><nd ref="{first}"/><nd ref="{last}"/><tag k="type" v="{kind}"/></way>'
+        for k, first, last, kind in ((11, 1, 2, "line_thin"), (12, 3, 4, "curbstone"))
+    )
+    path.write_text(f"<osm>{nodes}{ways}</osm>", encoding="utf-8")
+    return path
+
+
+def test_a_prior_may_be_a_map_with_options(call: Run, tmp_path: Path) -> None:
+    path = osm_map(tmp_path / "map.osm")
+    poses = tmp_path / "poses.json"
+    pose = {"token": "a", "translation": [20, 0, 0], "rotation": [1, 0, 0, 0]}
+    poses.write_text(json.dumps([pose]), encoding="utf-8")
+    truth = mg.truth.own_map(path, poses, project="local:49:8.4")
+    mg.write(truth, tmp_path / "truth.parquet")
+    mg.write(truth.with_confidence(1), tmp_path / "p.parquet")
+    files = (tmp_path / "p.parquet", tmp_path / "truth.parquet")
+    done = call("changes", *files, "--prior", f"{path},project=local:49:8.4", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["values"][-1]["copy_pld"] == pytest.approx(0, abs=1e-6)
+    # Without an origin the remedy is the one that helps.
+    for options in ("", ",project=auto"):
+        wrong = call("changes", *files, "--prior", f"{path}{options}")
+        assert wrong.returncode == 1
+        assert "Write FILE,project=utm:LAT:LON with the origin of the poses" in wrong.stderr
+    # Frames with the tokens of the truth stay frames, whatever their options.
+    renamed = call("changes", *files, "--prior", f"{tmp_path / 'truth.parquet'},rename=boundary:kerb", "--json")
+    assert renamed.returncode == 0, renamed.stderr

@@ -1,5 +1,6 @@
 """CSV with WKT: the rules of GeoJSON, and errors that name the line."""
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,27 @@ def test_an_srid_is_a_reference_system(tmp_path: Path) -> None:
 def test_a_fault_is_named_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(mg.UnreadableFile, match=message):
         read(TEXT.replace(old, new), tmp_path)
+
+
+def test_a_geometry_may_be_long(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    points = ", ".join(f"{k} {k % 7}" for k in range(30_000))
+    (tmp_path / "map.csv").write_text(f'class,wkt\nkerb,"LINESTRING ({points})"\n', encoding="utf-8")
+    assert len(points) > 131_072  # the limit of the module csv
+    assert len(mg.read(tmp_path / "map.csv").polylines.coords) == 30_000
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize("depth", [12, 5_000, 100_000])
+def test_deeply_nested_geometries_are_refused(depth: int, tmp_path: Path) -> None:
+    wkt = "GEOMETRYCOLLECTION (" * depth + "LINESTRING (0 0, 9 0)" + ")" * depth
+    (tmp_path / "map.csv").write_text(f'class,wkt\nkerb,"{wkt}"\n', encoding="utf-8")
+    with pytest.raises(mg.UnreadableFile, match="line 2: its geometry is nested more than 8 deep"):
+        mg.read(tmp_path / "map.csv")
+
+
+@pytest.mark.parametrize("wkt", ["CIRCULARSTRING (0 0, 1 1, 2 0)", "CURVEPOLYGON ((0 0, 1 1, 2 0, 0 0))"])
+def test_curves_are_refused(wkt: str, tmp_path: Path) -> None:
+    (tmp_path / "map.csv").write_text(f'class,wkt\nkerb,"{wkt}"\n', encoding="utf-8")
+    with pytest.raises(mg.UnreadableFile, match=r"line 2: (its geometry has curves|expected WKT)"):
+        mg.read(tmp_path / "map.csv")

@@ -189,7 +189,11 @@ def _named(name: str) -> Callable[[Path], object]:
 
 
 WAYS: dict[str, tuple[Callable[[str, np.random.Generator], bytes], tuple[Callable[[Path], object], ...]]] = {
-    **{name: (documents, (mg.read, _named(name))) for name in CASES if name not in ("csv", "gis", "parquet")},
+    **{
+        name: (documents, (mg.read, _named(name)))
+        for name in CASES
+        if name not in ("csv", "gis", "lanelet2", "parquet")
+    },
     "csv": (csv_rows, (mg.read, _named("csv"))),
     "parquet": (tables, (mg.read, lambda path: open_dataset(path).read())),
     "results": (archives, (mg.load_results,)),

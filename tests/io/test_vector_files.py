@@ -1,6 +1,7 @@
 """Maps of a GIS: GeoPackage and others are read as GeoJSON is, and in a map every part of a geometry is a line."""
 
 import json
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,27 @@ def test_degrees_and_broken_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "cut.gpkg").write_bytes(path.read_bytes()[:3000])
     with pytest.raises(mg.UnreadableFile, match="cannot be read by GDAL"):
         mg.read(tmp_path / "cut.gpkg")
+
+
+def test_without_a_property_the_layer_is_the_class(tmp_path: Path) -> None:
+    for name in ("kerb.fgb", "kerb.shp", "kerb.gpkg"):
+        path = saved(tmp_path / name, [shapely.LineString([(0, 0), (80, 0)])], {"width": [0.1]})
+        assert mg.read(path).counts == {"kerb": 1}
+    data = (tmp_path / "kerb.fgb").read_bytes()
+    at = data.index(b"\x04\x00\x00\x00kerb")
+    (tmp_path / "rail.fgb").write_bytes(data[:at] + bytes(8) + data[at + 8 :])  # an empty name
+    assert mg.read(tmp_path / "rail.fgb").counts == {"rail": 1}
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "map.gpkg", [KERB], {"class": ["kerb"]})
+    monkeypatch.setitem(sys.modules, "pyogrio", None)
+    with pytest.raises(mg.MissingDependency, match=r"needs pyogrio. Install it with: pip install 'mapgauge\[geo\]'"):
+        mg.read(path)
+
+
+def test_a_temporary_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "map.gpkg", [KERB], {"class": ["kerb"]})
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    with pytest.raises(mg.MapgaugeError, match=r"map\.gpkg: a copy for GDAL cannot be written.*TMPDIR"):
+        mg.read(path)

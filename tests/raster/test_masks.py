@@ -54,7 +54,10 @@ def test_a_drawn_mask_equals_the_truth(tmp_path: Path) -> None:
         ({"a": {"vectors": []}}, "no frame has a semantic_mask"),
         ({"z": {"semantic_mask": [[0]]}}, r"1 masks are not in the truth \(first: z\)"),
         ({"a": {"semantic_mask": [[0, 1]]}}, r"frame a: expected 100 rows of 200 labels, got an array \(1, 2\)"),
-        ({"a": {"semantic_mask": [[0], [0, 1]]}}, "frame a: expected rows of labels of the same length"),
+        (
+            {"a": {"semantic_mask": [[0], [0, 1]]}},
+            "frame a: expected rows of labels of the same length, all of them whole",
+        ),
         ({"a": {"semantic_mask": None}}, "frame a: expected rows of labels"),
         (
             {"a": {"semantic_mask": [[4] * 200] * 100}},

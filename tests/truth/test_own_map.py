@@ -157,9 +157,14 @@ def test_elements_with_the_same_name_and_parts_of_one_have_tracks_of_their_own(t
     [
         ({"type": "LineString", "coordinates": [[float("nan"), 0], [1, 1]]}, "element n: a coordinate is not a number"),
         ({"type": "LineString", "coordinates": [[1e300, 0], [-1e300, 1]]}, "element n: a coordinate is not a number"),
-        ({"type": "LineString", "coordinates": [[0, 0]]}, r"\$.features\[0\] is not a feature"),
-        ({"type": "Lines", "coordinates": []}, r"\$.features\[0\] is not a feature"),
-        ("LINESTRING (0 0, 1 1)", r"\$.features\[0\] is not a feature"),
+        ({"type": "LineString", "coordinates": [[0, 0]]}, r"coordinates has 1 points, expected at least 2"),
+        (
+            {"type": "LineString", "coordinates": [[0, 0, 1], [9, 0]]},
+            r"\$\.features\[0\]\.geometry\.coordinates\[1\] has 2 coordinates, the points before it have 3",
+        ),
+        ({"type": "Lines", "coordinates": []}, r"\$.features\[0\].geometry is 'Lines', expected Point, .* LineString"),
+        ({"type": "ring", "coordinates": []}, "geometry is 'ring', expected Point"),
+        ("LINESTRING (0 0, 1 1)", "geometry is 'LINESTRING .*', expected a dictionary with 'type'"),
         ({"type": "Point", "coordinates": [1, 200]}, "found: ped_crossing without an area"),
         ({"type": "LineString", "coordinates": [[0, 0], [9, 9]]}, "found: ped_crossing without an area"),
     ],

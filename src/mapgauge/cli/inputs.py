@@ -135,7 +135,9 @@ def is_results(file: Path) -> bool:
         if not is_plain_file(file):  # opening a pipe would wait for its writer
             return False
         with file.open("rb") as stream:
-            return stream.read(_HEADER[0].stop)[_HEADER[0]] == _HEADER[1]
+            begins_so = stream.read(_HEADER[0].stop)[_HEADER[0]] == _HEADER[1]
+        # Damaged results are results too: reading them says what is wrong.
+        return begins_so or file.suffix == ".mg"
     except OSError:
         return False  # reading the file raises a better error
 

@@ -68,7 +68,11 @@ def inspect(
         elif stored:
             _tell_results(content, file)
         else:
-            tell_frames(content.name, f"({content.format}: {FORMATS[content.format].about})", content)
+            # Parquet keeps the format that frames came from, which may be one of a plug-in that is not here.
+            about = content.format
+            if content.format in FORMATS:
+                about += f": {FORMATS[content.format].about}"
+            tell_frames(content.name, f"({about})", content)
             tell_findings(of_file)
     if json:
         write_json(documents[0] if len(files) == 1 else documents)
@@ -191,6 +195,9 @@ def in_words(frames: "MapFrames") -> list[str]:
     if frames.confidence is not None and spread:
         confidence = f"confidence {spread['least']:.3f} to {spread['most']:.3f}"
     known = [f"{contents[key]} {key}" for key in ("scenes", "tracks") if contents[key] is not None]
+    if frames.format == "poses":  # a file of poses has no lines, so frames without any are no news
+        times = ["time stamps"] if contents["timestamps"] else []
+        return [", ".join([f"{contents['frames']} poses", *known, *times])]
     known += [name for name, key in (("time stamps", "timestamps"), ("poses", "poses")) if contents[key]]
     return [
         f"{contents['frames']} frames{empty}, {contents['instances']} instances" + (f": {counts}" if counts else ""),

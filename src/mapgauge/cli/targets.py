@@ -12,7 +12,7 @@ from mapgauge.cli.inputs import files_of
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.io.files.source import OUTPUTS, Content, overwrites
-from mapgauge.io.files.writing import save
+from mapgauge.io.files.writing import is_read_only, save
 
 SUFFIX = ".mg"
 PAGES = (".html", ".htm")
@@ -76,6 +76,9 @@ def check_target(path: Path) -> None:
     elif not target.parent.is_dir():
         folder, remedy = target.parent if path.is_symlink() else path.parent, "Create it first"
         reason = f"the folder {folder} does not exist"
+    elif is_read_only(target.parent):
+        reason = f"the disk of {path.parent} is read-only"
+        remedy = "Give a name on another disk"
     elif not os.access(target.parent, os.W_OK):
         reason = f"no permission to write in {path.parent}"
     elif target.exists() and not stat.S_ISREG(target.stat().st_mode):

@@ -60,8 +60,8 @@ def read(
             a finding.
         workers: Number of threads that read a large JSON file. If None, the number of processors.
         options: Options of single formats: ``part`` and ``unshrink`` (vectormapnet), ``tracks`` (streammapnet-truth),
-            ``properties`` (geojson, csv, gis), ``project`` (geojson, csv, gis, parquet: see ``MapFrames.project``;
-            ``"declared"`` leaves the coordinates in the reference system that the file declares).
+            ``properties`` (geojson, csv, gis), ``project`` (geojson, csv, gis, lanelet2, parquet: see
+            ``MapFrames.project``; ``"declared"`` leaves the coordinates in the reference system that the file has).
 
     Returns:
         The frames. Their ``findings`` say what the reader noticed.

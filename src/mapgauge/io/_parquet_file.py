@@ -31,6 +31,7 @@ COLUMNS = (
     "ignore",
     "change",
 )
+_TEXTS = ("token", "class", "scene", "track", "change")  # columns of other names may hold bytes that are no text
 AXES = ("x", "y", "z")
 _NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
 _DEEPEST = 20  # nested structures and lists; the format has 7
@@ -152,7 +153,7 @@ def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
             continue
         name, kind = about[3][0].decode(), about[1]
         first, last = statistics[6], statistics[5]
-        if kind == _BYTE_ARRAY:
+        if kind == _BYTE_ARRAY and name in _TEXTS:
             texts[name] = first.decode(), last.decode()
         elif kind in (1, 2):  # 32 and 64 bits
             numbers[name] = int.from_bytes(first, "little", signed=True), int.from_bytes(last, "little", signed=True)

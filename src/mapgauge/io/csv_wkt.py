@@ -13,19 +13,26 @@ file is a map. shapely reads WKT.
 import csv
 import io
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 from mapgauge.dependencies import require
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._geojson_objects import property_names, read_rows
+from mapgauge.io._wkb import DEEPEST
 from mapgauge.io.files.source import Content
 from mapgauge.io.vector_files import feature_of
 
 _GEOMETRY = ("wkt", "geometry", "geom", "the_geom")
 _HEAD = 1 << 14
+_LARGEST = (1 << 31) - 1  # characters of a field; the largest value that the module csv takes on all systems
 _SRID = re.compile(r"\s*SRID=(\d+);", re.IGNORECASE)
+_BRACKETS = re.compile(r"[()]")
+_DEEPEST = DEEPEST + 3  # brackets: several polygons have 3 for one geometry
+_FIELD_SIZES = Lock()
 _TRUTH = {"true": True, "t": True, "false": False, "f": False}
 
 
@@ -45,6 +52,29 @@ def _is_table(content: Content) -> bool:
     return len(names) > 1 and any(name.lower() in _GEOMETRY for name in names)
 
 
+@contextmanager
+def _any_field_size() -> Iterator[None]:
+    """Admit fields of any size. The module csv has one limit for the whole process, so it is put back."""
+    with _FIELD_SIZES:
+        before = csv.field_size_limit(_LARGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+def _is_deep(wkt: str) -> bool:
+    """Whether brackets are nested more deeply than in a map. GEOS recurses without a limit."""
+    if wkt.count("(") <= _DEEPEST:
+        return False
+    depth = 0
+    for bracket in _BRACKETS.finditer(wkt):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
 def read_features(content: Content) -> tuple[list[dict[str, Any]], str | None]:
     """Return the rows of a table as features of GeoJSON, and the declared reference system.
 
@@ -62,21 +92,25 @@ def read_features(content: Content) -> tuple[list[dict[str, Any]], str | None]:
     try:
         text = content.text.decode("utf-8")
         table = csv.DictReader(io.StringIO(text, newline=""), names, delimiter=separator, strict=True)
-        next(table, None)  # the header
-        for row in table:
-            line = table.line_num
+        with _any_field_size():
+            rows = [(table.line_num, row) for row in table]
+        for line, row in rows[1:]:  # the first is the header
             if None in row or None in row.values():
                 raise content.error(f"line {line}: expected {len(names)} columns")
             wkt = row.pop(geometry)
             srid = _SRID.match(wkt)
             systems.add(f"EPSG:{srid[1]}" if srid else None)
+            if _is_deep(wkt):
+                raise content.error(f"line {line}: its geometry is nested more than {DEEPEST} deep")
+            properties = {name: value for name, value in row.items() if value}
             try:
                 shape = shapely.from_wkt(wkt[srid.end() if srid else 0 :]) if wkt else None
+                features.append(feature_of(properties, shape, f"line {line}"))
+            except NotImplementedError as cause:
+                raise content.error(f"line {line}: its geometry has curves, expected straight lines") from cause
             except shapely.errors.ShapelyError as cause:
                 expected = "expected WKT such as LINESTRING (0 1, 9 1)"
                 raise content.error(f"line {line}: {expected}, got {wkt[:60]!r}") from cause
-            properties = {name: value for name, value in row.items() if value}
-            features.append(feature_of(properties, shape, f"line {line}"))
     except (csv.Error, UnicodeDecodeError) as cause:
         raise content.error(f"broken CSV: {cause}") from cause
     if len(systems) > 1:

@@ -306,15 +306,19 @@ def feather_columns(path: Path, expected: Mapping[str, str], what: str) -> list[
     try:
         with open_file(str(path)) as stream:
             table = feather.read_table(stream)
-    except (require("pyarrow", "", "truth").ArrowException, OSError) as error:
+        found = table.column_names
+    except (require("pyarrow", "", "truth").ArrowException, OSError, ValueError) as error:  # ValueError: not UTF-8
         raise UnreadableFile(f"{path}: not a feather file: {error}") from error
-    lacking = [name for name in expected if name not in table.column_names]
+    lacking = [name for name in expected if name not in found]
     if lacking:
         raise UnreadableFile(
             f"{path}: column {', '.join(lacking)} not found. Expected the columns {', '.join(expected)}, "
-            f"found {', '.join(table.column_names) or 'none'}"
+            f"found {', '.join(found) or 'none'}"
         )
-    columns = [table[name].to_numpy() for name in expected]
+    try:
+        columns = [table[name].to_numpy() for name in expected]
+    except (KeyError, ValueError) as error:  # a name twice, or text that is not UTF-8
+        raise UnreadableFile(f"{path}: the columns {', '.join(expected)} cannot be read: {error}") from error
     for (name, kind), values in zip(expected.items(), columns, strict=True):
         if table[name].null_count or values.dtype.kind not in _KINDS[kind]:
             raise UnreadableFile(

@@ -56,9 +56,10 @@ def read_tags(path: str | os.PathLike[str]) -> Tags:
     if content.is_parquet:
         arrow, parquet = pyarrow_modules()
         try:
-            return _table(str(file), parquet.read_table(file).to_pylist())
-        except (arrow.ArrowException, OSError) as error:
+            rows = parquet.read_table(file).to_pylist()
+        except (arrow.ArrowException, OSError, ValueError) as error:  # ValueError: text that is not UTF-8
             raise UnreadableFile(f"{file}: {_EXPECTED}: {error}") from error
+        return _table(str(file), rows)
     try:
         text = content.data.decode("utf-8-sig")
         if not text.lstrip().startswith(("[", "{")):

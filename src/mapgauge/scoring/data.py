@@ -15,7 +15,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from mapgauge.arguments import check_workers
+from mapgauge.errors import InvalidInput
 from mapgauge.frames.content import by_row
+from mapgauge.frames.findings import shortened
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import use_matches
 from mapgauge.metrics.groups import Block, group
@@ -61,6 +63,13 @@ class Data:
         x, y = self.all_sides
         if self.tokens is None or self.tokens == y.tokens:
             return x, y
+        lacking = [token for token in self.tokens if token not in y.index]
+        if lacking:
+            raise InvalidInput(
+                f"{len(lacking)} of the {len(self.tokens)} frames of the results are not in the evaluated files "
+                f"(first: {shortened(lacking[0])})",
+                remedy="The results were changed or are damaged: evaluate the files again",
+            )
         places = [y.index[token] for token in self.tokens]
         return x.at(places), y.at(places)
 

@@ -85,8 +85,16 @@ def since_prior(
 
 
 def _read(prior: Path, workers: int | None) -> "Frames":
-    """Read a prior, or return its place if it may be a map."""
-    return Reading(workers=workers).truth(prior) if options_of(prior) else place(prior)
+    """Read a prior, or return its place, with its options, if it may be a map."""
+    from mapgauge.features.priors.prior import MapOptions
+
+    given = options_of(prior)
+    if not given:
+        return place(prior)
+    reading = Reading(workers=workers)
+    if not set(given) <= {"properties", "rename", "project"}:
+        return reading.truth(prior)
+    return MapOptions(path=Path(prior), read=lambda: reading.truth(prior), options=given)
 
 
 def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:

@@ -1,10 +1,10 @@
 """The prior of each frame, and truth of which only changed lines count."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,20 @@ from mapgauge.scoring.ignored import refuse_ignored
 from mapgauge.scoring.prepare import Frames, cut, loaded
 from mapgauge.truth import own_map
 from mapgauge.typing import Indices
+
+GEOGRAPHIC_WORDS = "longitude and latitude"  # in the messages about coordinates that are no metres
+
+
+class MapOptions(NamedTuple):
+    """A file of a prior with options after its name, which are those of ``own_map`` if the file is a map."""
+
+    path: Path
+    read: Callable[[], MapFrames]  # reads the file as frames, with the options
+    options: Mapping[str, Any]  # properties, rename and project
+
+    def __fspath__(self) -> str:
+        """Return the path as text."""
+        return str(self.path)
 
 
 class AlignedPrior(NamedTuple):
@@ -53,15 +67,18 @@ def aligned_prior(prior: Frames, truth: MapFrames, protocol: Protocol, workers: 
 def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None) -> MapFrames:
     """Return the prior in the coordinates of each frame of the truth."""
     is_file = not isinstance(prior, MapFrames) and truth.poses is not None
+    if isinstance(prior, MapOptions) and "project" in prior.options and is_file:
+        return _cut_map(prior, truth, protocol, workers)  # only a map has longitude and latitude
     try:
-        frames = loaded(prior, workers=workers)
-    except UnreadableFile as error:  # a map may have more than lines of frames, or be Lanelet2
+        frames = prior.read() if isinstance(prior, MapOptions) else loaded(prior, workers=workers)
+    except UnreadableFile as error:  # a map may have more than lines of frames
         if not is_file:
             raise
         try:
             return _cut_map(prior, truth, protocol, workers)
-        except MapgaugeError:
-            raise error from None
+        except MapgaugeError as of_map:
+            # What a map of longitude and latitude needs is an origin, which reading it as frames does not.
+            raise of_map if GEOGRAPHIC_WORDS in error.message else error from None
     refuse_ignored(frames, "a prior has no such lines")
     if not len(truth) or {*frames.tokens} & {*truth.tokens}:
         return frames
@@ -79,7 +96,9 @@ def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int
 
 def _cut_map(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None) -> MapFrames:
     """Return a map, cut to the region of the protocol at the poses of the truth."""
-    frames = own_map(Path(str(prior)), truth, region=protocol.region or (60.0, 30.0), workers=workers)
+    path = prior.path if isinstance(prior, MapOptions) else Path(str(prior))
+    options = prior.options if isinstance(prior, MapOptions) else {}
+    frames = own_map(path, truth, region=protocol.region or (60.0, 30.0), workers=workers, **options)
     return frames.rotate(90) if truth.forward == "y" else frames
 
 

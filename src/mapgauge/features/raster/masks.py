@@ -173,7 +173,7 @@ def _labels(mask: Any, token: str, shape: tuple[int, int], classes: tuple[str, .
     try:
         labels = np.asarray(decode_json(bytes(mask), list[list[int]]) if isinstance(mask, msgspec.Raw) else mask)
     except (msgspec.DecodeError, ValueError) as error:
-        raise InvalidInput(f"{where}: expected rows of labels of the same length, got {error}") from error
+        raise InvalidInput(f"{where}: expected rows of labels of the same length, all of them whole numbers") from error
     if labels.shape != shape:
         raise InvalidInput(
             f"{where}: expected {shape[0]} rows of {shape[1]} labels, got an array {labels.shape}",

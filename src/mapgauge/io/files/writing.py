@@ -73,6 +73,14 @@ def replacing(path: Path) -> Iterator[tuple[Path, int | None]]:
         raise MapgaugeError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
+def is_read_only(folder: Path) -> bool:
+    """Whether a folder lies on a disk that was mounted for reading only. False where the system does not say it."""
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):  # Windows, or no such folder
+        return False
+
+
 def _mode_of(target: Path, path: Path) -> int | None:
     """Return the permissions of a file that exists, or None; refuse anything that must not be replaced."""
     try:
@@ -83,7 +91,8 @@ def _mode_of(target: Path, path: Path) -> int | None:
     if kind is not None:
         raise MapgaugeError(f"{path}: cannot be written: this is {kind}, expected a file or a new name")
     if not os.access(target, os.W_OK):  # replacing the file would work, but its permissions say not to change it
-        raise MapgaugeError(f"{path}: cannot be written: the file is write-protected")
+        reason = "the disk is read-only" if is_read_only(target.parent) else "the file is write-protected"
+        raise MapgaugeError(f"{path}: cannot be written: {reason}")
     return stat.S_IMODE(mode)
 
 

@@ -1,41 +1,11 @@
-"""Reads Lanelet2's maps, which are OSM XML: ways are lines, and lanelets are relations of two ways."""
-
-import io
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
-from xml.etree import ElementTree
+"""The elements of Lanelet2's maps as geometries."""
 
 import shapely
 
-from mapgauge.geometry.projections import GEOGRAPHIC
 from mapgauge.io.files.source import Content
+from mapgauge.io.lanelet2 import ClassOf, read_elements
 from mapgauge.truth.cutting.shapes import as_geometries
 from mapgauge.truth.from_map.vectors import RawMap
-
-_BEFORE = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and blanks
-_Places: TypeAlias = dict[str, tuple[float, float]]
-ClassOf: TypeAlias = Callable[[str], str | None]
-
-
-class _Element(NamedTuple):
-    """A way, whose members are nodes, or a relation, whose members have roles."""
-
-    tags: dict[str, str]
-    members: list[str]
-    roles: list[str]
-
-
-class _Document(NamedTuple):
-    nodes: _Places  # longitude, latitude
-    local: _Places  # metres, as in Autoware's maps
-    ways: dict[str, _Element]
-    relations: dict[str, _Element]
-
-
-def is_lanelet2(data: bytes) -> bool:
-    """Whether a file is XML."""
-    return data[:4096].lstrip(_BEFORE).startswith(b"<")
 
 
 def read_lanelet2(content: Content, class_of: ClassOf, *, geographic: bool) -> RawMap:
@@ -43,115 +13,8 @@ def read_lanelet2(content: Content, class_of: ClassOf, *, geographic: bool) -> R
 
     Nodes have their local coordinates, unless ``geographic`` asks for longitude and latitude.
     """
-    document = _parse(content)
-    used = {node for way in document.ways.values() for node in way.members}
-    if unknown := used - document.nodes.keys():
-        raise content.error(f"a way refers to the node {min(unknown)}, which is not in the file")
-    lacking = used - document.local.keys()
-    has_local = not geographic and len(lacking) < len(used)
-    if has_local and lacking:
-        raise content.error(f"{len(lacking)} of {len(used)} nodes have no local_x and local_y, expected all or none")
-    places = document.local if has_local else document.nodes
-    if nowhere := [node for node in used if not all(map(math.isfinite, places[node]))]:
-        raise content.error(f"node {min(nowhere)}: a coordinate is not a finite number")
-    rows = _ways(document.ways, class_of, places)
-    for name, relation in document.relations.items():
-        kind, subtype = relation.tags.get("type", "relation"), relation.tags.get("subtype", "")
-        if kind.lower() in ("lanelet", "multipolygon") and class_of(subtype):
-            rows.append((name, subtype, _area(relation, document.ways, places)))
-        else:
-            rows.append((name, f"{kind} {subtype}".strip(), None))
-    crs = None if has_local else GEOGRAPHIC
-    return RawMap([row[0] for row in rows], [row[1] for row in rows], as_geometries([row[2] for row in rows]), crs)
-
-
-def _parse(content: Content) -> _Document:
-    document = _Document({}, {}, {}, {})
-    try:
-        for _, node in ElementTree.iterparse(io.BytesIO(content.data)):
-            is_deleted = node.get("action") == "delete" or node.get("visible") == "false"
-            if node.tag not in ("node", "way", "relation") or is_deleted:
-                continue
-            name, tags = node.get("id", ""), {tag.get("k", ""): tag.get("v", "") for tag in node.iter("tag")}
-            if node.tag == "node":
-                # Autoware leaves both empty where a node has local coordinates.
-                document.nodes[name] = float(node.get("lon") or "nan"), float(node.get("lat") or "nan")
-                if "local_x" in tags and "local_y" in tags:
-                    document.local[name] = float(tags["local_x"]), float(tags["local_y"])
-            else:
-                members = list(node.iter("nd" if node.tag == "way" else "member"))
-                refs, roles = ([each.get(key, "") for each in members] for key in ("ref", "role"))
-                elements = document.ways if node.tag == "way" else document.relations
-                elements[name] = _Element(tags, refs, roles)
-            node.clear()
-    except (ElementTree.ParseError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
-        raise content.error(f"not a Lanelet2 map: {error}") from error
-    return document
-
-
-def _ways(ways: Mapping[str, _Element], class_of: ClassOf, places: _Places) -> list[tuple[str, str, Any]]:
-    """Return name, type and line of all ways. Ways of a class are joined where exactly two of them meet."""
-    types = {name: way.tags.get("type", "way without a type") for name, way in ways.items()}
-    by_class: dict[str, dict[str, list[str]]] = {}
-    for name, way in ways.items():
-        class_name = class_of(types[name])
-        if class_name and len(way.members) > 1:
-            is_open_area = way.tags.get("area") == "yes" and way.members[0] != way.members[-1]
-            nodes = [*way.members, way.members[0]] if is_open_area else way.members
-            by_class.setdefault(class_name, {})[name] = nodes
-    joined = {name: line for own in by_class.values() for name, line in _joined(own).items()}
-    continued = {name for own in by_class.values() for name in own if name not in joined}
-    return [
-        (name, kind, shapely.LineString([places[node] for node in joined[name]]) if name in joined else None)
-        for name, kind in types.items()
-        if name not in continued
-    ]
-
-
-def _joined(ways: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Join ways at nodes where exactly two of them end. A line has the name and the direction of its first way."""
-    ends: dict[str, list[str]] = {}
-    for name, nodes in ways.items():
-        for node in {nodes[0], nodes[-1]} if nodes[0] != nodes[-1] else ():
-            ends.setdefault(node, []).append(name)
-    taken: set[str] = set()
-    lines = {}
-    for name, way in ways.items():
-        if name in taken:
-            continue
-        taken.add(name)
-        line = list(way)
-        for _ in range(2):  # onwards from the end, then from the start
-            while line[0] != line[-1] and len(ends[line[-1]]) == 2:
-                other = next((each for each in ends[line[-1]] if each not in taken), None)
-                if other is None:
-                    break
-                taken.add(other)
-                more = ways[other]
-                line += more[1:] if more[0] == line[-1] else more[-2::-1]
-            line.reverse()
-        lines[name] = line
-    return lines
-
-
-def _area(relation: _Element, ways: Mapping[str, _Element], places: _Places) -> Any:
-    """Return the polygon of an area, or of a lanelet: its left bound, and its right bound backwards.
-
-    It is None if a bound is not in the file or falls apart.
-    """
-    bounds: dict[str, list[list[tuple[float, float]]]] = {}
-    for role in ("outer", "inner", "left", "right"):
-        refs = [ref for ref, given in zip(relation.members, relation.roles, strict=True) if given == role]
-        own = {ref: ways[ref].members for ref in refs if ref in ways and len(ways[ref].members) > 1}
-        bounds[role] = [[places[node] for node in line] for line in _joined(own).values()]
-    if relation.tags["type"].lower() == "multipolygon":
-        outline = bounds["outer"][0] if len(bounds["outer"]) == 1 else []
-    elif len(bounds["left"]) == len(bounds["right"]) == 1:
-        left, right = bounds["left"][0], bounds["right"][0]
-        along = math.dist(left[0], right[0]) + math.dist(left[-1], right[-1])
-        across = math.dist(left[0], right[-1]) + math.dist(left[-1], right[0])
-        outline = [*left, *(right[::-1] if along <= across else right)]
-    else:
-        outline = []
-    holes = [hole for hole in bounds["inner"] if len(set(hole)) > 2]
-    return shapely.Polygon(outline, holes) if len(set(outline)) > 2 else None
+    elements, crs = read_elements(content, class_of, geographic=geographic)
+    shapes = [None if element.geometry is None else shapely.geometry.shape(element.geometry) for element in elements]
+    names = [element.name for element in elements]
+    kinds = [element.kind for element in elements]
+    return RawMap(names, kinds, as_geometries(shapes), crs)

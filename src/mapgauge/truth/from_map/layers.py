@@ -10,7 +10,7 @@ import shapely
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import left_out_of
-from mapgauge.frames.synonyms import SYNONYMS
+from mapgauge.frames.synonyms import usual_class
 from mapgauge.geometry.projections import (
     AUTO,
     EXCHANGED,
@@ -22,9 +22,10 @@ from mapgauge.geometry.projections import (
 )
 from mapgauge.io._format import declared_system, unknown_system
 from mapgauge.io.files.source import Content
+from mapgauge.io.lanelet2 import is_xml
 from mapgauge.truth.cutting.shapes import Geometries, Layer, as_geometries, lines_in, polygons_in, valid_polygons
 from mapgauge.truth.datasets import MapLayers, map_findings
-from mapgauge.truth.from_map.lanelet2 import is_lanelet2, read_lanelet2
+from mapgauge.truth.from_map.lanelet2 import read_lanelet2
 from mapgauge.truth.from_map.vectors import NAME_CLASSES, RawMap, read_vectors
 from mapgauge.truth.rules import CLASSES
 from mapgauge.typing import Indices
@@ -47,7 +48,7 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     if is_projected:
         check_projection(project)
     content, class_of = Content(path), _class_of(rename)
-    if is_lanelet2(content.data):
+    if is_xml(content.data):
         raw = read_lanelet2(content, class_of, geographic=is_projected)
     else:
         raw = read_vectors(content, class_property)
@@ -83,13 +84,7 @@ def _class_of(rename: Mapping[str, str]) -> Callable[[str], str | None]:
     unknown = [name for name in rename.values() if name not in CLASSES]
     if unknown:
         raise InvalidInput(f"rename: unknown class {unknown[0]!r}, expected one of {', '.join(CLASSES)}")
-    usual = {_folded(name): class_name for class_name, names in SYNONYMS.items() for name in (class_name, *names)}
-    return lambda kind: rename.get(kind) or usual.get(_folded(kind))
-
-
-def _folded(name: str) -> str:
-    """Return a name without capitals, blanks and signs: "Lane marking" is ``lane_marking``."""
-    return "".join(filter(str.isalnum, name.lower()))
+    return lambda kind: rename.get(kind) or usual_class(kind)
 
 
 def _in_metres(content: Content, raw: RawMap, known: Indices, project: str | None) -> Geometries:

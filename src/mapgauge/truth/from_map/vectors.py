@@ -8,6 +8,8 @@ import shapely
 from mapgauge.errors import Remedy
 from mapgauge.io import csv_wkt
 from mapgauge.io._geojson_objects import class_property
+from mapgauge.io._values import ValueChecker, short
+from mapgauge.io._wkb import DEEPEST
 from mapgauge.io.files.source import Content
 from mapgauge.io.vector_files import is_vector_file, read_elements
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries
@@ -17,6 +19,21 @@ NAME_CLASSES = Remedy(
     "Name the classes: FILE,rename=lane_marking:divider, and the property: FILE,properties=class:kind",
 )
 _EXPECTED = "GeoJSON (a FeatureCollection), CSV with WKT, GeoParquet, GeoPackage, Shapefile or Lanelet2"
+
+
+_RING = "ring"
+# Kinds of geometries, and how many points their lines have at least. shapely closes a ring of 3 points.
+_LEAST_POINTS = {
+    "Point": 1,
+    "MultiPoint": 1,
+    "LineString": 2,
+    "MultiLineString": 2,
+    "Polygon": 3,
+    "MultiPolygon": 3,
+    _RING: 3,
+}
+_KINDS = tuple(name for name in _LEAST_POINTS if name != _RING)
+_PARTS_OF = {"MultiLineString": "LineString", "Polygon": _RING, "MultiPolygon": "Polygon"}
 
 
 class RawMap(NamedTuple):
@@ -31,15 +48,23 @@ class RawMap(NamedTuple):
 def read_vectors(content: Content, called: str | None) -> RawMap:
     """Read a map. ``called`` is the property that names the class of an element."""
     features, crs = _features(content)
-    rows, shapes = [], []
+    rows: list[dict[str, Any]] = []
+    shapes: list[Any] = []
+    check = ValueChecker(content.error)
     for k, feature in enumerate(features):
-        try:
-            rows.append({"id": feature.get("id", k)} | (feature.get("properties") or {}))
-            given = feature.get("geometry")
-            with np.errstate(invalid="ignore"):  # NaN is refused later
-                shapes.append(None if given is None else shapely.geometry.shape(given))
-        except (shapely.errors.ShapelyError, TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
-            raise content.error(f"$.features[{k}] is not a feature: {str(error).strip()}") from error
+        where = f"$.features[{k}]"
+        properties = feature.get("properties") if isinstance(feature, dict) else None
+        if not isinstance(feature, dict) or not isinstance(properties, dict | None):
+            raise content.error(f"{where} is not a feature, expected an object with properties and a geometry")
+        rows.append({"id": feature.get("id", k)} | (properties or {}))
+        given = feature.get("geometry")
+        if given is None:
+            shapes.append(None)
+            continue
+        place = f"{feature.get('place', where)}: geometry" if "place" in feature else f"{where}.geometry"
+        flat = _flat_geometry(check, given, place, depth=1)
+        with np.errstate(invalid="ignore"):  # NaN is refused later
+            shapes.append(shapely.geometry.shape(flat))
     known = sorted({name for row in rows for name in row})
     called = class_property(known) if called is None else called
     if rows and called not in known:
@@ -49,6 +74,39 @@ def read_vectors(content: Content, called: str | None) -> RawMap:
     kinds = [int(kind) if isinstance(kind, float) and kind.is_integer() else kind for kind in kinds]
     texts = [str(kind) if isinstance(kind, str | int) else "element without a class" for kind in kinds]
     return RawMap([str(row["id"]) for row in rows], texts, as_geometries(shapes), crs)
+
+
+def _flat_geometry(check: ValueChecker, given: Any, where: str, depth: int) -> dict[str, Any]:
+    """Return a geometry of GeoJSON without heights, or say which of its values is wrong."""
+    kind = check.member(given, "type", where)
+    if depth > DEEPEST:
+        raise check.error(f"{where} is nested more than {DEEPEST} deep")
+    if kind == "GeometryCollection":
+        parts = check.sequence(check.member(given, "geometries", where), f"{where}.geometries")
+        inner = [
+            _flat_geometry(check, part, f"{where}.geometries[{k}]", depth=depth + 1) for k, part in enumerate(parts)
+        ]
+        return {"type": kind, "geometries": inner}
+    if kind not in _KINDS:
+        raise check.error(f"{where} is {short(kind)}, expected {', '.join(_KINDS)} or GeometryCollection")
+    coordinates = check.member(given, "coordinates", where)
+    return {"type": kind, "coordinates": _flat_points(check, coordinates, f"{where}.coordinates", kind)}
+
+
+def _flat_points(check: ValueChecker, given: Any, where: str, kind: str) -> Any:
+    """Return the coordinates of a geometry, x and y of each point."""
+    if kind == "Point":
+        point = list(check.sequence(given, where))
+        return check.points([point], where)[0, :2].tolist() if point else []
+    parts_of = _PARTS_OF.get(kind)
+    if parts_of is not None:
+        parts = check.sequence(given, where)
+        return [_flat_points(check, part, f"{where}[{k}]", parts_of) for k, part in enumerate(parts)]
+    points = check.points(given, where)
+    least = _LEAST_POINTS[kind]
+    if 0 < len(points) < least:
+        raise check.error(f"{where} has {len(points)} points, expected at least {least}")
+    return points[:, :2].tolist()
 
 
 def _features(content: Content) -> tuple[list[Any], Any]:
