@@ -16,11 +16,20 @@ def require(module: str, purpose: str, extra: str) -> Any:
     mapgauge.errors.MissingDependency: this example needs no_such_package. Install it with: pip install
     'mapgauge[example]'
     """
+    package = module.partition(".")[0]
     try:
         return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise _does_not_work(purpose, package, error) from error
         raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
+    except ImportError as error:
+        raise _does_not_work(purpose, package, error) from error
+
+
+def matplotlib_module() -> Any:
+    """Return ``matplotlib``. It is asked for before the modules of figures, which import it, are imported."""
+    return require("matplotlib", "drawing figures", "plot")
 
 
 @cache  # it is asked for often
@@ -43,6 +52,15 @@ def zstd_module() -> Any:
         except ImportError:
             continue
     raise MissingDependency("zstd files need backports.zstd on Python below 3.14", remedy=_install("zstd"))
+
+
+def _does_not_work(purpose: str, package: str, error: ImportError) -> MissingDependency:
+    """Return the error for a package that is there and fails, such as one that was built for another numpy."""
+    reason = " ".join(str(error).split())
+    return MissingDependency(
+        f"{purpose} needs {package}, which is installed but cannot be imported: {reason}",
+        remedy="Upgrade it, or install it again",
+    )
 
 
 def _install(extra: str) -> str:

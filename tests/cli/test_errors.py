@@ -42,7 +42,7 @@ INPUT = {
     "evaluate {w}/good.json,rename=lane:divider {w}/truth.geojson": "no class lane",
     "evaluate {w}/good.json {w}/truth.geojson,scenes={b}/scenes.json": "expected a JSON object from token to scene",
     "evaluate {w}/good.json {w}/truth.geojson -o {b}/none/results.mg": "does not exist. Create it first",
-    "evaluate {w}/good.json {w}/truth.geojson -o {b}/folder": "expected the name of a file, found a folder",
+    "splits thin {w}/truth.geojson -o {b}/folder": "expected the name of a file, found a folder",
     "evaluate {w}/good.json {w}/poor.json {w}/truth.geojson -o {w}/good.json": "the folder cannot be created",
     "evaluate {w}/good.json {w}/truth.geojson --report {b}/none/x.html": "does not exist. Create it first",
     "sweep {w}/good.json {w}/nothing.pkl": "nothing.pkl: no such file",

@@ -182,7 +182,7 @@ class Failing(Writer):
 def test_what_cannot_be_logged_is_named_in_one_warning(
     results: mg.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mapgauge.training.loggers.parts", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("mapgauge.plot.parts", lambda *_, **__: 1 / 0)
     writer = Failing(tmp_path)
     with pytest.warns(RuntimeWarning) as said:
         log_tensorboard(results, writer, worst=1, report=False)
