@@ -192,7 +192,7 @@ def test_rings_need_a_metric_that_has_them() -> None:
 
 
 def test_coordinates_stay_as_they_are_if_nothing_is_cropped() -> None:
-    x, y = tracked()
+    _, y = tracked()
     far = y.transform(np.array([[1.0, 0, 0, 40], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]))
     assert not PROTOCOL.crop
     values = mg.evaluate(far.with_confidence(1.0), far, PROTOCOL, metrics=["pld"]).mean

@@ -147,7 +147,8 @@ def _check_axes(frames: MapFrames, among: MapFrames) -> None:
     first = among.name or "one set"
     second = frames.name or "the other"
     raise InvalidInput(
-        f"{first} has {among.forward} forward and {second} has {frames.forward} forward: their lines cannot be compared",
+        f"{first} has {among.forward} forward and {second} has {frames.forward} forward: "
+        "their lines cannot be compared",
         remedy=Remedy(f"Use rotate({degrees}) on the first", f"Read the first with {first},rotate={degrees}"),
     )
 
