@@ -25,6 +25,7 @@ ROOMS = [
     "arguments",
     "decoding",
     "markup",
+    "words",
     "plugins",
     "kernels",
     "geometry",

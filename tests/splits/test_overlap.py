@@ -123,7 +123,7 @@ def test_cities_are_not_compared(world: tuple[mg.MapFrames, mg.MapFrames], tmp_p
     assert overlap.place is not None
     assert overlap.place[:10].min() > 100  # scene 0 of training is near, in another city
     assert np.isnan(overlap.place[10:]).all()
-    assert overlap.notes == ("10 validation frames are in cities without training frames",)
+    assert overlap.notes == ("10 validation frames are in a city without training frames",)
     (tmp_path / "tags.csv").write_text("scene,city\nval-scene-0000,b\ntrain-scene-0000,b\ntrain-scene-0001,b\n")
     with pytest.raises(mg.InvalidInput, match="10 of 20 frames of .* have no city, such as val-scene-0001-0"):
         mg.splits(train, val, tags=mg.read_tags(tmp_path / "tags.csv"))
@@ -165,7 +165,7 @@ def test_the_figure_has_panels_for_what_is_known(overlap: mg.SplitOverlap) -> No
 
 
 def test_results_of_other_frames_are_refused(overlap: mg.SplitOverlap) -> None:
-    with pytest.raises(mg.InvalidInput, match="are not validation frames, such as scene-0000-0"):
+    with pytest.raises(mg.InvalidInput, match="not in the validation set, such as scene-0000-0"):
         overlap.joint(mg.evaluate(*demo_world(5)))
 
 

@@ -98,7 +98,7 @@ def evaluate(
         unknown="ignore" if ignore_unknown else "error",
         workers=workers,
     )
-    into_folder = bool(output) and is_folder_target(output)
+    into_folder = output is not None and output != "" and is_folder_target(output)
     written = None if output is None else Path(output)
     targets = files_of_each(written, plan.labels, SUFFIX, into_folder=into_folder)
     folders = files_of_each(work, plan.labels)

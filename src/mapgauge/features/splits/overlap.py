@@ -25,6 +25,7 @@ from mapgauge.results.intervals import LEVEL, SAMPLES, check_draws
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.typing import Floats, Progress
+from mapgauge.words import counted
 
 _MOST = 95  # percent of the points; a few may lie far away
 _CLEARLY = 1.4  # times as far; regions are usually twice as long as wide
@@ -90,7 +91,8 @@ class SplitOverlap:
         lacking = [token for token in results.tokens if token not in known]
         if lacking:
             raise InvalidInput(
-                f"{len(lacking)} frames of the results are not validation frames, such as {lacking[0]}",
+                f"{counted(len(lacking), 'frame of the results is', 'frames of the results are')} not in the "
+                f"validation set, such as {lacking[0]}",
                 remedy="Use the truth of the evaluation as VAL",
             )
         rows = np.array([known[token] for token in results.tokens])
@@ -138,10 +140,11 @@ def splits(
         positions = first.poses[:, :2, 3], second.poses[:, :2, 3]
         place = nearest_place(*positions, *cities)
         if np.isnan(place).any():
-            notes.append(f"{np.isnan(place).sum():,} validation frames are in cities without training frames")
+            alone = counted(int(np.isnan(place).sum()), "validation frame is", "validation frames are", form=",")
+            notes.append(f"{alone} in a city without training frames")
     shared = set(first.tokens) & set(second.tokens)
     if shared:
-        notes.append(f"{len(shared):,} frames are in both sets, such as {min(shared)}")
+        notes.append(f"{counted(len(shared), 'frame is', 'frames are', form=',')} in both sets, such as {min(shared)}")
     notes += _other_axes(first, second)
     shape = neighbours(second, first, protocol=settings, work=work, workers=workers, progress=progress)
     ours, theirs = (prepared_truth(side, settings) for side in (second, first))

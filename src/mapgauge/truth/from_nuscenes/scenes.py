@@ -21,6 +21,7 @@ from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import MISLOCATED, Selection, check_scenes, choose_split, split_named
 from mapgauge.typing import Points
+from mapgauge.words import counted
 
 LIDAR = "LIDAR_TOP"
 _UNIT = 1e-14  # quaternions whose squared norm is this close to 1 are not normalised
@@ -152,7 +153,7 @@ class NuScenes:
         check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:  # there are at most four, and all are named
-            text = f"{len(skipped)} scenes of the split {split} are left out because their localisation is wrong"
+            text = f"{counted(len(skipped), 'scene')} of the split {split} left out because of wrong localisation"
             self.findings += (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
         return [name for name in names if name not in MISLOCATED]
 
