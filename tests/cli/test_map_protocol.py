@@ -1,6 +1,7 @@
 """Two maps without an ego: one frame, all classes, certain predictions, a picture without a car."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ def test_all_classes_are_compared_and_predictions_without_confidences_are_certai
     assert mg.evaluate(truth, truth, "map").mean["pld"] == 0
     results = mg.evaluate(drawn(tmp_path / "mine.geojson", 0.5), drawn(tmp_path / "truth.geojson"), "map")
     assert results.class_names == ("kerb", "fence")
-    assert results.metrics == ("pld", "completeness")
-    assert results.mean["completeness"] == 1
-    assert results.mean["median_across"] == pytest.approx(0.5, abs=0.01)
+    assert results.metrics == ("network_pld", "network_completeness", "pld")
+    assert results.mean["network_completeness"] == 1
+    assert results.mean["network_median_across"] == pytest.approx(0.5, abs=0.01)
     assignment = results.assignment("map")
     assert not assignment.ego
     view = view_of([assignment], 0.0, None, None)
@@ -68,3 +69,61 @@ def test_all_means_every_class(tmp_path: Path, run: Run) -> None:
     done = run("evaluate", "a.geojson", "a.geojson", "--classes", "all", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {"kerb", "fence"} <= set(json.loads(done.stdout)["classes"])
+
+
+def in_pieces(path: Path, step: float = 25.0) -> Path:
+    """Write a kerb of 500 m and a fence of 100 m in pieces that share their ends."""
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"class": name},
+            "geometry": {"type": "LineString", "coordinates": [[step * k, y], [step * (k + 1), y]]},
+        }
+        for name, y, length in (("kerb", 0.0, 500.0), ("fence", 9.0, 100.0))
+        for k in range(int(length / step))
+    ]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
+    return path
+
+
+def test_an_exact_map_in_pieces_is_complete(tmp_path: Path, run: Run) -> None:
+    pieces = in_pieces(tmp_path / "pieces.geojson")
+    truth = in_pieces(tmp_path / "truth.geojson", 100.0)
+    mean = mg.evaluate(pieces, truth, "map").mean
+    assert mean["network_completeness"] == pytest.approx(1)
+    assert mean["network_correctness"] == pytest.approx(0.99, abs=0.01)
+    assert mean["network_pld"] is not None
+    assert mean["network_pld"] < 0.05
+    done = run("evaluate", str(pieces), str(truth), "-p", "map")
+    # 24 pieces of 25 m for 6 lines of 100 m
+    assert "100 % of the true length found, in pieces (600 of 600 m, with 18 breaks)" in " ".join(done.stdout.split())
+    joined = run("evaluate", str(truth), str(pieces), "-p", "map")
+    assert "predicted lines go on from one true line to another at 18 places" in " ".join(joined.stdout.split())
+
+
+def test_tables_json_and_comparisons_of_two_maps_begin_with_network_pld(tmp_path: Path, run: Run) -> None:
+    pieces = in_pieces(tmp_path / "pieces.geojson")
+    truth = in_pieces(tmp_path / "truth.geojson", 100.0)
+    for name, file in (("a", pieces), ("b", truth)):
+        done = run("evaluate", str(file), str(truth), "-p", "map", "-o", f"{name}.mg", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        order = [done.stdout.index(word) for word in ("\nNetwork PLD, lower", "network completeness ↑", "\nPLD, lower")]
+        assert order == sorted(order)
+    compared = run("compare", "a.mg", "b.mg", "--json", cwd=tmp_path)
+    assert compared.returncode == 0, compared.stderr
+    assert run("report", "a.mg", "b.mg", "-o", "page.html", cwd=tmp_path).returncode == 0
+    document = json.loads(run("evaluate", str(pieces), str(truth), "-p", "map", "--json").stdout)
+    assert next(key for key in document["mean"] if key not in ("predictions", "truth")) == "network_pld"
+    again = mg.load_results(tmp_path / "a.mg")
+    assert again.protocol == mg.protocol("map")
+    assert again.metrics[0] == "network_pld"
+
+
+def test_without_the_solver_one_line_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    truth = in_pieces(tmp_path / "truth.geojson", 100.0)
+    with pytest.raises(mg.MissingDependency, match=r"pip install 'mapgauge\[links\]'\. Without it, pass metrics="):
+        mg.evaluate(truth, truth, "map")
+    assert mg.evaluate(truth, truth, "map", metrics=("pld", "completeness")).mean["pld"] == 0
+    free = mg.protocol("map", settings={"network_pld": {"break_cost": 0}})
+    assert mg.evaluate(truth, truth, free).mean["network_pld"] == 0

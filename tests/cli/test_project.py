@@ -70,6 +70,26 @@ def test_metres_without_a_reference_system_cannot_be_projected(tmp_path: Path) -
         mg.read(path, project="auto")
 
 
+def test_exchanged_longitude_and_latitude_are_named(tmp_path: Path) -> None:
+    truth = mg.read(collection(LINES, tmp_path / "t.geojson"), project="auto")
+    turned = [[[y, x] for x, y in line] for line in LINES]
+    with pytest.raises(mg.InvalidInput, match=r"longitude 49 and latitude 8\.4.*longitude and latitude are exchanged"):
+        mg.read(collection(turned, tmp_path / "p.geojson"), project=truth.crs)
+    miami = [[[25.77, -80.2], [25.771, -80.2]]]
+    (finding,) = mg.read(collection(miami, tmp_path / "m.geojson"), project="auto").findings
+    assert (finding.level, finding.code) == ("warning", "coordinates-exchanged")
+    assert (
+        mg.read(collection([[[-80.2, 25.77], [-80.2, 25.771]]], tmp_path / "m.geojson"), project="auto").findings == ()
+    )
+
+
+def test_an_unknown_reference_system_is_a_note(tmp_path: Path) -> None:
+    metres = [[[40.0, 50.0], [90.0, 50.0]]]
+    (finding,) = mg.read(collection(metres, tmp_path / "t.geojson", crs="the yard")).findings
+    assert (finding.level, finding.code) == ("note", "crs-unknown")
+    assert mg.read(collection(metres, tmp_path / "t.geojson", crs="EPSG:32632")).findings == ()
+
+
 def test_different_reference_systems_are_refused(tmp_path: Path) -> None:
     metres = [[[400_000, 5_400_000], [400_050, 5_400_000]]]
     truth = mg.read(collection(metres, tmp_path / "t.geojson", crs="EPSG:32632"))

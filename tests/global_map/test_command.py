@@ -32,6 +32,12 @@ def test_the_command_prints_values_and_gap(call: Run, files: tuple[str, str]) ->
     assert "After a share of the frames" in text
 
 
+def test_the_help_says_in_plain_words_what_the_region_is(call: Run) -> None:
+    text = " ".join(call("global", "-h").stdout.split())
+    assert "the union of the boxes of its poses, with the notches between boxes filled" in text
+    assert "teeth" not in text
+
+
 def test_json_has_everything(call: Run, files: tuple[str, str]) -> None:
     document = json.loads(call("global", *files, "--json", "--pose-noise", "0.1,0.1,0.5").stdout)
     assert document["rule"] == "median"

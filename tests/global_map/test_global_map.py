@@ -251,3 +251,33 @@ def test_the_figure_has_a_panel_for_the_map_and_one_for_time() -> None:
 def test_a_large_cutoff_is_refused() -> None:
     with pytest.raises(mg.InvalidInput, match="cutoff must be at most 5 m for a whole map, got 30"):
         mg.global_map(*demo_world(10), cutoff=30)
+
+
+def test_the_rule_of_globalmapnet_has_gap_where_fused_frames_are() -> None:
+    """Eight frames, of which the first and the fifth are fused: the truth of the others counts nowhere in GAP."""
+    ahead = {"divider": [LINE, [[85.0, -2.0], [100.0, -2.0]]]}  # the second line is seen from the last frames only
+    fused = mg.global_map(drive(), city(ahead), rule="globalmapnet")
+    every = mg.global_map(drive(), city(ahead), rule="median")
+    assert fused.gap is not None
+    assert every.gap is not None
+    assert fused.gap.lines["divider"][0] == 1
+    assert every.gap.lines["divider"][0] == 2
+    assert fused.regions["s"].equals(every.regions["s"])
+
+
+def test_a_ghost_counts_by_its_confidence() -> None:
+    lines = {"s": {"divider": [LINE, [[0.0, 2.6], [40.0, 2.6]]]}}
+    given = mg.MapFrames.of(lines, confidence={"s": {"divider": [1.0, 0.5]}})
+    made = mg.global_map(given, city(), poses=path())
+    assert made.results.mean["ghost_length"] == pytest.approx(20, abs=0.3)
+
+
+def test_thresholds_of_gap_do_not_depend_on_the_axis_that_points_forward() -> None:
+    frames = drive().with_forward("x")
+    turned = replace(
+        frames.rotate(90), forward="y", poses=poses() @ rotation_about_z(-90), scenes=frames.scenes, track=frames.track
+    )
+    for side in (frames, turned):
+        made = mg.global_map(side, city(), region=(100.0, 50.0))
+        assert made.gap is not None
+        assert made.gap.thresholds == (1.0, 1.5, 2.0)

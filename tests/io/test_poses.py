@@ -229,3 +229,166 @@ def test_poses_of_the_reference_files_agree() -> None:
     assert by_token.poses is not None
     assert by_log.poses is not None
     near(by_token.poses[:, :2, 3], by_log.poses[:, :2, 3], 1e-3)
+
+
+def drive(heading: float = 30.0, *, step: float = 2.0, count: int = 20, bend: float = 2.0) -> list[dict[str, Any]]:
+    """Poses of a drive that turns a little, as objects with quaternions w, x, y, z."""
+    poses, place = [], np.zeros(2)
+    for k in range(count):
+        angle = np.radians(heading + bend * k)
+        poses.append(
+            {
+                "token": f"t{k:02d}",
+                "scene": "s",
+                "timestamp": TIME + k * 500_000_000,
+                "translation": [*place.tolist(), 0.0],
+                "rotation": [np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)],
+            }
+        )
+        place = place + step * np.array([np.cos(angle), np.sin(angle)])
+    return poses
+
+
+def codes(read: mg.MapFrames) -> list[str]:
+    return [finding.code for finding in read.findings]
+
+
+def test_good_drives_have_no_findings(tmp_path: Path) -> None:
+    for heading in range(0, 360, 15):
+        assert codes(mg.read(saved({"poses": drive(heading)}, tmp_path / "poses.json"))) == []
+
+
+def test_quaternions_in_the_other_order_are_refused_by_name(tmp_path: Path) -> None:
+    poses = drive(80)
+    for pose in poses:
+        w, *axis = pose["rotation"]
+        pose["rotation"] = [*axis, w]
+    with pytest.raises(
+        mg.UnreadableFile, match=r"20 of 20 vehicles do not stand upright.*are x, y, z, w\. Write.*w, x"
+    ):
+        mg.read(saved({"poses": poses}, tmp_path / "poses.json"))
+
+
+def test_lines_of_tum_with_w_first_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "drive.tum"
+    rows = [[pose["timestamp"], *pose["translation"], *pose["rotation"]] for pose in drive(80)]
+    path.write_text("\n".join(" ".join(map(str, row)) for row in rows), encoding="utf-8")
+    with pytest.raises(mg.UnreadableFile, match=r"if the quaternions are w, x, y, z\. Write quaternions as x, y, z, w"):
+        mg.read(path)
+
+
+def test_a_drive_along_x_in_the_other_order_is_noted_although_it_hardly_tilts(tmp_path: Path) -> None:
+    poses = drive(0, bend=0.1)
+    for pose in poses:
+        w, *axis = pose["rotation"]
+        pose["rotation"] = [*axis, w]
+    (finding,) = mg.read(saved({"poses": poses}, tmp_path / "poses.json")).findings
+    assert (finding.level, finding.code) == ("note", "poses-backwards")
+    assert "or the quaternions are x, y, z, w" in finding.message
+
+
+def test_a_vehicle_that_tilts_is_a_warning(tmp_path: Path) -> None:
+    poses = drive(20, bend=0.1)
+    for pose in poses:
+        w, *axis = pose["rotation"]
+        pose["rotation"] = [*axis, w]
+    read = mg.read(saved({"poses": poses}, tmp_path / "poses.json"))
+    tilted = next(finding for finding in read.findings if finding.code == "poses-tilted")
+    assert (tilted.level, tilted.count) == ("warning", 20)
+    assert "None would if the quaternions are x, y, z, w" in tilted.message
+    assert tilted.remedy is not None
+    assert tilted.remedy.shell == "Write quaternions as w, x, y, z"
+
+
+@pytest.mark.parametrize(
+    ("reading", "remedy"),
+    [
+        ("radians", "Write angles in degrees"),
+        ("inverse rotations", "Write the inverse rotations"),
+        ("y forward", "Turn the poses by 90 degrees, so that x points forward"),
+    ],
+)
+def test_the_remedy_of_a_wrong_heading_is_the_reading_that_mends_it(tmp_path: Path, reading: str, remedy: str) -> None:
+    document: dict[str, Any] = {}
+    for k, pose in enumerate(drive(70)):
+        angle = 70.0 + 2 * k
+        angle = {"radians": float(np.radians(angle)), "inverse rotations": -angle, "y forward": angle - 90}[reading]
+        document[pose["token"]] = [*pose["translation"][:2], angle]
+    (finding,) = read_poses(saved(document, tmp_path / "poses.json")).findings
+    assert (finding.level, finding.code) == ("warning", "poses-heading")
+    assert finding.remedy is not None
+    assert finding.remedy.shell == remedy
+
+
+def test_reversing_is_a_note_and_standing_is_nothing(tmp_path: Path, rng: np.random.Generator) -> None:
+    for heading in range(0, 360, 15):
+        (finding,) = mg.read(saved({"poses": drive(heading, step=-2.0)}, tmp_path / "poses.json")).findings
+        assert (finding.level, finding.code) == ("note", "poses-backwards")
+    standing = drive(40, step=0.0, count=200, bend=0.0)
+    for k, pose in enumerate(standing):
+        pose["token"] = str(k)
+        pose["translation"] = [*rng.normal(0, 0.5, 2).tolist(), 0.0]
+    assert codes(mg.read(saved({"poses": standing}, tmp_path / "poses.json"))) == []
+
+
+def test_poses_in_any_order_without_times_are_not_judged_by_their_motion(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    poses = drive(40, count=60, bend=0.0)
+    for k, pose in enumerate(poses):
+        pose["token"] = str(k)
+        del pose["timestamp"]
+    shuffled = [poses[k] for k in rng.permutation(60).tolist()]
+    assert codes(mg.read(saved({"poses": shuffled}, tmp_path / "poses.json"))) == []
+
+
+def test_equal_times_are_a_warning_that_goes_with_the_poses(tmp_path: Path) -> None:
+    path = saved({"poses": [pose | {"timestamp": TIME} for pose in drive()]}, tmp_path / "poses.json")
+    posed = mg.with_poses(frames("t03"), path)
+    assert codes(posed) == ["poses-times-equal"]
+    assert posed.findings[0].count == 19
+
+
+def test_the_scene_of_a_file_with_a_general_name_is_its_folder(tmp_path: Path) -> None:
+    line = f"{TIME} 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n"
+    for place, scene in (
+        ("day_1/poses.txt", "day_1"),
+        ("day_2/poses.txt", "day_2"),
+        ("day_3/ego/gt_poses.tum", "day_3"),
+        ("day_4/poses_07.txt", "poses_07"),
+        ("day_5/0007.txt", "0007"),
+    ):
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(line, encoding="utf-8")
+        assert mg.read(path).scenes == (scene,)
+
+
+@needs_data("own_map", "nuscenes_mini_predictions", "global_reference", "av2")
+@pytest.mark.parametrize(
+    "place",
+    [
+        "own_map/poses.json",
+        "own_map/poses.tum",
+        "nuscenes_mini_predictions/mini_val_poses.json",
+        "global_reference/good_60x30_maps.json",
+        "global_reference/fragments_60x30_maps.json",
+        "av2/3b3570b4-7b0b-3268-a571-b0889dbf40b6/city_SE3_egovehicle.feather",
+        "av2/7fab2350-7eaf-3b7e-a39d-6937a4c1bede/city_SE3_egovehicle.feather",
+    ],
+)
+def test_good_files_of_poses_have_no_findings(place: str) -> None:
+    assert codes(read_poses(DATA / place)) == []
+
+
+def test_poses_from_the_world_to_the_vehicle_are_named(tmp_path: Path) -> None:
+    document = {}
+    for pose in drive(70, bend=4.0):
+        matrix = np.eye(4)
+        w, _, _, z = pose["rotation"]
+        matrix[:2, :2] = [[w * w - z * z, -2 * w * z], [2 * w * z, w * w - z * z]]
+        matrix[:2, 3] = np.add(pose["translation"][:2], (300.0, 100.0))
+        document[pose["token"]] = np.linalg.inv(matrix).tolist()
+    (finding,) = read_poses(saved(document, tmp_path / "poses.json")).findings
+    assert finding.code == "poses-heading"
+    assert "the poses are from the world to the vehicle" in finding.message

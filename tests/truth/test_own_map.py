@@ -177,9 +177,52 @@ def test_an_unknown_reference_system_is_taken_as_metres_but_not_projected(
     tmp_path: Path, poses: Path, name: str
 ) -> None:
     path = geojson(tmp_path / "map.geojson", crs={"type": "name", "properties": {"name": name}})
-    check(mg.truth.own_map(path, poses))
+    *others, unknown = mg.truth.own_map(path, poses).findings
+    assert [finding.code for finding in others] == ["elements-left-out"]
+    assert (unknown.level, unknown.code) == ("note", "crs-unknown")
+    assert f"the reference system '{name}' is not known" in unknown.message
     with pytest.raises(mg.InvalidInput, match="cannot be projected from"):
         mg.truth.own_map(path, poses, project=UTM)
+
+
+def exchanged(shape: Any) -> Any:
+    return shape and shapely.transform(degrees(shape), lambda coords: coords[:, ::-1])
+
+
+@pytest.mark.parametrize("project", [UTM, "EPSG:32632"])
+def test_exchanged_longitude_and_latitude_are_named(tmp_path: Path, poses: Path, project: str) -> None:
+    path = geojson(tmp_path / "map.geojson", [(name, kind, exchanged(shape)) for name, kind, shape in ELEMENTS])
+    with pytest.raises(
+        mg.UnreadableFile, match=r"longitude 49 and latitude 8\.4.*longitude and latitude are exchanged"
+    ):
+        mg.truth.own_map(path, poses, project=project)
+
+
+def test_an_origin_with_longitude_first_is_named(tmp_path: Path, poses: Path) -> None:
+    path = geojson(tmp_path / "map.geojson", [(name, kind, degrees(shape)) for name, kind, shape in ELEMENTS])
+    with pytest.raises(mg.UnreadableFile, match=r"exchanged\. .*project=KIND:LAT:LON has latitude first"):
+        mg.truth.own_map(path, poses, project=f"utm:{ORIGIN[1]}:{ORIGIN[0]}")
+
+
+def test_latitudes_beyond_the_pole_are_named_as_exchanged(tmp_path: Path, poses: Path) -> None:
+    line = shapely.LineString([(49.0, -100.0), (49.001, -100.0)])
+    path = geojson(tmp_path / "map.geojson", [("d", "divider", line)])
+    with pytest.raises(mg.UnreadableFile, match="not longitude and latitude.*A file has longitude first"):
+        mg.truth.own_map(path, poses, project="utm:49:-100")
+
+
+def test_a_projection_is_named_with_what_another_would_move(tmp_path: Path) -> None:
+    path = geojson(tmp_path / "map.geojson", [(name, kind, degrees(shape)) for name, kind, shape in ELEMENTS])
+    far = tmp_path / "far.json"
+    far.write_text(json.dumps({"a": [0, 0, 0], "b": [60, 0, 0]}), encoding="utf-8")
+    found = {finding.code: finding for finding in mg.truth.own_map(path, far, project=UTM).findings}
+    # The meridian of the origin is 0.6 degrees from that of the zone, so that north turns by 0.6 sin(49) degrees.
+    turned = 60 * np.radians(0.6 * np.sin(np.radians(49.0)))
+    assert found["projection-used"].level == "note"
+    assert f"projected by {UTM}" in found["projection-used"].message
+    assert f"{turned:.1f} m (local)" in found["projection-used"].message
+    metres = geojson(tmp_path / "metres.geojson")
+    assert "projection-used" not in {finding.code for finding in mg.truth.own_map(metres, far).findings}
 
 
 def test_a_geopackage_may_have_a_layer_for_each_class(tmp_path: Path, poses: Path) -> None:

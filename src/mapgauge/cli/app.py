@@ -103,6 +103,7 @@ COMMANDS = {
 ADDITIONS = {
     "differences by cause": "features.causes.command:differences_by_cause",  # of compare
     "causes in words": "features.causes.command:in_words",  # after the tables of evaluate
+    "network in words": "features.network.lengths:in_words",  # in place of causes, if a protocol assigns points
     "confidence in words": "features.confidence.command:in_words",
     "changes since a prior": "features.priors.command:since_prior",  # of evaluate
     "tables of changes": "features.priors.command:show",

@@ -129,10 +129,10 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
 
 def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison", seed: int) -> str:
     """Return one line that says how the numbers were made: versions, settings, hashes of the inputs, and the draws."""
-    from mapgauge.protocols import full_name
+    from mapgauge.protocols import NO_SETTINGS, full_name
 
     protocol = methods[0].protocol
-    settings = {key: value for key, value in protocol.flat().items() if key not in ("name", "about")}
+    settings = {key: value for key, value in protocol.flat().items() if key not in NO_SETTINGS}
     stated = [
         f"{key}={_text(value)}" for key, value in settings.items() if value not in (None, ()) and value is not False
     ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Predictions up to which the lines after the tables are computed. They take about 0.6 of the time of the evaluation: at
 # this number a fifth of the time of the whole command with 450,000 predictions.
 MOST = 100_000
+_NETWORK = ("network_pld", "network_completeness")
 LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
 
 
@@ -132,8 +133,13 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
     """Return lines that say what the values mean. There are none without PLD.
 
     If the geometry is not in memory or the lines would take many seconds, one line names the commands that print them.
+    Protocols whose headline is of networks have a line about networks.
     """
     protocol = results.protocol
+    if set(_NETWORK) <= {*protocol.headline} & {*results.metrics} and not streamed:
+        from mapgauge.cli.app import addition
+
+        return [addition("network in words")(results)]
     if "pld" not in results.metrics or not protocol.cutoffs or results.mean["pld"] is None:
         return []
     if streamed or len(results.scores.confidence) > MOST:

@@ -27,7 +27,7 @@ from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import corridor_radius
 from mapgauge.io.files.places import opened, streams
-from mapgauge.metrics.table import METRICS, chosen_metrics
+from mapgauge.metrics.table import chosen_metrics, in_order
 from mapgauge.protocols import MAP, Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.frame_tables import MemoryRows
@@ -204,7 +204,7 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     data, scores = results.need_data(), results.scores
     if new := tuple(name for name in lacking if name not in data.added):
         data.added.update(dict.fromkeys(new, score_frames(data, new, results.ranges, known=scores, workers=workers)))
-    names = tuple(name for name in METRICS if name in (*results.metrics, *lacking))
+    names = in_order((*results.metrics, *lacking), results.protocol)
     for name in lacking:
         scores = scores.and_metrics(data.added[name], names)
     rows = MemoryRows(results.tokens, results.rows.scenes, scores)

@@ -22,7 +22,15 @@ from mapgauge.geometry.corridors import cut_to_corridors
 from mapgauge.geometry.cropping import Region, check_region, crop_polylines
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.poses import check_poses, level, move_polylines, quarter_turns, rotation_about_z, turned_forward
-from mapgauge.geometry.projections import AUTO, GEOGRAPHIC, looks_geographic, project_points, projection_at
+from mapgauge.geometry.projections import (
+    AUTO,
+    EXCHANGED,
+    GEOGRAPHIC,
+    exchanged,
+    looks_geographic,
+    project_points,
+    projection_at,
+)
 from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
 from mapgauge.typing import Confidences, Flags, Forward, Indices, Points, Sampling
 from mapgauge.words import counted
@@ -432,13 +440,23 @@ class MapFrames:
         if projection == self.crs or not len(coords):
             return self
         if not self.crs and not looks_geographic(coords):
+            is_exchanged = looks_geographic(coords[:, [1, 0]])
             raise InvalidInput(
                 f"{self.name or 'frames'}: the coordinates are not longitude and latitude, and no reference system is "
-                "declared, so they cannot be projected"
+                "declared, so they cannot be projected",
+                remedy=EXCHANGED if is_exchanged else None,
             )
+        findings = self.findings
+        if source == GEOGRAPHIC and (text := exchanged(coords, projection)):
+            if projection != AUTO:
+                raise InvalidInput(f"{self.name or 'frames'}: {text}", remedy=EXCHANGED)
+            found = Finding(
+                "warning", "coordinates-exchanged", f"{self.name or 'frames'}: {text}", len(self), remedy=EXCHANGED
+            )
+            findings = (*findings, found)
         chosen = projection_at(coords, source) if projection == AUTO else projection
         moved = Polylines(project_points(coords, chosen, source), self.polylines.offsets)
-        return replace(self, polylines=moved, crs=chosen, poses=None, history=None)
+        return replace(self, polylines=moved, crs=chosen, poses=None, findings=findings, history=None)
 
     @recorded
     def planar(self) -> "MapFrames":

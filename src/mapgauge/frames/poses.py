@@ -7,6 +7,7 @@ import numpy as np
 
 from mapgauge.errors import UnreadableFile
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.pose_checks import pose_findings
 from mapgauge.frames.tracks import per_second
 from mapgauge.geometry.poses import rotation_about_z, turns_between
 from mapgauge.typing import Indices
@@ -39,6 +40,7 @@ def take_poses(frames: MapFrames, others: MapFrames) -> MapFrames:
         timestamps=others.timestamps[rows]
         if frames.timestamps is None and others.timestamps is not None
         else frames.timestamps,
+        findings=tuple(dict.fromkeys((*frames.findings, *pose_findings(others)))),
         history=None,
     )
 

@@ -17,10 +17,13 @@ GEOGRAPHIC = "EPSG:4326"  # longitude and latitude
 KINDS = ("tmerc", "utm", "local", "mercator")
 _ORIGIN = re.compile(rf"({'|'.join(KINDS)}):([-+.0-9eE]+):([-+.0-9eE]+)")
 _WIDEST = 2.0  # degrees; a map that is wider has other coordinates
+_ARCTIC = 75.0  # degrees of latitude; few roads are beyond
+_LOCAL = ("utm", "local", "tmerc")  # projections that differ by little near their origin
 PROJECT = Remedy(
     'Pass project="auto" for the truth, and project=truth.crs for the predictions',
     "Write PREDICTIONS,project=auto TRUTH,project=auto, which projects both the same way",
 )
+EXCHANGED = Remedy.of("A file has longitude first, and project=KIND:LAT:LON has latitude first")
 _FORMS = (
     f"{AUTO}, a reference system in metres such as EPSG:32632, or one of "
     f"{', '.join(f'{kind}:LAT:LON' for kind in KINDS)}, with the origin in degrees"
@@ -106,6 +109,78 @@ def looks_geographic(coords: Points) -> bool:
     low, high = coords[:, :2].min(axis=0), coords[:, :2].max(axis=0)
     on_earth = (low >= (-180, -90)).all() and (high <= (180, 90)).all()
     return bool(on_earth and (high - low <= _WIDEST).all())
+
+
+def exchanged(coords: Points, projection: str) -> str:
+    """Return in words why latitude seems to stand before longitude in a map; an empty text if it does not.
+
+    A map lies near the origin of its projection, or where its reference system is used. With the projection ``auto``,
+    only places without roads tell it.
+    """
+    if not len(coords):
+        return ""
+    x, y = np.median(coords[:, :2], axis=0).tolist()
+    place = f"the coordinates are at longitude {x:.4g} and latitude {y:.4g}"
+    origin = _ORIGIN.fullmatch(projection)
+    if origin is not None:
+        latitude, longitude = float(origin[2]), float(origin[3])
+        is_near = abs(x - longitude) <= _WIDEST and abs(y - latitude) <= _WIDEST
+        is_near_exchanged = abs(y - longitude) <= _WIDEST and abs(x - latitude) <= _WIDEST
+        if is_near or not is_near_exchanged:
+            return ""
+        return (
+            f"{place}, and the origin of project={projection} at longitude {longitude:.4g} and latitude "
+            f"{latitude:.4g}. In one of them, longitude and latitude are exchanged"
+        )
+    if projection == AUTO:
+        if abs(y) <= _ARCTIC or abs(x) > _ARCTIC:
+            return ""
+        return f"{place}, where few roads are. Longitude and latitude may be exchanged"
+    area = _pyproj().CRS.from_user_input(check_projection(projection)).area_of_use
+    if area is None or _is_in(area, x, y) or not _is_in(area, y, x):
+        return ""
+    return f"{place}, where {projection[:60]} is not used. It is if longitude and latitude are exchanged"
+
+
+def _is_in(area: Any, longitude: float, latitude: float) -> bool:
+    """Whether a place lies in the area of use of a reference system. Some areas reach across the date line."""
+    west, south, east, north = area.bounds
+    is_between = west <= longitude <= east if west <= east else longitude >= west or longitude <= east
+    return bool(is_between and south <= latitude <= north)
+
+
+def moved_by_others(places: Points, projection: str) -> dict[str, float]:
+    """Return how far other projections with the same origin move places, which are metres, at most.
+
+    Nothing is returned for a projection that has no origin, or is not local.
+    """
+    origin = _ORIGIN.fullmatch(projection)
+    if origin is None or origin[1] not in _LOCAL or not len(places):
+        return {}
+    degrees = _transformed(places[:, :2], check_projection(projection), GEOGRAPHIC)
+    moved = {}
+    for kind in _LOCAL:
+        if kind != origin[1]:
+            others = project_points(degrees, f"{kind}:{origin[2]}:{origin[3]}")
+            moved[kind] = float(np.sqrt(np.square(others - places[:, :2]).sum(axis=1)).max())
+    return moved
+
+
+def is_known_system(crs: str) -> bool:
+    """Whether pyproj knows a reference system. Without pyproj, every system may be known.
+
+    >>> is_known_system("EPSG:32632"), is_known_system("utm:49.0:8.4"), is_known_system("the yard")
+    (True, True, False)
+    """
+    if _ORIGIN.fullmatch(crs):
+        return True
+    try:
+        _pyproj().CRS.from_user_input(crs)
+    except MissingDependency:
+        return True
+    except RuntimeError:  # pyproj's errors are RuntimeErrors
+        return False
+    return True
 
 
 def same_system(first: str, second: str) -> bool:

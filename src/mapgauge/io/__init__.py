@@ -29,7 +29,15 @@ from mapgauge.io import (
     vector_files,
     vectormapnet,
 )
-from mapgauge.io._format import Classes, Format, ReadOptions, class_table, refuse_few_points, with_forward_of
+from mapgauge.io._format import (
+    Classes,
+    Format,
+    ReadOptions,
+    class_table,
+    refuse_few_points,
+    unknown_system,
+    with_forward_of,
+)
 from mapgauge.io.dataset import open_dataset
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.places import is_dataset
@@ -124,7 +132,10 @@ def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions
     _check_options(content.path, row.name, row.options, options.extra)
     frames = with_forward_of(row.read(content, options), row.forward)
     project = options.extra.get("project", DECLARED)
-    return frames if project == DECLARED else frames.project(project)
+    if project != DECLARED:
+        return frames.project(project)
+    unknown = unknown_system(str(content.path), frames.crs)
+    return replace(frames, findings=(*frames.findings, *unknown)) if unknown else frames
 
 
 def _check_options(path: Path, format_name: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:

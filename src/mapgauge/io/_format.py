@@ -11,10 +11,11 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.findings import Finding
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
-from mapgauge.geometry.projections import PROJECT, unit_of
+from mapgauge.geometry.projections import PROJECT, is_known_system, unit_of
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.io.files.source import Content
 from mapgauge.typing import Degenerate, Forward
@@ -41,6 +42,14 @@ def declared_system(crs: Any, error: MakeError, where: str, *, projected: bool, 
     if unit not in ("", "metre", "meter", "m"):
         raise error(f"{where} has the unit {unit}, expected metres", remedy=remedy)
     return text
+
+
+def unknown_system(path: str, crs: str) -> list[Finding]:
+    """Return a note if a file declares a reference system that is not known, so that its unit is not known either."""
+    if not crs or is_known_system(crs):
+        return []
+    text = f"{path}: the reference system {crs[:60]!r} is not known. Its coordinates are taken as metres"
+    return [Finding("note", "crs-unknown", text)]
 
 
 def geometry_column(schema: Any, error: MakeError) -> str:

@@ -13,8 +13,10 @@
 A pose moves points of the vehicle, x forward, to the world.
 """
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from mapgauge.dependencies import require
 from mapgauge.errors import UnreadableFile
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.pose_checks import RotationForm, check_upright, findings_of_poses
 from mapgauge.geometry.poses import motions, rotation_about_z
 from mapgauge.io._collect import Collector, pose_matrix
 from mapgauge.io._format import Format, ReadOptions, refuse_ids
@@ -43,6 +46,13 @@ _ROTATIONS = ("rotation", "rotation_wxyz")
 _TOKENS = ("token", "sample_token", "timestamp", "timestamp_ns")  # the first that an entry has is its token
 _SCENES, _TIMES = ("scene", "scene_name", "scene_token", "log_id"), ("timestamp", "timestamp_ns")
 _OTHERS = {"results", "features", "vectors", "annotation", "predictions", "map_elements", "nodes"}
+# Words in names of files that say nothing about the drive.
+_GENERAL = {
+    *("pose", "poses", "trajectory", "traj", "odometry", "odom", "path", "localisation", "localization", "slam"),
+    *("ego", "egopose", "egoposes", "vehicle", "car", "lidar", "gps", "gnss", "imu", "ins", "rtk"),
+    *("gt", "groundtruth", "ground", "truth", "estimate", "estimated", "stamped", "keyframe", "keyframes"),
+    *("tum", "txt", "world", "global", "utm", "map", "data", "of", "in", "to"),
+}
 _HEAD = 1 << 12
 _FORMS = "a translation and a rotation, a matrix (4, 4), [x, y, z, qw, qx, qy, qz] or [x, y, degrees]"
 
@@ -108,30 +118,83 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         )
     if lidar:
         collector.forward = "y"  # the LiDAR of nuScenes has x to the right
-    return collector.finish()
+    return _checked(collector, {_form_of(given) for _, given in entries})
+
+
+def _checked(collector: Collector, forms: set[RotationForm]) -> MapFrames:
+    """Return the frames with findings about their poses. Rotations of several forms have no common mistake."""
+    form: RotationForm = next(iter(forms)) if len(forms) == 1 else "other"
+    frames = collector.finish()
+    check_upright(frames, form)
+    return replace(frames, findings=(*frames.findings, *findings_of_poses(frames, form)))
+
+
+def _form_of(given: Any) -> RotationForm:
+    """Return how the rotation of a pose that was read is written."""
+    given = _inner(given)
+    if isinstance(given, dict):
+        prefix = _prefix(given) or ""
+        names = [f"{prefix}{name}" for name in _ROTATIONS if f"{prefix}{name}" in given]
+        return "w first" if np.shape(given[names[0]]) == (4,) else "other"
+    shape = np.shape(given)
+    if shape == (7,):
+        return "w first"
+    return "degrees" if shape == (3,) else "other"
+
+
+def _inner(given: Any) -> Any:
+    """Return the pose of an entry, which may be a member of it."""
+    for name in ("pose", "ego2global"):
+        given = given.get(name, given) if isinstance(given, dict) else given
+    return given
 
 
 def _read_maps(content: Content, collector: Collector) -> MapFrames:
     """Read the poses of the drives in GlobalMapNet's maps."""
+    forms: set[RotationForm] = set()
     for scene, (place, given) in maps_by_name(content).items():
         where = f"{place}.poses"
         for k, pose in enumerate(collector.check.sequence(given.get("poses", []), where)):
             collector.add_frame(f"{scene}_{k}", scene=scene, pose=_pose(collector.check, pose, f"{where}[{k}]"))
-    return collector.finish()
+            forms.add(_form_of(pose))
+    return _checked(collector, forms)
 
 
 def _read_times(content: Content, collector: Collector) -> MapFrames:
     """Read poses whose names are their times."""
+    form: RotationForm
     if _is_feather(content):
+        form = "other"  # each number has a column with its name
         times, poses = read_feather(content.path)
         scene = content.path.absolute().parent.name
         tokens = [f"{scene}_{time}" for time in times.tolist()]
     else:
+        form = "w last"
         times, poses = _read_tum(content)
-        scene, tokens = content.path.name.partition(".")[0], list(map(str, times.tolist()))
+        scene = _scene_of(content.path)
+        tokens = list(map(str, times.tolist()))
     for token, time, pose in zip(tokens, times.tolist(), poses, strict=True):
         collector.add_frame(token, scene=scene, timestamp=time, pose=pose)
-    return collector.finish()
+    return _checked(collector, {form})
+
+
+def _scene_of(path: Path) -> str:
+    """Return the scene of a file of one drive: its name, or that of its folder if the name says nothing.
+
+    >>> _scene_of(Path("/data/drive_7/poses.txt")), _scene_of(Path("/data/drive_7.tum"))
+    ('drive_7', 'drive_7')
+    """
+    name = path.name.partition(".")[0]
+    folder = path.absolute().parent
+    while _is_general(name) and folder.name:
+        name, folder = folder.name, folder.parent
+    return name
+
+
+def _is_general(name: str) -> bool:
+    """Whether a name says what a file or folder has, but not of which drive: ``poses``, ``ego_pose``, ``gt_tum``."""
+    words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+    return bool(words) and all(word in _GENERAL for word in words)
 
 
 def _entries(document: Any, check: ValueChecker) -> list[tuple[str, Any]]:
@@ -156,8 +219,7 @@ def _token(check: ValueChecker, given: Any, where: str) -> str:
 
 def _pose(check: ValueChecker, given: Any, where: str) -> Floats:
     """Return the matrix of a pose in any of its forms."""
-    for name in ("pose", "ego2global"):
-        given = given.get(name, given) if isinstance(given, dict) else given
+    given = _inner(given)
     if isinstance(given, dict):
         return _named_pose(check, given, where, _prefix(given) or "")
     try:

@@ -128,7 +128,7 @@ def in_words(sums: Floats, protocol: Protocol) -> str:
     if math.isfinite(value["median_across"]):
         words.append(f"{value['median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["completeness"]):
-        lengths = _lengths(value["found_length"], value["true_length"])
+        lengths = lengths_in_words(value["found_length"], value["true_length"])
         words.append(f"{100 * value['completeness']:.0f} % of the true length found ({lengths})")
     if math.isfinite(value["far"]):
         words.append(
@@ -138,10 +138,10 @@ def in_words(sums: Floats, protocol: Protocol) -> str:
     return ", ".join(words) or "nothing to compare"
 
 
-def _lengths(part: float, whole: float) -> str:
+def lengths_in_words(part: float, whole: float) -> str:
     """Return two lengths in metres or kilometres, with the same number of digits.
 
-    >>> _lengths(21120, 26000), _lengths(80.4, 412)
+    >>> lengths_in_words(21120, 26000), lengths_in_words(80.4, 412)
     ('21.1 of 26.0 km', '80 of 412 m')
     """
     if whole < 1000:

@@ -1,6 +1,6 @@
 """Which metrics are computed, and titles and keys of their values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import MISSING, fields
 from itertools import cycle, pairwise
 from typing import Any, TypeVar
@@ -10,15 +10,14 @@ from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, hints_of, type_in_words
-from mapgauge.protocols import MAP, Protocol, changes, full_name
+from mapgauge.protocols import NO_SETTINGS, Protocol, changes, full_name
 
 AnyRows = TypeVar("AnyRows", SumRows, HitRows, CombinedRows)
-NO_SETTINGS = ("name", "about", "settings")  # fields of ``Protocol`` that are no settings
 _CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the metrics to compute, in the order of the table: as given, or all that the protocol has settings for."""
+    """Return the metrics to compute, in the order of results: as given, or all that the protocol has settings for."""
     if isinstance(metrics, str):
         metrics = (metrics,)
     known = ", ".join(METRICS)
@@ -26,8 +25,7 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         raise InvalidInput(f"metrics must be a sequence of names, got {metrics!r}. Known: {known}")
     possible = tuple(name for name in METRICS if _has_settings(name, protocol))
     if metrics is None:
-        also = ("completeness",) if protocol.name == MAP else ()
-        return tuple(name for name in possible if METRICS[name].default or name in also)
+        return in_order([name for name in possible if METRICS[name].default or name in protocol.headline], protocol)
     unknown = [name for name in metrics if name not in METRICS]
     if unknown or not metrics:
         raise InvalidInput(f"unknown metric {', '.join(map(repr, unknown)) or '()'}. Known: {known}")
@@ -35,7 +33,12 @@ def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[s
         if name not in possible:
             raise _without_settings(name, protocol)
     wanted = {*metrics, *(other for _, rows in combined_metrics(metrics) for other in rows.of if other in possible)}
-    return tuple(name for name in METRICS if name in wanted)
+    return in_order(wanted, protocol)
+
+
+def in_order(metrics: Collection[str], protocol: Protocol) -> tuple[str, ...]:
+    """Return metrics in the order of results: those of the headline of a protocol, then those of the table."""
+    return tuple(name for name in dict.fromkeys((*protocol.headline, *METRICS)) if name in metrics)
 
 
 def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
@@ -245,4 +248,4 @@ def part_colours(metric: Metric) -> dict[str, str]:
     return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
 
 
-__all__ = ["CLASS_COLOURS", "COLOURS", "METRICS", "colours_of", "part_colours"]
+__all__ = ["CLASS_COLOURS", "COLOURS", "METRICS", "NO_SETTINGS", "colours_of", "part_colours"]

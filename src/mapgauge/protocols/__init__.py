@@ -1,6 +1,16 @@
 """Protocols: named sets of evaluation settings."""
 
-from mapgauge.protocols.protocol import AREAS, CLASSES, LANE, LANE_LINES, MAP, PARTS, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.protocols.protocol import (
+    AREAS,
+    CLASSES,
+    LANE,
+    LANE_LINES,
+    MAP,
+    NO_SETTINGS,
+    PARTS,
+    TRAFFIC_ELEMENTS,
+    Protocol,
+)
 from mapgauge.protocols.table import PROTOCOLS, changes, full_name, protocol, with_settings
 
 __all__ = [
@@ -9,6 +19,7 @@ __all__ = [
     "LANE",
     "LANE_LINES",
     "MAP",
+    "NO_SETTINGS",
     "PARTS",
     "PROTOCOLS",
     "TRAFFIC_ELEMENTS",

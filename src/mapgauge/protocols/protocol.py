@@ -60,7 +60,9 @@ _CHECKED = (
     "crop",
     "directed",
     "skip_without_truth",
+    "headline",
 )
+NO_SETTINGS = ("name", "about", "headline", "settings")  # fields of ``Protocol`` that change no number
 PLUG_IN = Remedy(
     "If it belongs to a plug-in, install it or call mapgauge.plugins.use", "If it belongs to a plug-in, pass --plugin"
 )
@@ -191,6 +193,9 @@ class Protocol:
     ties: Literal["content", "file"] = setting(
         "content", help="What decides between equal distances, confidences and link scores."
     )
+    headline: tuple[str, ...] = setting(
+        (), help="Metrics that are computed if none are named, beside the usual ones. Tables begin with them."
+    )
     settings: Mapping[str, Any] = field(default_factory=MetricSettings)  # of metrics, by name
 
     def __post_init__(self) -> None:
@@ -241,7 +246,7 @@ class Protocol:
         return "points as in the file" if self.count is None else f"{self.count} points per polyline"
 
     def _repr_html_(self) -> str:
-        given = {key: value for key, value in self.flat().items() if key not in ("name", "about")}
+        given = {key: value for key, value in self.flat().items() if key not in NO_SETTINGS}
         shown = {key: value for key, value in given.items() if value not in (None, ()) and value is not False}
         return facts(f"Protocol {self.name} with these settings", shown)
 
@@ -316,7 +321,9 @@ def _no_field(name: str) -> InvalidInput:
     """Return the error for an unknown field, which may be a setting of some metrics."""
     owners = [row.name for row in METRICS.values() if row.settings_type and name in hints_of(row.settings_type)]
     if not owners:
-        return no_such("a protocol has no setting", name, list(fields_of(Protocol))[2:])  # without name and about
+        return no_such(
+            "a protocol has no setting", name, [key for key in fields_of(Protocol) if key not in NO_SETTINGS]
+        )
     return InvalidInput(
         f"a protocol has no setting {name!r}: it belongs to {' and '.join(owners)}",
         remedy=Remedy(f'Write settings={{"{owners[0]}": {{"{name}": ...}}}}', f"Write --set {owners[0]}.{name}=..."),

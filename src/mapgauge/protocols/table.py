@@ -9,7 +9,17 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.plugins import Table
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, MAP, PARTS, TRAFFIC_ELEMENTS, Protocol, settings_type
+from mapgauge.protocols.protocol import (
+    AREAS,
+    LANE,
+    LANE_LINES,
+    MAP,
+    NO_SETTINGS,
+    PARTS,
+    TRAFFIC_ELEMENTS,
+    Protocol,
+    settings_type,
+)
 
 _NEAR = (0.5, 1.0, 1.5)  # metres
 _REGIONS = {"60x30": ((60.0, 30.0), _NEAR), "100x50": ((100.0, 50.0), (1.0, 1.5, 2.0))}  # with usual thresholds
@@ -73,11 +83,14 @@ def _of_lines() -> Iterable[Protocol]:
     )
     yield Protocol(
         MAP,
-        "two maps without an ego: all classes, PLD, completeness and offsets in metres",
+        "two maps without an ego: all classes, network PLD, completeness and offsets in metres by points, PLD",
         classes=None,
         spacing=0.5,
         sampling="even",
         cutoffs=(1.5,),
+        # Maps have lines in pieces, so points are assigned, not lines.
+        headline=("network_pld", "network_completeness", "pld"),
+        settings={"network_pld": {}},
     )
     yield Protocol(
         "mas-60x30",
@@ -241,7 +254,7 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
         metric, dot, key = name.partition(".")
         if not dot:
             hints = hints_of(Protocol)
-            if name not in hints or name in ("name", "about", "settings"):
+            if name not in hints or name in NO_SETTINGS:
                 protocol.replace(**{name: None})  # raises the error for this name
             value = value.lower().replace("x", ",") if name == "region" else value
             changed[name] = from_text(name, hints[name], value.strip())
@@ -266,7 +279,7 @@ def changes(protocol: Protocol) -> dict[str, Any]:
     base = named(protocol.name)
     if base is None:
         return {}
-    keys = [field.name for field in fields(protocol) if field.name not in ("name", "about", "settings")]
+    keys = [field.name for field in fields(protocol) if field.name not in NO_SETTINGS]
     changed = {key: getattr(protocol, key) for key in keys if getattr(protocol, key) != getattr(base, key)}
     for name in METRICS if protocol.settings != base.settings else ():
         own, other = protocol.settings.get(name), base.settings.get(name)

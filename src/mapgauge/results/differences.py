@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _HASH = 12  # digits of a content hash that are shown
 _FEW = 3  # tokens that are named
+_NOT_COMPARED = ("about", "headline")  # fields of protocols; metrics are compared by themselves
 _Row: TypeAlias = tuple[str, str, Any, Any]  # kind, name and both values
 
 
@@ -70,7 +71,9 @@ def settings_apart(settings: Mapping[str, Any], others: Mapping[str, Any], **mor
     'cutoffs: 1.5 and (0.5, 1.0)'
     """
     own, other = flat_settings(settings), flat_settings(others)
-    pairs = {key: (own.get(key), other.get(key)) for key in dict.fromkeys((*own, *other)) if key != "about"} | more
+    pairs = {
+        key: (own.get(key), other.get(key)) for key in dict.fromkeys((*own, *other)) if key not in _NOT_COMPARED
+    } | more
     rows: dict[str, tuple[Any, Any]] = {}
     for key, both in pairs.items():
         metric, dot, _ = key.partition(".")

@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from mapgauge.arguments import check_length, check_workers
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.pose_checks import pose_findings
 from mapgauge.frames.poses import take_poses
+from mapgauge.geometry.projections import moved_by_others
 from mapgauge.truth.poses import read_poses
 from mapgauge.truth.rules import RULES, Rules, rules_named, with_height
 from mapgauge.version import __version__
@@ -178,7 +181,26 @@ def own_map(
     frames = _build(dataset, chosen, size, False, whole, workers, progress, None, False)
     scenes = frames.scenes if placed.scenes is not None else None
     times = frames.timestamps if placed.timestamps is not None else None
-    return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})")
+    findings = (*pose_findings(placed), *_projection_findings(placed, project), *frames.findings)
+    return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})", findings=findings)
+
+
+_NOTICED = 0.2  # metres; the smallest threshold that is in use
+
+
+def _projection_findings(poses: MapFrames, project: str | None) -> tuple[Finding, ...]:
+    """Return a note of the projection that was used, if another one with its origin would move the map at the poses."""
+    if project is None or poses.poses is None:
+        return ()
+    moved = moved_by_others(poses.poses[:, :2, 3], project)
+    words = [f"{metres:.1f} m ({kind})" for kind, metres in moved.items() if metres >= _NOTICED]
+    if not words:
+        return ()
+    text = (
+        f"the map is projected by {project}. Other projections with this origin would move it at the poses by up to "
+        f"{', '.join(words)}"
+    )
+    return (Finding("note", "projection-used", text),)
 
 
 def _build(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.global_map.map_builder import Element, build
+from mapgauge.features.global_map.map_builder import INTERVAL, Element, build
 from mapgauge.features.global_map.region import distances_along, level_poses, public_poses, shapely_module
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks
@@ -349,6 +349,11 @@ def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bo
     for each in seen:
         by_frame[each.frame].append(Element(each.points, each.label, each.confidence))
     return [Line(each.points, each.label, each.score) for each in build(by_frame, flat, box, frames.classes)]
+
+
+def interval_of(rule: str) -> int:
+    """Return the number of frames from one that a rule uses to the next."""
+    return INTERVAL if rule == _BUILDER else 1
 
 
 def united(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Line]:

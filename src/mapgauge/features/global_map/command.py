@@ -49,8 +49,8 @@ def global_map(
 ) -> None:
     """Compare maps of whole scenes with the truth.
 
-    Both sides are cut by the region that the drive has seen: the union of the boxes of its poses, without teeth.
-    Network PLD is the headline. GAP and mGAP are those of GlobalMapNet's evaluator.
+    Both sides are cut by the region that the drive has seen: the union of the boxes of its poses, with the notches
+    between boxes filled. Network PLD is the headline. GAP and mGAP are those of GlobalMapNet's evaluator.
     """
     from mapgauge.features.global_map import global_map as feature
     from mapgauge.geometry.cropping import check_region

@@ -70,13 +70,13 @@ def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Ind
 
 def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray[np.float64]], box: Bounds) -> Gap:
     """Return GAP of maps, one frame for each scene, by the poses of each scene."""
-    thresholds = _WIDE if box[2] - box[0] > 60 else _THRESHOLDS
+    thresholds = _WIDE if max(box[2] - box[0], box[3] - box[1]) > 60 else _THRESHOLDS
     settings = protocol(
         "map",
         classes=CLASSES,
         count=POINTS,
         cutoffs=(),
-        settings={"ap_chamfer": {"thresholds": thresholds}},
+        settings={"ap_chamfer": {"thresholds": thresholds}, "network_pld": None},
     )
     regions = {scene: region_of(public_poses(own), box, 0.0) for scene, own in poses.items()}
     x, y = (side.as_classes(CLASSES) for side in (predictions, truth))

@@ -6,13 +6,14 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.arguments import check_cutoff, check_number, check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.evaluation.data import in_threads
 from mapgauge.evaluation.evaluate import evaluate_frames
 from mapgauge.evaluation.prepare import Frames
-from mapgauge.features.global_map.accumulate import RULES, accumulate, check_rule, united
+from mapgauge.features.global_map.accumulate import RULES, accumulate, check_rule, interval_of, united
 from mapgauge.features.global_map.gap import Gap, gap_of
 from mapgauge.features.global_map.region import shapely_module
 from mapgauge.features.global_map.report_section import GROWTH
@@ -33,6 +34,7 @@ from mapgauge.features.global_map.scenes import (
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.pose_checks import pose_findings
 from mapgauge.frames.tracks import check_tracks, frames_by_scene
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.poses import rotation_about_z
@@ -145,8 +147,8 @@ def global_map(
 ) -> GlobalMap:
     """Compare the map of each scene with the truth of the region that the drive has seen.
 
-    Both sides are cut by the region: the union of the boxes of all evaluated poses, closed so that it has no teeth. It
-    needs shapely.
+    Both sides are cut by the region: the union of the boxes of all evaluated poses, with the notches between boxes
+    filled. It needs shapely.
 
     Args:
         predictions: One map for each scene in world metres (GlobalMapNet's JSON, GeoJSON, Parquet), or frames with
@@ -184,6 +186,7 @@ def global_map(
         raise InvalidInput(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     settings = protocol("map", cutoffs=(checked_cutoff(cutoff),), settings={"network_pld": {"break_cost": break_cost}})
     x, y, drive = sides_of(predictions, truth, poses)
+    frames = x  # with poses as they were given
     box = check_region(region, drive.forward)
     scenes = scenes_in(drive, box)
     noise = None if pose_noise is None else check_noise(pose_noise)
@@ -198,8 +201,7 @@ def global_map(
     work = _Work(x, y, rule, region, cities_in(x))
     sides = in_threads(work.of, list(scenes.values()), workers, progress)
     findings = [
-        *x.findings,
-        *y.findings,
+        *dict.fromkeys((*x.findings, *y.findings, *pose_findings(drive))),
         *findings_of(scenes, (x, y)),
         *_findings(sides, scenes_of(x), x.name or "predictions"),
     ]
@@ -209,7 +211,11 @@ def global_map(
     results = _scored(x_cut, y_cut, settings, workers)
     gap = None
     if {"ped_crossing", "divider", "boundary"} & set(made[1].classes):
-        gap = gap_of(made[2], made[3], {name: scene.poses for name, scene in scenes.items()}, box)
+        seen, box_of_seen = {name: scene.poses for name, scene in scenes.items()}, box
+        if frames.poses is not None and (every := interval_of(rule)) > 1:
+            # The public evaluator looks where the frames are that were fused.
+            seen, box_of_seen = _fused_poses(frames, scenes, every), check_region(region, frames.forward)
+        gap = gap_of(made[2], made[3], seen, box_of_seen)
     shares = {}
     for share in SHARES if over_time else ():
         tasks = [(scene, share) for scene in scenes.values()]
@@ -226,6 +232,21 @@ def global_map(
         shares,
         noise,
     )
+
+
+def _fused_poses(frames: MapFrames, scenes: Mapping[str, Scene], every: int) -> dict[str, NDArray[np.float64]]:
+    """Return the poses of the frames that a rule uses, by scene. A scene without frames has those of its drive."""
+    assert frames.poses is not None
+    rows = frames_by_scene(frames)
+    fused = {}
+    for name, scene in scenes.items():
+        if name not in rows:
+            fused[name] = scene.poses
+            continue
+        poses = frames.poses[rows[name][::every]].copy()
+        poses[:, :2, 3] -= scene.origin
+        fused[name] = poses
+    return fused
 
 
 class _Side(NamedTuple):

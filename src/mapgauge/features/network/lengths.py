@@ -5,22 +5,25 @@ true line that is predicted in pieces is found in all of them. An offset, the di
 at right angles: across is the distance to the true line, along what remains.
 
 A predicted point without a match is a *ghost* if a true point that is matched already is nearer than the cutoff. It is
-*far* if no true point is.
+*far* if no true point is. Predicted lengths are weighted by confidence: those that are right, ghosts and far.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mapgauge.features.network.network_pld import COLUMNS as PLD_COLUMNS
-from mapgauge.features.network.network_pld import NetworkPldSettings, row_of, shared_key, sides_of
-from mapgauge.features.network.points import PointAssignment, assign_points
+from mapgauge.features.network.network_pld import COUNTS, NETWORK_PLD, NetworkPldSettings, assigned_groups, row_of
+from mapgauge.features.network.points import PointAssignment
 from mapgauge.features.network.sides import Network, NetworkSide
-from mapgauge.metrics.completeness import quantile_in_bins
+from mapgauge.metrics.completeness import lengths_in_words, quantile_in_bins
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
+
+if TYPE_CHECKING:
+    from mapgauge.results.results import Results
 
 BINS = 100  # of the histogram of distances across, from 0 to the cutoff
 COLUMNS = (
@@ -48,12 +51,10 @@ def _break_cost(protocol: Protocol) -> float:
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Network PLD uses the same assignment."""
     cost = _break_cost(protocol)
-    rows, of_pld = (np.zeros((len(groups.bounds), len(columns))) for columns in (COLUMNS, PLD_COLUMNS))
-    for g, x, y in sides_of(groups, protocol.directed):
-        assignment = assign_points(x.network, y.network, cutoff, cost, directed=protocol.directed)
-        of_pld[g], overlaps = row_of(x, y, assignment, cost)
-        rows[g] = _row(x, y, assignment, cutoff, len(overlaps))
-    groups.shared[shared_key(cutoff)] = of_pld
+    rows = np.zeros((len(groups.bounds), len(COLUMNS)))
+    for number, x, y, assignment in assigned_groups(groups, protocol, cutoff, cost):
+        _, overlaps = row_of(x, y, assignment, cost)
+        rows[number] = _row(x, y, assignment, cutoff, len(overlaps))
     return rows
 
 
@@ -157,6 +158,36 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "network_found_length": column["found"],
         "network_predicted_length": column["predicted"],
     }
+
+
+def in_words(results: "Results") -> str:
+    """Return in words how much of the truth is found, in how many pieces, and what the rest of the predictions is."""
+    of_lengths, of_pld = (
+        results.scores.sums[metric.name][0].sum(axis=(0, 1)) for metric in (NETWORK_COMPLETENESS, NETWORK_PLD)
+    )
+    value = {key: float(number) for key, number in _values(of_lengths, results.protocol).items()}
+    breaks, joins = (int(number) for number in of_pld[COUNTS])
+    words = []
+    if math.isfinite(value["network_median_across"]):
+        words.append(f"{value['network_median_across']:.2f} m beside the true line (median)")
+    if math.isfinite(value["network_completeness"]):
+        lengths = lengths_in_words(value["network_found_length"], value["network_true_length"])
+        pieces = f", in pieces ({lengths}, with {_counted(breaks, 'break')})" if breaks else f" ({lengths})"
+        words.append(f"{100 * value['network_completeness']:.0f} % of the true length found{pieces}")
+    if joins:
+        words.append(f"predicted lines go on from one true line to another at {_counted(joins, 'place')}")
+    if math.isfinite(value["network_correctness"]):
+        cutoff = results.protocol.cutoffs[0]
+        words.append(
+            f"{100 * value['network_correctness']:.0f} % of the predicted length matched, {100 * value['ghost']:.0f} % "
+            f"beside truth that is matched already, {100 * value['network_far']:.0f} % without truth of its class "
+            f"within {cutoff:g} m"
+        )
+    return ", ".join(words) or "nothing to compare"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 _METRES = (0.0, math.inf)

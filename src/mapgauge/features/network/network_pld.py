@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from mapgauge.arguments import check_closed, check_confidence, check_switch_cost, check_tolerance
 from mapgauge.distances.sospa import check_sospa_arguments, pack_sets
+from mapgauge.errors import MissingDependency, Remedy
 from mapgauge.features.network.points import PointAssignment, assign_points
 from mapgauge.features.network.sides import NetworkSide, side_of
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
@@ -223,20 +225,50 @@ def sides_of(groups: Groups, directed: bool) -> Iterator[tuple[int, NetworkSide,
         yield g, x, y
 
 
-def shared_key(cutoff: float) -> str:
-    """Return the key under which groups share the rows of network PLD."""
-    return f"network@{cutoff}"
+class AssignedGroup(NamedTuple):
+    """A group that has instances, and the assignment of its points."""
+
+    number: int
+    x: NetworkSide
+    y: NetworkSide
+    assignment: PointAssignment
+
+
+def assigned_groups(groups: Groups, protocol: Protocol, cutoff: float, break_cost: float) -> list[AssignedGroup]:
+    """Return the assignments of all groups. Network PLD and network completeness share them."""
+    if break_cost > 0:
+        _check_solver()
+    key = f"network@{cutoff}"
+    if key not in groups.shared:
+        way = protocol.directed
+        groups.shared[key] = [
+            AssignedGroup(g, x, y, assign_points(x.network, y.network, cutoff, break_cost, directed=way))
+            for g, x, y in sides_of(groups, way)
+        ]
+    known: list[AssignedGroup] = groups.shared[key]
+    return known
+
+
+def _check_solver() -> None:
+    """Refuse to start without the solver. Simple maps would not need it, and the error should not depend on them."""
+    if find_spec("highspy") is None:
+        raise MissingDependency(
+            "network PLD and network completeness need highspy",
+            remedy=Remedy(
+                "Install it with: pip install 'mapgauge[links]'. Without it, pass metrics=, such as (\"pld\", "
+                '"completeness")',
+                "Install it with: pip install 'mapgauge[links]'. Without it, name other metrics, such as --metrics "
+                "pld,completeness",
+            ),
+        )
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group."""
-    known: Floats | None = groups.shared.get(shared_key(cutoff))
-    if known is not None:
-        return known
-    cost, way = protocol.settings["network_pld"].break_cost, protocol.directed
+    cost = protocol.settings["network_pld"].break_cost
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for g, x, y in sides_of(groups, way):
-        rows[g], _ = solve_network(x, y, cutoff, cost, directed=way)
+    for group in assigned_groups(groups, protocol, cutoff, cost):
+        rows[group.number], _ = row_of(group.x, group.y, group.assignment, cost)
     return rows
 
 

@@ -24,7 +24,7 @@ DIGITS = 4  # of values in tables
 _MANY_DIGITS = 9  # of values in JSON
 _SIDES = ("predictions", "truth")
 _DATA = (*_SIDES, "tokens")
-_NAMES = ("name", "about")
+_NAMES = ("name", "about", "headline")
 _AGAIN, _COMPUTED = "computed again", f"computed by mapgauge {__version__}"
 _GIVE = Remedy("Pass inputs=", "Give the files after the name of the results: RESULTS,predictions=FILE,truth=FILE")
 # Settings that only make sense together, and the name of their step. They come first.

@@ -17,7 +17,7 @@ from mapgauge.results.differences import settings_apart
 from mapgauge.results.results import Results
 
 # Settings without an effect on scores of hits, or that are compared apart. Evaluators break ties in their own ways.
-_IRRELEVANT = ("name", "about", "region", "cutoffs", "order", "ties", "settings")
+_IRRELEVANT = ("name", "about", "region", "cutoffs", "order", "ties", "headline", "settings")
 
 
 @dataclass(frozen=True)

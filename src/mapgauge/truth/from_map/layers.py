@@ -10,8 +10,16 @@ import shapely
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import left_out_of
-from mapgauge.geometry.projections import AUTO, GEOGRAPHIC, check_projection, looks_geographic, project_points
-from mapgauge.io._format import declared_system
+from mapgauge.geometry.projections import (
+    AUTO,
+    EXCHANGED,
+    GEOGRAPHIC,
+    check_projection,
+    exchanged,
+    looks_geographic,
+    project_points,
+)
+from mapgauge.io._format import declared_system, unknown_system
 from mapgauge.io.files.source import Content
 from mapgauge.truth.cutting.shapes import Geometries, Layer, as_geometries, lines_in, polygons_in, valid_polygons
 from mapgauge.truth.datasets import MapLayers, map_findings
@@ -69,6 +77,9 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
         text = f"no element has a class of {', '.join(CLASSES)}; found: {names[:200]}"
         raise content.error(text, remedy=NAME_CLASSES)
     findings = (*left_out_of(path, left_out), *map_findings(str(path), repaired=invalid, left_out=()))
+    if not is_projected:
+        declared = declared_system(raw.crs, content.error, "the reference system", projected=True)
+        findings = (*findings, *unknown_system(str(path), declared))
     return MapLayers(layers["ped_crossing"], layers["divider"], layers["boundary"], findings)
 
 
@@ -104,10 +115,13 @@ def _in_metres(content: Content, raw: RawMap, known: Indices, project: str | Non
             raise content.error(f"{text}; expected metres", remedy=_PROJECT)
         return shapes
     if not source:
+        is_exchanged = looks_geographic(coords[:, [1, 0]])
         raise content.error(
             "the coordinates are not longitude and latitude, and the file declares no reference system",
-            remedy=Remedy.of("Leave project= out"),
+            remedy=EXCHANGED if is_exchanged else Remedy.of("Leave project= out"),
         )
+    if source == GEOGRAPHIC and (text := exchanged(coords, project)):
+        raise content.error(text, remedy=EXCHANGED)
     moved: Geometries = shapely.transform(shapes, partial(project_points, projection=project, source=source))
     return moved
 
