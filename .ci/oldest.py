@@ -13,3 +13,4 @@ for packages in project["optional-dependencies"].values():
     requirements += [package for package in packages if not package.startswith("mapgauge[")]
 for requirement in dict.fromkeys(requirements):
     print(requirement.replace(">=", "=="))
+print("pyparsing<3.3")  # later ones warn about what matplotlib 3.10.0 calls, and tests take warnings as errors

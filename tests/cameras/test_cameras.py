@@ -301,9 +301,9 @@ def test_damaged_tables_are_refused(
 ) -> None:
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / f"{table}.json"
-    rows = json.loads(path.read_text())
+    rows = json.loads(path.read_text(encoding="utf-8"))
     rows[-1][field] = value
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps(rows), encoding="utf-8")
     with pytest.raises(UnreadableFile, match=message):
         open_rig(tmp_path, truth.tokens)
 
@@ -311,6 +311,6 @@ def test_damaged_tables_are_refused(
 def test_a_sample_without_a_sweep_is_refused(truth: MapFrames, tmp_path: Path) -> None:
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / "sample_data.json"
-    path.write_text(json.dumps(json.loads(path.read_text())[1:]))
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))[1:]), encoding="utf-8")
     with pytest.raises(UnreadableFile, match="no keyframe of LIDAR_TOP for 1 samples"):
         open_rig(tmp_path, truth.tokens)

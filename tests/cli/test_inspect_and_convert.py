@@ -96,7 +96,7 @@ def test_inspect_of_results_prints_their_tables(call: Run) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no fifos here")
 def test_inspect_goes_on_after_a_file_that_it_cannot_read(call: Run, world: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("no map")
+    (tmp_path / "a.txt").write_text("no map", encoding="utf-8")
     done = call("inspect", tmp_path / "a.txt", "good.json", tmp_path / "none.json", "good.mg")
     assert done.returncode == 1
     assert [line.split(": ")[1] for line in done.stderr.splitlines()[:2]] == [
@@ -117,7 +117,7 @@ def test_inspect_does_not_wait_for_the_writer_of_a_pipe(call: Run, tmp_path: Pat
 
 def test_inspect_counts_what_a_reader_drops(call: Run, tmp_path: Path) -> None:
     frame = {"vectors": [[[0, 0], [9, 0]], [[0, 0]]], "scores": [0.8, 0.3], "labels": [1, 1]}
-    (tmp_path / "short.json").write_text(json.dumps({"meta": {}, "results": {"a": frame}}))
+    (tmp_path / "short.json").write_text(json.dumps({"meta": {}, "results": {"a": frame}}), encoding="utf-8")
     refused = call("inspect", tmp_path / "short.json")
     assert refused.returncode == 1
     assert "FILE,degenerate=drop" in refused.stderr

@@ -18,7 +18,13 @@ def shell(world: Path, command: str) -> "subprocess.CompletedProcess[str]":
     """Run a command line in bash, where ``mapgauge`` stands for this package."""
     text = f'mapgauge() {{ "{sys.executable}" -m mapgauge "$@"; }}; {command}'
     done = subprocess.run(
-        ["bash", "-c", text], cwd=world, env=environment(), capture_output=True, text=True, check=False
+        ["bash", "-c", text],
+        cwd=world,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr

@@ -33,7 +33,7 @@ def as_geojson(path: Path, shapes: list[Any], names: list[str]) -> Path:
         {"type": "Feature", "properties": {"class": name}, "geometry": shape and json.loads(shapely.to_geojson(shape))}
         for name, shape in zip(names, shapes, strict=True)
     ]
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
     return path
 
 
@@ -66,7 +66,7 @@ def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
         as_geojson(path, SHAPES, KINDS)
     elif name == "map.csv":
         rows = (f'{kind},"{shape.wkt if shape else ""}"\n' for kind, shape in zip(KINDS, SHAPES, strict=True))
-        path.write_text("class,wkt\n" + "".join(rows))
+        path.write_text("class,wkt\n" + "".join(rows), encoding="utf-8")
     elif name == "map.parquet":
         as_geoparquet(path, SHAPES, KINDS)
     elif name == "map.zip":
@@ -89,8 +89,8 @@ def test_rings_and_members_of_collections_are_lines_of_a_map(tmp_path: Path) -> 
 
 
 def test_the_class_may_have_another_usual_name(tmp_path: Path) -> None:
-    text = as_geojson(tmp_path / "map.geojson", SHAPES, KINDS).read_text()
-    (tmp_path / "map.geojson").write_text(text.replace('"class"', '"Kind"'))
+    text = as_geojson(tmp_path / "map.geojson", SHAPES, KINDS).read_text(encoding="utf-8")
+    (tmp_path / "map.geojson").write_text(text.replace('"class"', '"Kind"'), encoding="utf-8")
     assert mg.read(tmp_path / "map.geojson").counts == {"kerb": 2, "island": 1}
 
 

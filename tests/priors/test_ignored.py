@@ -162,8 +162,8 @@ def test_bad_flags_are_refused(tmp_path: Path) -> None:
     with pytest.raises(mg.InvalidInput, match="maptr-truth cannot say that lines are ignored"):
         mg.write(flagged, tmp_path / "truth.json", "maptr-truth")
     mg.write(flagged, tmp_path / "truth.geojson")
-    text = (tmp_path / "truth.geojson").read_text()
-    (tmp_path / "wrong.geojson").write_text(text.replace('"ignore":true', '"ignore":1'))
+    text = (tmp_path / "truth.geojson").read_text(encoding="utf-8")
+    (tmp_path / "wrong.geojson").write_text(text.replace('"ignore":true', '"ignore":1'), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"\$.features\[1\].properties.ignore is 1, expected true or false"):
         mg.read(tmp_path / "wrong.geojson")
     accumulator = mg.Accumulator(PROTOCOL)
