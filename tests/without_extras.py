@@ -32,7 +32,7 @@ def optional_modules() -> set[str]:
 
 
 class Blocker(importlib.abc.MetaPathFinder):
-    """Finds no module of an optional package, as if it were not installed."""
+    """Finds all modules but those of some packages, as if these were not installed. It replaces Python's own finder."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
@@ -41,8 +41,15 @@ class Blocker(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname in self.names or fullname.partition(".")[0] in self.names:
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return None
+            return None
+        return importlib.machinery.PathFinder.find_spec(fullname, path, target)
+
+
+def take_away(names: set[str]) -> None:
+    """Let modules of some packages not be found in this process."""
+    sys.meta_path[:] = [
+        Blocker(names) if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path
+    ]
 
 
 def run(command: str) -> tuple[str, int, str]:
@@ -60,7 +67,7 @@ def run(command: str) -> tuple[str, int, str]:
 
 
 if __name__ == "__main__":
-    sys.meta_path.insert(0, Blocker(optional_modules()))
+    take_away(optional_modules())
     os.chdir(sys.argv[1])
     commands = sys.stdin.read().splitlines()
     print(json.dumps([run(command) for command in commands]))

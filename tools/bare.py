@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-INSTALL = re.compile(r"Install (?:it|them) with: pip install 'mapgauge\[(\w+)\]'$")
+INSTALL = re.compile(r"Install (?:it|them) with: pip install 'mapgauge\[(\w+)\]'")
 NONE, ANY = "none", "any"  # in the place of an extra: a command must work, or may need one
 # Commands that need an extra, each with the extra. Files of maps are written by ``prepare``.
 NEEDING = {
@@ -34,6 +34,7 @@ NEEDING = {
     "evaluate demo/good.json demo/truth.geojson --with-geometry -o with.mg": "parquet",
     "evaluate part.parquet part.parquet": "parquet",
     "evaluate demo/good.json demo/truth.geojson --set network_pld.break_cost=0.5 --metrics network_pld": "links",
+    "evaluate demo/good.json demo/truth.geojson -p map": "links",
     "evaluate memory://x.parquet memory://y.parquet": "dask",
     "convert demo/good.json good.parquet": "parquet",
     "convert demo/good.json good.json.zst --to maptr": "zstd",
@@ -60,16 +61,20 @@ class Done(NamedTuple):
     @property
     def extra(self) -> str | None:
         """The extra that the last line asks for; None if it asks for none."""
-        found = INSTALL.search(self.errors.strip())
+        found = INSTALL.search(self.last_line)
         return found[1] if found else None
+
+    @property
+    def last_line(self) -> str:
+        """The last line on stderr."""
+        return (self.errors.strip().splitlines() or [""])[-1]
 
     def fault(self, expected: str) -> str | None:
         """Return what is wrong, or None. The command needs the expected extra, ``NONE`` or ``ANY``."""
-        last_line = (self.errors.strip().splitlines() or [""])[-1]
         if self.code == 0:
             return None if expected in (NONE, ANY) else f"works, expected that it needs mapgauge[{expected}]"
         if self.code != 1 or self.extra is None:
-            return f"exit code {self.code}, expected 0, or 1 and how to install what is missing: {last_line}"
+            return f"exit code {self.code}, expected 0, or 1 and how to install what is missing: {self.last_line}"
         if expected not in (ANY, self.extra):
             return f"needs mapgauge[{self.extra}], expected that it needs {expected}"
         return None
