@@ -293,7 +293,7 @@ def test_tokens_of_another_data_set_are_refused(log_rig: tuple[Path, list[int]])
         ("calibrated_sensor", "camera_intrinsic", [[1, 0], [0, 1]], "is not a matrix of 3 x 3 numbers"),
         ("calibrated_sensor", "rotation", [9, 0, 0, 0], "is not a rotation and a translation"),
         ("sample_data", "width", 0, "expected at least 1 x 1 pixels"),
-        ("sample_data", "ego_pose_token", "none", "1 poses of images not found"),
+        ("sample_data", "ego_pose_token", "none", "1 pose of images not found"),
     ],
 )
 def test_damaged_tables_are_refused(

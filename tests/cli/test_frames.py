@@ -46,7 +46,7 @@ def test_frames_without_predictions_or_truth_are_listed_apart(call: Run, tmp_pat
     mg.evaluate(predictions, truth).save(tmp_path / "x.mg")
     lines = call("frames", tmp_path / "x.mg").stdout.splitlines()
     assert lines[0] == "1 of 1 frames with predictions and truth"
-    assert lines[-2:] == ["1 frames without predictions: b", "1 frames without truth, but with predictions: c"]
+    assert lines[-2:] == ["1 frame without predictions: b", "1 frame without truth, but with predictions: c"]
     assert call("frames", tmp_path / "x.mg", "--tokens").stdout == "a\nb\nc\n"
     assert json.loads(call("frames", tmp_path / "x.mg", "--json").stdout)["without_truth"] == ["c"]
 

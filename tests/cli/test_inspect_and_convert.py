@@ -61,9 +61,9 @@ def lane_graph(path: Path) -> Path:
 def test_inspect_tells_links_and_boxes(call: Run, tmp_path: Path) -> None:
     path = lane_graph(tmp_path / "lanes.parquet")
     printed = call("inspect", path).stdout
-    assert "1 frames, 3 instances: 3 centerline\n  1 boxes in an image: 1 red\n  3 links: 1 controlled_by, " in printed
+    assert "1 frame, 3 instances: 3 centerline\n  1 box in an image: 1 red\n  3 links: 1 controlled_by, " in printed
     assert "33.3 % of 3 lanes have a successor with a weight above 0.5" in printed
-    assert "1 lanes in intersections" in printed
+    assert "1 lane in intersections" in printed
     assert "x 0.0 to 20.0 m" in printed
     found = json.loads(call("inspect", path, "--json").stdout)
     assert found["boxes"] == {"red": 1}
@@ -123,7 +123,7 @@ def test_inspect_counts_what_a_reader_drops(call: Run, tmp_path: Path) -> None:
     assert "FILE,degenerate=drop" in refused.stderr
     done = call("inspect", f"{tmp_path / 'short.json'},degenerate=drop")
     assert done.returncode == 0
-    assert "1 frames, 1 instances" in done.stdout
+    assert "1 frame, 1 instance" in done.stdout
     assert "1 of 2 instances" in done.stdout
 
 

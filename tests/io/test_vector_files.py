@@ -76,7 +76,7 @@ def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
     frames = mg.read(path)
     assert (frames.tokens, frames.counts) == (("map",), {"kerb": 2, "island": 1})
     assert sorted(each.points.tolist() for each in frames["map"])[:2] == [[[0, 0], [80, 0]], [[0, 9], [80, 9]]]
-    left_out = "1 elements are left out: 1 tree without a line" if name == "map.zip" else LEFT_OUT
+    left_out = "1 element is left out: 1 tree without a line" if name == "map.zip" else LEFT_OUT
     assert [finding.message.partition(": ")[2] for finding in frames.findings] == [left_out]
     assert mg.evaluate(path, path, "map").mean["pld"] == 0
 

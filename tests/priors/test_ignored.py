@@ -171,7 +171,7 @@ def test_bad_flags_are_refused(tmp_path: Path) -> None:
         accumulator.update([batch(truth.with_confidence(1), "a")], [batch(truth, "a") | {"ignore": [0, 1]}])
     boxes = mg.MapFrames.of({"a": {"red": [[[0, 0], [9, 9]]]}})
     lights = replace(boxes, boxes=("red",)).with_ignore([True])
-    with pytest.raises(mg.InvalidInput, match="1 boxes in an image are ignored, expected lines only"):
+    with pytest.raises(mg.InvalidInput, match="1 box in an image is ignored, expected lines only"):
         mg.evaluate(lights.with_ignore(None).with_confidence(1), lights, "lane-graph", metrics=["pld"])
 
 

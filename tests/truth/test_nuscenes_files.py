@@ -153,7 +153,7 @@ def test_copies_of_records_count_once_and_are_found(town_root: Path, root: Path)
     tables, of_map = frames.findings
     assert {tables.code, of_map.code} == {"records-repeated"}
     assert tables.examples == ("scene token-scene-0103", "scene token-scene-0916", "log log")
-    assert of_map.message == f"{PLACE}: 2 records are copies of other records and were left out"
+    assert of_map.message == f"{PLACE}: 2 records left out as copies of other records"
     assert of_map.examples == ("node node-0", "road_divider middle-west")
 
 
@@ -316,8 +316,8 @@ def test_a_reference_to_nothing_is_named(root: Path, change: Callable[[Any], obj
     ("table", "change", "message"),
     [
         ("sensor", lambda t: t.pop(0), "calibrated_sensor.json: sensor LIDAR_TOP not found"),
-        ("sample_data", lambda t: t.pop(0), "sample_data.json: no keyframe of LIDAR_TOP for 1 samples .scene-0103-0"),
-        ("ego_pose", lambda t: t.pop(0), "ego_pose.json: 1 poses of frames not found .scene-0103-0-lidar-samples"),
+        ("sample_data", lambda t: t.pop(0), "sample_data.json: no keyframe of LIDAR_TOP for 1 sample .scene-0103-0"),
+        ("ego_pose", lambda t: t.pop(0), "ego_pose.json: 1 pose of frames not found .scene-0103-0-lidar-samples"),
         ("log", lambda t: t[0].update(token="x"), "log.json: log log of scene-0103 not found"),
         ("ego_pose", lambda t: t[0].update(rotation=[0, 0, 0, 0]), "ego_pose.json: pose 0 is not a rotation"),
         ("ego_pose", lambda t: t[0].update(rotation=[1, 0, 0]), "ego_pose.json: not a table of nuScenes: .*length 4"),

@@ -202,7 +202,7 @@ def _boxes_and_links(contents: dict[str, Any]) -> list[str]:
     lines = []
     if contents["boxes"]:
         counts = printable(", ".join(f"{count} {name}" for name, count in contents["boxes"].items()))
-        lines.append(f"{sum(contents['boxes'].values())} boxes in an image: {counts}")
+        lines.append(f"{counted(sum(contents['boxes'].values()), 'box', 'boxes')} in an image: {counts}")
     if contents["links"] is not None:
         kinds, lanes = contents["links"]["kinds"], contents["links"]["lanes"]
         counts = printable(", ".join(f"{count} {kind}" for kind, count in kinds.items()))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput, Remedy, with_remedy
+from mapgauge.words import counted
 
 if TYPE_CHECKING:  # numpy is slow to import, and help needs this module
     from mapgauge.frames.map_frames import MapFrames
@@ -67,7 +68,7 @@ def findings_about(
 def left_out_of(path: object, names: Counter[str]) -> list[Finding]:
     """Return the finding about elements of a map that are left out, given the number of each kind."""
     counts = ", ".join(f"{count} {name}" for name, count in names.most_common())
-    text = f"{path}: {names.total()} elements are left out: {counts}"
+    text = f"{path}: {counted(names.total(), 'element is', 'elements are')} left out: {counts}"
     return [Finding("note", "elements-left-out", text, names.total())] if names else []
 
 

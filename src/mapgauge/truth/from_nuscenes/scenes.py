@@ -186,7 +186,9 @@ class NuScenes:
         sweeps = keyframes(find_records(path, _Sweep, pattern, None, lambda some: len(keyframes(some)) == len(wanted)))
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
-            raise UnreadableFile(f"{path}: no keyframe of {LIDAR} for {len(lacking)} samples ({lacking[0]}, ...)")
+            raise UnreadableFile(
+                f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
+            )
         at = self._ego_poses({sweep.ego_pose_token for sweep in sweeps.values()})
         vehicles = [at[sweeps[token].ego_pose_token] for token in samples]
         egos = _motions(vehicles, f"{self._path('ego_pose')}: pose")
@@ -208,7 +210,7 @@ class NuScenes:
         at = records_by_token(poses, path, "ego_pose", self._repeated)
         lacking = sorted(tokens - at.keys())
         if lacking:
-            raise UnreadableFile(f"{path}: {len(lacking)} poses of frames not found ({lacking[0]}, ...)")
+            raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of frames not found ({lacking[0]}, ...)")
         return at
 
     def _path(self, table: str) -> Path:
