@@ -50,6 +50,14 @@ class Unreadable:
             "x has 1 masked values. Fill or remove them first",
         ),
         (
+            lambda: api.chamfer([[0, 0], [1e155, 0]], LINE),
+            "x and y are too far apart: distances must be below 1e154 metres, and a coordinate is 1e+155",
+        ),
+        (
+            lambda: api.frechet(LINE, [[0, 0], [0, -1.7e308]]),
+            "x and y are too far apart: distances must be below 1e154 metres, and a coordinate is 1.7e+308",
+        ),
+        (
             lambda: api.sospa([[0, 0, 0]], LINE),
             "x and y must have the same number of coordinates, got 3 for x and 2 for y",
         ),

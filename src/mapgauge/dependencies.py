@@ -1,10 +1,14 @@
 """Imports optional packages on first use. The error for a missing package names the extra to install."""
 
+import errno
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from mapgauge.errors import MissingDependency
+
+# Where packages take settings from that can keep them from being imported.
+_SETTINGS = {"matplotlib": "Look at MPLBACKEND in the environment, and at the file matplotlibrc in the current folder"}
 
 
 def require(module: str, purpose: str, extra: str) -> Any:
@@ -19,17 +23,40 @@ def require(module: str, purpose: str, extra: str) -> Any:
     package = module.partition(".")[0]
     try:
         return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != package:
-            raise _does_not_work(purpose, package, error) from error
-        raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
     except ImportError as error:
-        raise _does_not_work(purpose, package, error) from error
+        if lacks_memory(error):
+            raise MemoryError(f"{module} cannot be loaded") from error
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package:
+            raise MissingDependency(f"{purpose} needs {package}", remedy=_install(extra)) from error
+        raise _does_not_work(purpose, module, error) from error
+    except (ValueError, OSError) as error:  # a setting of the environment, or a file of settings that is damaged
+        raise _does_not_work(purpose, module, error) from error
 
 
 def matplotlib_module() -> Any:
     """Return ``matplotlib``. It is asked for before the modules of figures, which import it, are imported."""
     return require("matplotlib", "drawing figures", "plot")
+
+
+# What the loader of libraries says if there is no memory for them, on Linux and on macOS.
+_NO_MEMORY = ("failed to map segment from shared object", "cannot allocate memory", "not enough memory")
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error is due to too little memory: the error itself, or one that it was raised from.
+
+    >>> lacks_memory(ImportError("libarrow.so: failed to map segment from shared object")), lacks_memory(ValueError())
+    (True, False)
+    """
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(error, ImportError | OSError) and any(words in str(error).lower() for words in _NO_MEMORY):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
 
 
 @cache  # it is asked for often
@@ -54,13 +81,11 @@ def zstd_module() -> Any:
     raise MissingDependency("zstd files need backports.zstd on Python below 3.14", remedy=_install("zstd"))
 
 
-def _does_not_work(purpose: str, package: str, error: ImportError) -> MissingDependency:
+def _does_not_work(purpose: str, module: str, error: Exception) -> MissingDependency:
     """Return the error for a package that is there and fails, such as one that was built for another numpy."""
-    reason = " ".join(str(error).split())
-    return MissingDependency(
-        f"{purpose} needs {package}, which is installed but cannot be imported: {reason}",
-        remedy="Upgrade it, or install it again",
-    )
+    why = " ".join(str(error).split())
+    remedy = "Upgrade it, or install it again" if isinstance(error, ImportError) else _SETTINGS.get(module)
+    return MissingDependency(f"{purpose} needs {module}, which cannot be imported: {why}", remedy=remedy)
 
 
 def _install(extra: str) -> str:

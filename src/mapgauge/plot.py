@@ -1,6 +1,7 @@
 """Draws results and frames as figures for papers. Each function returns a matplotlib ``Figure``.
 
-The functions use neither pyplot nor other global state: they need no display and can run in threads.
+The functions do not use pyplot: they need no display and can run in threads. They draw with the default settings of
+matplotlib, whatever ``matplotlibrc`` or the program says.
 
 >>> import mapgauge as mg
 >>> import mapgauge.plot

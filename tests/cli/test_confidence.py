@@ -1,6 +1,7 @@
 """``confidence`` prints what confidences are worth, and writes thresholds and a figure."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,14 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     lines = done.stdout.splitlines()
     assert lines[0] == "Thresholds: PLD, cutoff 1.5 m, and calibration, lower is better"
     assert lines[1].endswith("ECE  ECE if calibrated")
-    advice, apply, recalibrated = lines[5:8]
+    assert "threshold of other scenes" in lines[1]
+    about, advice, apply, recalibrated = lines[5:9]
+    assert about == (
+        "rounded: predictions below the threshold are dropped, the others count as certain. threshold of other scenes: "
+        "the same, but the scenes are split in two halves, and each half has the threshold that is best for the "
+        "other half"
+    )
+    assert " if each half of the scenes has the thresholds of the other half)" in advice
     assert "Over-confident on average: " in advice
     assert "They can raise it" in recalibrated
     chosen = json.loads((tmp_path / "thresholds.json").read_text(encoding="utf-8"))["classes"]
@@ -34,7 +42,7 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
 def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
     found = mg.confidence(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"]), samples=10)
     best = [of_class.best.value for of_class in found.classes.values() if of_class.best is not None]
-    printed = call("confidence", "good.mg", "--samples", "10").stdout.splitlines()[6]
+    printed = call("confidence", "good.mg", "--samples", "10").stdout.splitlines()[7]
     options = printed.partition("PREDICTIONS,")[2].partition(" TRUTH")[0]
     done = call("evaluate", f"good.json,{options}", "truth.geojson", "--metrics", "pld", "--json")
     assert json.loads(done.stdout)["mean"]["pld"] == pytest.approx(sum(best) / len(best), abs=1e-3)
@@ -55,7 +63,15 @@ def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tm
     assert "To apply it" not in text
     words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
     assert "100 % of the true length found" in words
-    assert "rounding confidences" not in words
+    assert "dropping predictions" not in words
+
+
+def test_the_sentence_of_evaluate_says_what_rounding_is(call: Run) -> None:
+    words = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    assert re.search(
+        r"dropping predictions below 0\.\d\d and counting the others as certain would give a mean PLD of 0\.\d{3} \(-0",
+        words,
+    )
 
 
 def test_json_and_csv(call: Run) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands import check, consoles_of, said
@@ -37,6 +38,30 @@ def test_the_page_has_an_example_of_every_command() -> None:
     names = {str(command.name) for command in app.registered_commands}
     names |= {str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance}
     assert {command.split()[0] for command, _ in EXAMPLES} == names - {"view"}  # which serves until it is interrupted
+
+
+def test_the_table_has_every_command() -> None:
+    from mapgauge.cli.app import app
+
+    table = PAGE.read_text(encoding="utf-8").partition("| command | what it does |")[2].partition("\n\n")[0]
+    names = {str(command.name) for command in app.registered_commands}
+    names |= {str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance}
+    assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))) == names
+
+
+def test_the_page_names_the_commands_that_have_fail_on() -> None:
+    import typer
+
+    from mapgauge.cli.app import app
+
+    def has_it(command: Any) -> bool:
+        inner = getattr(command, "commands", {}).values()
+        return any("--fail-on" in option.opts for option in command.params) or any(map(has_it, inner))
+
+    commands: Any = typer.main.get_command(app)
+    able = {name for name, command in commands.commands.items() if has_it(command)}
+    (listed,) = re.findall(r"computed, written and printed\. (.+) have this option", PAGE.read_text(encoding="utf-8"))
+    assert set(re.findall(r"`(\w+)`", listed)) == able
 
 
 @pytest.mark.parametrize(("command", "expected"), EXAMPLES, ids=[command for command, _ in EXAMPLES])

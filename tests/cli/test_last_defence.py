@@ -5,10 +5,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run, environment
+
+from mapgauge.dependencies import require
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -80,6 +83,93 @@ def test_no_memory_is_explained(call: Run, monkeypatch: pytest.MonkeyPatch) -> N
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("mapgauge: out of memory. Use fewer workers")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("libllvmlite.so: failed to map segment from shared object", name="numba"),
+        OSError(12, "Cannot allocate memory"),
+        RuntimeError("a library"),
+    ],
+)
+def test_a_library_without_memory_is_explained(call: Run, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def starve(*_: object, **__: object) -> None:
+        if isinstance(error, RuntimeError):
+            raise error from MemoryError()
+        raise error
+
+    monkeypatch.setattr("mapgauge.io.read", starve)
+    done = call("inspect", "good.json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("mapgauge: out of memory. Use fewer workers")
+
+
+def test_a_package_without_memory_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def starve(name: str) -> None:
+        raise ImportError(f"{name}: failed to map segment from shared object")
+
+    monkeypatch.setattr("mapgauge.dependencies.import_module", starve)
+    with pytest.raises(MemoryError, match="pyarrow cannot be loaded"):
+        require("pyarrow", "Parquet", "parquet")
+
+
+def test_a_thread_that_cannot_start_is_explained(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def starve(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("mapgauge.io.read", starve)
+    done = call("inspect", "good.json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "mapgauge: can't start new thread: out of memory, or too many processes of this user. Use fewer workers\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
+@pytest.mark.parametrize("kilobytes", [150_000, 250_000, 350_000])
+def test_too_little_memory_is_no_bug(world: Path, kilobytes: int) -> None:
+    limit = f"ulimit -v {kilobytes}; export OPENBLAS_NUM_THREADS=1"
+    done = shell(world, f"{limit}; mapgauge evaluate good.json truth.geojson --metrics pld")
+    assert done.returncode != 70, done.stderr
+    assert "bug" not in done.stderr
+
+
+@POSIX
+def test_a_deleted_folder_is_named(world: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"evaluate {world}/good.json {world}/truth.geojson --metrics pld -o results.mg"
+    done = shell(gone, f'rmdir "{gone}"; "{sys.executable}" -P -m mapgauge {command}')
+    assert done.returncode == 1
+    assert done.stderr == (
+        "mapgauge: the current folder does not exist any more. Change to another one, and run the command again\n"
+    )
+
+
+@POSIX
+def test_many_interrupts_leave_neither_a_traceback_nor_files(world: Path, tmp_path: Path) -> None:
+    """The last of them meet Python while it waits for threads."""
+    command = ["convert", *[str(world / f"{name}.json") for name in ("good", "poor") * 4], str(tmp_path / "out/")]
+    command[-1] += "/"
+    with subprocess.Popen(
+        [sys.executable, "-m", "mapgauge", *command, "--workers", "2"],
+        cwd=world,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        while not any(tmp_path.iterdir()) and process.poll() is None:
+            time.sleep(0.01)
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.002)
+        _, said = process.communicate()
+    assert process.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_fault_of_mapgauge_is_written_to_a_file(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,8 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert "Frames of poor with most of the cause missed" in text
     assert "poor minus good, mean: causes of the difference in PLD" in text
     assert "good per km" in text
+    assert "So a part can fall although its cost is the same" in text
+    assert "Localisation is not Loc of `mapgauge evaluate`" in text
     assert "of the true length found" in text
     both = json.loads(
         call("why", "good.json", "poor.json", "truth.geojson", "--cause", "missed", "--worst", "2", "--json").stdout
@@ -44,6 +46,7 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert [row["token"] in text for row in both[1]["frames"]["missed"]] == [True, True]
     fixed = call("why", "good.json", "truth.geojson", "--fixes").stdout
     assert "ideal confidences" in fixed
+    assert "Other errors stay as they are, but ideal confidences also remove false predictions of every cause" in fixed
     assert "Chamfer-AP" in fixed
 
 
@@ -64,6 +67,7 @@ def test_a_cause_is_accepted_as_the_table_prints_it(call: Run, printed: str, key
 
 def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    assert "\nmatched points lie 0." in text
     assert "m beside the true line (median)" in text
     assert "largest causes: " in text
     with monkeypatch.context() as patch:  # on a first run, the tables come before the kernels of these lines

@@ -27,7 +27,9 @@ def test_radius_and_coverage_of_a_uniform_world() -> None:
     assert whole.covered == pytest.approx(0.9, abs=0.05)
     assert found.to_dict()["radii"][0]["radius"] == whole.radius
     *_, of_class, of_rings = found.advice()
-    assert of_class.startswith(f"90 % of matched points lie within {whole.radius:.2f} m (divider; ")
+    assert of_class.startswith(
+        f"In one half of the scenes, 90 % of the points matched within 1.5 m lie within {whole.radius:.2f} m (divider; "
+    )
     assert of_rings.startswith(f"In rings around the ego vehicle: divider {near.radius:.2f} m (0 to 5 m; ")
 
 

@@ -173,6 +173,28 @@ def test_results_have_names_and_findings() -> None:
     assert [(one.code, one.count) for one in results.findings] == [("dropped-degenerate", 1), ("dropped-repeated", 1)]
 
 
+@pytest.mark.parametrize("by_call", [False, True], ids=["update", "forward"])
+def test_a_token_twice_is_refused_with_the_batch_that_has_it(by_call: bool) -> None:
+    """As the accumulator does. ``forward`` of torchmetrics resets the metric on the way."""
+    metric = PolylineLocalisationDetection(classes=MAPTR)
+    add = metric.forward if by_call else metric.update
+
+    def batch(*tokens: str) -> tuple[Any, Any, tuple[str, ...]]:
+        return tensors(PREDICTIONS, tokens), tensors(TRUTH, tokens), tokens
+
+    add(*batch(*TOKENS[:2]))
+    add(*batch(*TOKENS[2:4]))
+    assert metric.results().tokens == TOKENS[:4]
+    with pytest.raises(mg.InvalidInput, match=rf"1 of 2 frames were seen before \(first: {TOKENS[0]}\). Call reset"):
+        add(*batch(TOKENS[5], TOKENS[0]))
+    metric.reset()
+    with pytest.raises(mg.InvalidInput, match="1 of 2 frames were seen before"):
+        add(*batch(TOKENS[0], TOKENS[0]))
+    metric.reset()
+    add(*batch(TOKENS[0]))
+    assert metric.results().tokens == TOKENS[:1]
+
+
 def test_columns_are_taken_too(of_pld: dict[str, float]) -> None:
     metric = PolylineLocalisationDetection()
     metric.update(PREDICTIONS, TRUTH)

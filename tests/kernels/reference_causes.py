@@ -214,22 +214,48 @@ def lengths_of_points(line):
 
 def distance_to_line(point, line):
     """The distance of a point to the nearest segment of a line, seen from above."""
-    n, nearest = len(line.points), math.dist(point[:2], line.points[0][:2])
+    return min(distance for distance, _ in places_on_line(point, line))
+
+
+def places_on_line(point, line):
+    """Places of a line: the distance of a point, seen from above, and the point of the line that is nearest there."""
+    n = len(line.points)
+    yield math.dist(point[:2], line.points[0][:2]), 0
     for k in range(n if line.closed else n - 1):
         (x, y), (u, v) = line.points[k][:2], line.points[(k + 1) % n][:2]
         square = (u - x) ** 2 + (v - y) ** 2
         share = ((point[0] - x) * (u - x) + (point[1] - y) * (v - y)) / square if square else 0.0
         share = min(max(share, 0.0), 1.0)
-        nearest = min(nearest, math.dist(point[:2], (x + share * (u - x), y + share * (v - y))))
-    return nearest
+        distance = math.dist(point[:2], (x + share * (u - x), y + share * (v - y)))
+        if share <= 0.5:
+            yield distance, k
+        if share >= 0.5:
+            yield distance, (k + 1) % n
+
+
+def place_of(point, label, truth, found, cutoff):
+    """Where an unmatched point of a class lies: what it is beside. ``found`` are the matched points of true lines."""
+    places = [
+        (distance, k in found[j], y.label == label)
+        for j, y in enumerate(truth)
+        for distance, k in places_on_line(point, y)
+        if distance < cutoff
+    ]
+    own = [(distance, matched) for distance, matched, same in places if same]
+    if not own:
+        return "other_class" if places else "far"
+    least = min(distance for distance, _ in own)
+    return "repeated" if any(matched for distance, matched in own if distance <= least + 1e-9) else "pieces"
 
 
 def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
     """By class: all columns of the metric but the last: lengths, offsets, parts of PLD, histograms."""
-    sums = defaultdict(lambda: np.zeros(17 + 2 * bins))
+    sums = defaultdict(lambda: np.zeros(20 + 2 * bins))
+    points_found = defaultdict(set)
     for j, y in enumerate(truth):
         mate = next((i for i, (other, _) in match.items() if other == j), None)
         matched = set() if mate is None else {b for _, b in match[mate][1]}
+        points_found[j] = matched
         lengths = lengths_of_points(y)
         found = sum(lengths[k] for k in matched)
         sums[y.label][:3] += sum(lengths), found, found * (mate is not None and predictions[mate].confidence >= sure)
@@ -237,15 +263,18 @@ def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
         j, pairs = match.get(i, (None, []))
         lengths = lengths_of_points(x)
         right, certain = sum(lengths[a] for a, _ in pairs), x.confidence >= sure
-        same = [y for y in truth if y.label == x.label]
-        alone = set(range(len(x.points))) - {a for a, _ in pairs}
-        far = sum(lengths[a] for a in alone if all(distance_to_line(x.points[a], y) >= cutoff for y in same))
-        sums[x.label][3:8] += (
+        beside = defaultdict(float)
+        for a in set(range(len(x.points))) - {a for a, _ in pairs}:
+            beside[place_of(x.points[a], x.label, truth, points_found, cutoff)] += lengths[a]
+        sums[x.label][3:11] += (
             x.confidence * sum(lengths),
             x.confidence * right,
             certain * sum(lengths),
             certain * right,
-            x.confidence * far,
+            x.confidence * (beside["far"] + beside["other_class"]),
+            x.confidence * beside["other_class"],
+            x.confidence * beside["repeated"],
+            x.confidence * beside["pieces"],
         )
         if not pairs:
             continue
@@ -259,10 +288,10 @@ def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
             up = abs(x.points[a][2] - truth[j].points[b][2]) if len(x.points[a]) > 2 else 0.0
             across = distance_to_line(x.points[a], truth[j])
             along = math.sqrt(max(offset**2 - across**2 - up**2, 0.0))
-            sums[x.label][8:14] += weight * np.array([1, cutoff, offset, across, along, up])
+            sums[x.label][11:17] += weight * np.array([1, cutoff, offset, across, along, up])
             if offset:
                 share = weight * 2 / (most + sospa) / offset
-                sums[x.label][14:17] += share * np.array([across**2, along**2, up**2])
-            sums[x.label][17 + min(int(offset * bins / cutoff), bins - 1)] += weight
-            sums[x.label][17 + bins + min(int(across * bins / cutoff), bins - 1)] += weight
+                sums[x.label][17:20] += share * np.array([across**2, along**2, up**2])
+            sums[x.label][20 + min(int(offset * bins / cutoff), bins - 1)] += weight
+            sums[x.label][20 + bins + min(int(across * bins / cutoff), bins - 1)] += weight
     return sums

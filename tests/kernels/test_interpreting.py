@@ -6,6 +6,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels.compiling import kernel_named
 from mapgauge.kernels.interpreting import interpreted_while_small, is_small
 from mapgauge.kernels.lines import Lines
+from mapgauge.kernels.progress import WATCH
 from mapgauge.typing import Points
 
 PACKAGE = Path(mg.__file__).parent
@@ -405,6 +407,47 @@ def test_a_kernel_whose_budget_is_spent_is_compiled(little: Callable[[], ModuleT
     total.seconds = 2 * interpreting.BUDGET
     assert call(total, 5) == 30.0
     assert is_in_memory(total)
+
+
+def test_a_kernel_that_is_called_often_is_compiled(
+    little: Callable[[], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreting, "CALLS", 3)
+    monkeypatch.setattr(interpreting, "_CALLED", Counter())
+    total = little().total
+    for _ in range(3):
+        call(total, 5)
+    assert not is_in_memory(total)
+    assert call(total, 5) == 30.0
+    assert is_in_memory(total)
+
+
+def test_a_kernel_that_cannot_be_stored_is_compiled_by_its_time_only(
+    little: Callable[[], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreting, "CALLS", 3)
+    monkeypatch.setattr(interpreting, "_CALLED", Counter())
+    monkeypatch.setattr(WATCH, "unstored", "no folder can be written")
+    total = little().total
+    for _ in range(9):
+        call(total, 5)
+    assert not is_in_memory(total)
+
+
+def test_resampling_in_a_loop_is_compiled_in_a_fresh_cache(tmp_path: Path) -> None:
+    code = f"""
+import mapgauge as mg
+from mapgauge.kernels import resample
+for _ in range({interpreting.CALLS + 1}):
+    mg.resample([[0, 0], [9, 1]], spacing=0.5)
+print(len(resample.resample_lines.entry.overloads), len(resample.lengths_of.entry.overloads))
+"""
+    settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    settings.pop(interpreting.SWITCH, None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True, encoding="utf-8"
+    )
+    assert done.stdout.split() == ["1", "1"]
 
 
 def test_what_python_refuses_is_compiled(little: Callable[[], ModuleType]) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.metrics.completeness import BINS, SURE
+from mapgauge.metrics.completeness import BINS, SURE, in_words
 
+CLASSES = ["divider", "boundary"]
 METRICS = ["pld", "completeness"]
 
 
@@ -70,12 +71,61 @@ def test_heights_are_apart() -> None:
     assert values["localisation_up"] / values["localisation_across"] == pytest.approx(0.16 / 0.09)
 
 
-def test_predicted_length_is_right_or_repeated_or_far() -> None:
+def test_predicted_length_is_right_or_repeated_or_in_pieces_or_far() -> None:
     true: list[object] = [[[0, 0], [10, 0]]]
     values = one([true[0], [[0, 0.5], [10, 0.5]], [[0, 5], [10, 5]], [[5, -5], [5, 5]]], [1.0, 0.5, 0.25, 1.0], true)
     assert values["correctness"] == pytest.approx(10 / 27.5)
     assert values["repeated"] == pytest.approx((5 + 2.5) / 27.5)  # the crossing line is near within 1.5 m on both sides
     assert values["far"] == pytest.approx((2.5 + 7.5) / 27.5)
+    assert (values["pieces"], values["other_class"]) == (0, 0)
+
+
+def halves_and_another_class() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Two exact halves of a divider, and an exact boundary with the class of dividers. All of it lies on truth."""
+    lines = {"divider": [[[0, 0], [9.5, 0]], [[10, 0], [20, 0]], [[0, 5], [20, 5]]]}
+    predictions = mg.MapFrames.of({"a": lines}, confidence={"a": {"divider": [1, 1, 1]}})
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [20, 0]]], "boundary": [[[0, 5], [20, 5]]]}})
+    return predictions, truth
+
+
+def test_the_sentence_says_on_what_truth_predicted_length_lies() -> None:
+    results = mg.evaluate(*halves_and_another_class(), metrics=METRICS)
+    values = results.classes["divider"]
+    whole = 9.5 + 10 + 20
+    assert values["far"] == values["other_class"] == pytest.approx(20 / whole)
+    assert values["repeated"] == 0
+    assert values["pieces"] == pytest.approx(9.5 / whole)
+    words = in_words(results.scores.sums["completeness"][0].sum(axis=(0, 1)), results.protocol)
+    assert words.endswith(
+        "51 % of the predicted length has no truth of its class within 1.5 m (51 % has truth of another class "
+        "there), 0 % lies on truth that is matched already, 24 % on truth that is not matched"
+    )
+
+
+def test_truth_of_another_frame_is_no_truth_of_another_class() -> None:
+    predictions = mg.MapFrames.of(
+        {"a": {"divider": [[[0, 5], [20, 5]]]}, "b": {}}, confidence={"a": {"divider": [1]}}, classes=CLASSES
+    )
+    truth = mg.MapFrames.of({"a": {}, "b": {"boundary": [[[0, 5], [20, 5]]]}}, classes=CLASSES)
+    values = mg.evaluate(predictions, truth, metrics=METRICS).classes["divider"]
+    assert (values["far"], values["other_class"]) == (1, 0)
+
+
+def test_a_copy_of_a_ring_repeats_it_all_round() -> None:
+    ring = [[0, 0], [6, 0], [6, 4], [0, 4], [0, 0]]
+    values = one([ring, [[x + 0.1, y] for x, y in ring]], [1.0, 0.5], [ring])
+    assert values["repeated"] == pytest.approx(10 / 30)
+    assert (values["pieces"], values["far"]) == (0, 0)
+
+
+def test_of_two_equal_true_lines_the_matched_one_counts_in_any_order() -> None:
+    """One prediction takes one of them. Parts of other predictions then lie on both at the same distance."""
+    line, other = [[0, 0], [20, 0]], [[0, 0], [0, 9]]
+    orders: list[list[object]] = [[line, other, line], [line, line, other]]
+    for true in orders:
+        values = one([line, [[8, 0], [12, 0]], [[9, 0], [11, 0]]], [1.0, 0.4, 0.3], true)
+        assert values["repeated"] + values["pieces"] == pytest.approx(1 - values["correctness"])
+        assert values["pieces"] == 0
 
 
 def test_values_of_many_frames_are_those_of_all_matched_points() -> None:

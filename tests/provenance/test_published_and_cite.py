@@ -26,6 +26,9 @@ def results_of(
     return mg.evaluate(truth.with_confidence(1), truth, protocol, scenes=of_token, metrics=metrics)
 
 
+PAPER = "https://arxiv.org/html/2605.22578v1"
+
+
 def nuscenes(count: int) -> list[str]:
     return [f"{k:032x}" for k in range(count)]
 
@@ -36,7 +39,8 @@ def test_every_row_has_a_value_rules_and_an_address() -> None:
     for row in rows:
         assert row.dataset in TITLES
         assert 0 < row.value < 100
-        assert re.fullmatch(r"https://github\.com/\S+/blob/[0-9a-f]{40}/README\.md", row.source)
+        file = r"https://github\.com/\S+/blob/[0-9a-f]{40}/(README|docs/getting_started)\.md"
+        assert re.fullmatch(file, row.source) or row.source == PAPER
         assert (row.rate is not None) == (row.dataset == "argoverse2")
         assert row.rules in PROTOCOLS or row.rules in ("bemapnet", "globalmapnet")
         assert row.metric in METRICS or row.metric == "gap"
@@ -60,7 +64,7 @@ def test_results_of_a_whole_split_may_be_compared_with_rows_of_the_same_rules() 
     assert {(row.dataset, row.split, row.region, row.metric) for row in able} == {
         ("nuscenes", "new-val", "60x30", "ap_chamfer")
     }
-    assert {row.method for row in able} == {"StreamMapNet", "GlobalMapNet"}
+    assert {row.method for row in able} == {"StreamMapNet", "GlobalMapNet", "MapTracker"}
     assert {row.own for row in able} == {100.0}
 
 
@@ -143,14 +147,71 @@ def test_every_entry_has_uses_that_exist_and_says_where_it_was_read() -> None:
     uses = {use for of_entry in citations.entries().values() for use in of_entry}
     rules = {use.removeprefix("rules:") for use in uses if use.startswith("rules:")}
     assert all(any(f"{name}-".startswith(f"{rule}-") for name in PROTOCOLS) for rule in rules)
-    own = {"map", "graph", "lane-graph"}  # whose rules are of mapgauge
-    assert {name for name in PROTOCOLS if not any(f"{name}-".startswith(f"{rule}-") for rule in rules)} == own
+    assert all(any(f"{name}-".startswith(f"{rule}-") for rule in rules) for name in PROTOCOLS)
     assert {use for use in uses if use.startswith("data:")} == {f"data:{dataset}" for dataset in TITLES}
-    assert {use for use in uses if ":" not in use} == set(METRICS) - {"reach"}
+    assert {use for use in uses if ":" not in use} == set(METRICS)
     for entry in citations.entries():
         assert re.fullmatch(r"(% .*\n)+@\w+\{\w+,\n(  .*\n)+\}", entry)
         assert entry.startswith("% Read ")
         assert entry.count("{") == entry.count("}")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "own"),
+    [
+        (["pld"], ""),
+        (["pld", "completeness"], "Completeness, correctness and offsets in metres"),
+        (["causes"], "PLD by cause"),
+        (["network_pld"], "Network PLD"),
+    ],
+)
+def test_the_paper_is_cited_for_nothing_that_is_of_mapgauge(metrics: list[str], own: str) -> None:
+    protocol = mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": 0.5}})
+    blocks = mg.cite(results_of(["a"], protocol, metrics=metrics)).split("\n\n")
+    (paper,) = (block for block in blocks if "@article{bencheikh2026beyond" in block)
+    assert paper.splitlines()[0] == "% Cited for: PLD, the rules of paper-60x30"
+    tool = [block.splitlines()[0].lower() for block in blocks if "@software{mapgauge" in block]
+    assert tool == ([f"% cited for: {own.lower()}"] if own else [])
+
+
+def test_even_sampling_is_of_mapgauge_and_the_other_rules_are_of_the_paper() -> None:
+    text = mg.cite(results_of(["a"], "even-60x30", metrics=["pld"]))
+    assert "% Cited for: PLD, the rules of even-60x30 but for its sampling\n" in text
+    assert "% Cited for: even sampling\n% Read in its file CITATION.cff\n@software{mapgauge" in text
+
+
+def test_values_of_the_paper_may_be_compared_with_results_of_its_rules() -> None:
+    """The tables 2 and 3 of the paper. Those of another sampling and cutoff need the same."""
+    scenes = splits("nuscenes")["new-val"]
+    rules = mg.protocol("paper-60x30")
+
+    def able(protocol: mg.Protocol) -> set[tuple[str, str, float]]:
+        rows = mg.published(results_of(nuscenes(len(scenes)), protocol, scenes))
+        return {(row.method, row.metric, row.value) for row in rows if not row.reasons}
+
+    tables = {
+        ("MapTRv2", "pld", 89.3),
+        ("StreamMapNet", "pld", 86.6),
+        ("MapTracker", "pld", 82.2),
+        ("MapTRv2", "ap_chamfer", 27.8),
+        ("StreamMapNet", "ap_chamfer", 33.5),
+        ("MapTracker", "ap_chamfer", 39.0),
+        ("MapTRv2", "ap_frechet", 15.0),
+        ("StreamMapNet", "ap_frechet", 18.0),
+        ("MapTracker", "ap_frechet", 22.2),
+    }
+    assert able(rules) == tables
+    assert able(rules.replace(cutoffs=(1.0,))) == {row for row in tables if row[1] != "pld"}
+    assert able(rules.replace(spacing=0.25)) >= {("StreamMapNet", "ap_chamfer", 34.5), ("StreamMapNet", "pld", 86.0)}
+    other = mg.protocol("paper-100x50", cutoffs=(2.0,))
+    assert able(other) >= {("MapTracker", "pld", 85.8), ("MapTracker", "ap_frechet", 9.1)}
+
+
+def test_maptrv2_and_maptracker_on_nuscenes_are_listed() -> None:
+    found = {(row.method, row.dataset, row.split, row.metric, row.value) for row in mg.published()}
+    assert {("MapTRv2", "nuscenes", "val", "ap_chamfer", value) for value in (61.5, 68.7)} <= found
+    assert ("MapTracker", "nuscenes", "val", "ap_chamfer", 76.08) in found
+    assert ("MapTracker", "nuscenes", "new-val", "c_map", 32.5) in found
 
 
 def test_exactly_the_used_sources_are_cited() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.report.test_browser import tokens
-from tests.results.query_cases import CLASSES, ERRORS, HOLD, OF_CLASS, TABLE
+from tests.results.query_cases import CLASSES, ERRORS, HOLD, OF_CLASS, TABLE, TOO_LONG
 
 import mapgauge as mg
 from mapgauge.report import write_report
@@ -45,6 +45,11 @@ def test_an_error_has_the_same_place_and_words_as_in_python(window: "Page") -> N
     pointers = [f"{message}\n  {text}\n  {' ' * place}^" for text, place, message in ERRORS]
     expected = [[place, message, p] for (_, place, message), p in zip(ERRORS, pointers, strict=True)]
     assert applied(window, [text for text, _, _ in ERRORS]) == expected
+
+
+def test_a_condition_has_the_same_longest_length_as_in_python(window: "Page") -> None:
+    text, message = TOO_LONG
+    assert applied(window, [text]) == [[0, message, message]]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ HOLD = [
     ("pld.divider > 0.6", [1]),
     ("missed.divider = 1", [2]),
     ("pld > -1", [0, 1, 3]),
+    ("pld > 5.e-1 and pld < +.75e0", [3]),
+    ("pld < " + "9" * 300 + ".", [0, 1, 3]),
 ]
 
 # Conditions with an error, its place and its message.
@@ -77,5 +79,12 @@ ERRORS = [
     ("city = boston", 7, "no column 'boston'; there are pld, missed, truth, city, night, time of day"),
     ("pld = night", 6, "night is true or false, and pld is a number"),
     ("'a' = city", 0, "expected the name of a column, got 'a'"),
+    ("pld > " + "9" * 9000 + "x", 6, "unexpected '9'"),
+    ("pld > 1." + "9" * 9000 + "e", 6, "unexpected '1'"),
+    ("pld > 1e" + "9" * 9000 + ".", 6, "unexpected '1'"),
+    ("pld > 1.2.3", 6, "unexpected '1'"),
     ("(" * 60 + "pld > 1" + ")" * 60, 51, "too many parentheses"),
 ]
+
+# A condition that is too long, and its message.
+TOO_LONG = ("pld > " + "9" * 60_000, "a condition has at most 10,000 characters, got 60,006")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.results.query_cases import CLASSES, ERRORS, HOLD, OF_CLASS, TABLE
+from tests.results.query_cases import CLASSES, ERRORS, HOLD, OF_CLASS, TABLE, TOO_LONG
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -28,6 +28,14 @@ def test_an_error_points_at_the_character(text: str, place: int, message: str) -
     assert raised.value.place == place
     assert raised.value.pointer.endswith(f"\n  {text}\n  {' ' * place}^")
     assert str(raised.value).startswith(f"character {place + 1} of {text!r}: ")
+
+
+def test_a_condition_has_a_limited_length() -> None:
+    text, message = TOO_LONG
+    with pytest.raises(InvalidQuery) as raised:
+        parse(text)
+    assert raised.value.what == raised.value.pointer == str(raised.value) == message
+    assert parse(f"pld > {'9' * 9_994}").names == ("pld",)
 
 
 def test_random_texts_are_refused_or_read() -> None:

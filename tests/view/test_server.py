@@ -88,7 +88,48 @@ def test_its_own_origin_is_answered(server: Server) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_only_questions_are_answered(server: Server, method: str) -> None:
-    assert ask(server, below(server, "values"), method)[0].status == 501
+    answer, body = ask(server, below(server, "values"), method)
+    assert (answer.status, body) == (501, b"Not Implemented.")
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Connection"] == "close"
+
+
+def sent_bytes(server: Server, request: str) -> bytes:
+    """Send the bytes of a request, and return everything that is answered until the server ends the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as connection:
+        connection.sendall(request.encode())
+        connection.shutdown(socket.SHUT_WR)
+        answered = b""
+        while part := connection.recv(65536):
+            answered += part
+    return answered
+
+
+@pytest.mark.parametrize("header", ["Content-Length: {length}", "Transfer-Encoding: chunked"])
+def test_the_body_of_a_question_is_not_taken_for_the_next_one(server: Server, header: str) -> None:
+    inner = f"GET /{server.token}/values HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    first = f"GET /wrong/ HTTP/1.1\r\nHost: localhost\r\n{header.format(length=len(inner))}\r\n\r\n"
+    answered = sent_bytes(server, first + inner)
+    assert answered.startswith(b"HTTP/1.1 403 ")
+    assert answered.count(b"HTTP/1.1 ") == 1
+    both = sent_bytes(server, f"GET /wrong/ HTTP/1.1\r\nHost: localhost\r\n\r\n{inner}")
+    assert both.count(b"HTTP/1.1 ") == 2  # without a body, the connection stays open
+
+
+@pytest.mark.parametrize("line", ["GET", "GET / HTTP/9.9", "\x01\x02\x03 x y z", f"GET /{'a' * 70_000} HTTP/1.1"])
+def test_what_is_no_request_is_answered_with_a_policy(server: Server, line: str) -> None:
+    answered = sent_bytes(server, f"{line}\r\n\r\n")
+    if answered.startswith(b"HTTP/1.1"):  # HTTP 0.9 has no headers
+        assert b"\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n" in answered
+    assert b"<" not in answered
+
+
+def test_the_length_of_what_is_sent_is_one_number(server: Server) -> None:
+    start = f"POST /{server.token}/video HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
+    assert sent_bytes(server, f"{start}Content-Length: {'9' * 5000}\r\n\r\n").startswith(b"HTTP/1.1 413 ")
+    assert sent_bytes(server, f"{start}Content-Length: 0\r\nContent-Length: 5\r\n\r\n").startswith(b"HTTP/1.1 411 ")
+    assert sent_bytes(server, f"{start}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n").startswith(b"HTTP/1.1 411 ")
 
 
 def test_only_its_own_page_can_send_pictures_and_only_these(

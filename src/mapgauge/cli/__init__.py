@@ -12,11 +12,13 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from mapgauge.dependencies import lacks_memory
 from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
 
@@ -27,8 +29,10 @@ UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
 # Python looks for garbage after this many new objects. Most objects of a command live until its end, so it finds none.
 _COLLECTED = (200_000, 30, 30)
 _SWITCH_INTERVAL = 1e-4  # seconds
+_CLEANING = 1.0  # seconds in which further interrupts have no effect
 _SOON = 0.01  # seconds until an interrupt that came at a bad moment is repeated
 # Errors without a file name come from a stream. Files are written by ``mapgauge.io.files``, which names them.
+_NO_THREAD = ("can't start new thread", "can't start new thread at interpreter shutdown")
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
@@ -71,8 +75,17 @@ def _run(received: list[int]) -> int | str | None:
     except Exception as error:
         if received:  # an interrupt inside compiled code comes out as a SystemError
             code = INTERRUPTED
+        elif lacks_memory(error):  # a library that could not be loaded, for instance
+            fail_with(MemoryError())
+            code = FAILED
+        elif isinstance(error, RuntimeError) and str(error) in _NO_THREAD:
+            fail(f"{error}: out of memory, or too many processes of this user. Use fewer workers")
+            code = FAILED
         elif isinstance(error, OSError) and error.errno is not None:
             fail_with(error)  # a full disk, a name that is too long, a missing permission
+            code = FAILED
+        elif isinstance(error, ImportError) and error.name == "numba":
+            fail(f"{error}")  # a setting of the environment, or a package that does not fit the others
             code = FAILED
         else:
             code = _unexpected(error)
@@ -106,11 +119,13 @@ def _without_plugins(arguments: list[str]) -> list[str]:
 def _signals() -> Iterator[list[int]]:
     """Let SIGTERM and SIGHUP interrupt the command like Ctrl-C, so that temporary files are deleted.
 
-    A second SIGTERM or SIGHUP ends the process at once. Signals that the caller ignores, as ``nohup`` does, stay
-    ignored. The list has the signals that were received. An interrupt can leave a half-made object, whose ``__del__``
-    then fails: Python's report of this is not shown.
+    A second SIGTERM or SIGHUP ends the process at once. A second Ctrl-C has no effect for a second, in which temporary
+    files are deleted. Once the command has ended, it ends the process at once. Signals that the caller ignores, as
+    ``nohup`` does, stay ignored. The list has the signals that were received. An interrupt can leave a half-made
+    object, whose ``__del__`` then fails: Python's report of this is not shown.
     """
     received: list[int] = []
+    times: list[float] = []  # of the signals that were received
 
     def again(number: int) -> None:
         if signal.getsignal(number) is interrupt:  # otherwise the command has ended
@@ -122,6 +137,9 @@ def _signals() -> Iterator[list[int]]:
             return
         if number != signal.SIGINT:
             signal.signal(number, signal.SIG_DFL)
+        elif times and time.monotonic() - times[-1] < _CLEANING:
+            return
+        times.append(time.monotonic())
         received.append(number)
         raise KeyboardInterrupt
 
@@ -141,7 +159,8 @@ def _signals() -> Iterator[list[int]]:
         yield received
     finally:
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            # A further Ctrl-C would meet Python while it waits for threads and processes, and print a traceback.
+            signal.signal(number, signal.SIG_DFL if number in received else handler)
         sys.unraisablehook = previous
 
 
@@ -226,10 +245,21 @@ def fail_with(error: MapgaugeError | MemoryError | OSError) -> None:
     elif error.filename is None and error.errno in _WRITING:
         _drop_output()
         fail(f"stdout: cannot be written: {error.strerror}")
+    elif isinstance(error, FileNotFoundError) and error.filename is None and _folder_is_gone():
+        fail("the current folder does not exist any more. Change to another one, and run the command again")
     elif isinstance(error.filename, str | bytes):
         fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
     else:
         fail(f"{error.strerror or error}")
+
+
+def _folder_is_gone() -> bool:
+    """Whether the current folder was deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _drop_output() -> None:

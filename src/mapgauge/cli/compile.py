@@ -20,7 +20,7 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     Kernels are compiled on first use and stored in a folder. This command fills the folder before, for an image or the
     cache of a CI service. Without metrics, everything that usual work needs is compiled.
     """
-    from mapgauge.kernels import compiling
+    from mapgauge.kernels import _folder, compiling
     from mapgauge.metrics.table import METRICS
 
     known = list(compiling.table())
@@ -29,12 +29,13 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     if unknown:
         refuse("--metrics", f"unknown metric {', '.join(unknown)}. Known: {', '.join(METRICS)}")
     works = ["read", *wanted] if wanted else known
-    folder = compiling.folder()
-    if folder is None:
-        refuse("NUMBA_CACHE_DIR", "no folder can be written, so compiled kernels cannot be stored. Set it to a folder")
+    try:
+        folder = _folder.folder()
+    except _folder.Unusable as error:
+        refuse(_folder.VARIABLE, f"compiled kernels cannot be stored: {error}. Set it to a folder of your own")
     begun = time.monotonic()
     count = compiling.compile_missing(works)
-    size = sum(file.stat().st_size for file in folder.glob("*.nb[ci]"))
+    size = sum(file.stat().st_size for file in folder.rglob("*.nb[ci]"))
     say(f"{count} kernels compiled in {time.monotonic() - begun:.0f} s, {size / 1e6:.1f} MB in {folder}")
     if WATCH.unstored:
         raise typer.Exit(1)

@@ -350,7 +350,7 @@ class Reading:
         if (scenes := named_file(path, "scenes")) is not None:
             from mapgauge.evaluation.prepare import with_scenes
 
-            frames = with_scenes(frames, read_scenes(scenes))
+            frames = with_scenes(frames, read_scenes(scenes), str(scenes))
         angle = how.get("rotate", 0.0)
         return frames.rotate(angle) if angle and angle != AUTO else frames
 

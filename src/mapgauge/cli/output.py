@@ -235,9 +235,18 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def write_json(document: Any) -> None:
-    """Write a document as JSON. Numbers that are not finite become null, because JSON cannot represent them."""
-    json.dump(_finite(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    """Write a document as JSON. Numbers that are not finite become null, because JSON cannot represent them.
+
+    Control characters and marks of direction are escaped. In a terminal, they could do what they like.
+    """
+    text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
+    lines = (line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n"))
+    sys.stdout.write("\n".join(lines))
     sys.stdout.write("\n")
+
+
+def _escaped(letter: str) -> str:
+    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
 
 
 def _finite(value: Any) -> Any:
@@ -251,12 +260,19 @@ def _finite(value: Any) -> Any:
 def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None, *, keys: Sequence[str] = ()) -> None:
     """Write rows as CSV to stdout or another stream, with all digits. Missing values are empty.
 
-    The columns are ``keys``, and then all others that a row has.
+    The columns are ``keys``, and then all others that a row has. A file or a pipe gets names as they are. For a
+    terminal, control characters and marks of direction are replaced.
     """
     keys = list(dict.fromkeys([*keys, *(key for row in rows for key in row)]))
-    writer = csv.writer(sys.stdout if stream is None else stream, lineterminator="\n")
-    writer.writerow(map(plain, keys))
-    writer.writerows([plain(row.get(key, "")) for key in keys] for row in rows)
+    target = sys.stdout if stream is None else stream
+    shown = _printable_cell if target.isatty() else plain
+    writer = csv.writer(target, lineterminator="\n")
+    writer.writerow(map(shown, keys))
+    writer.writerows([shown(row.get(key, "")) for key in keys] for row in rows)
+
+
+def _printable_cell(value: Any) -> Any:
+    return printable(plain(value)) if isinstance(value, str) else value
 
 
 def plain(value: Any) -> Any:

@@ -5,7 +5,8 @@ import math
 from mapgauge import kernels
 from mapgauge.arguments import check_flag
 from mapgauge.distances.sospa import as_lines, pack_pair
-from mapgauge.geometry.polylines import CLOSED_TOLERANCE
+from mapgauge.errors import InvalidInput
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
 from mapgauge.typing import Closed, PolylineLike
 
 
@@ -27,7 +28,7 @@ def chamfer(x: PolylineLike, y: PolylineLike) -> float:
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.chamfer.chamfer_of_lines(lines, 0, 1))
+    return _finite(kernels.chamfer.chamfer_of_lines(lines, 0, 1), polylines)
 
 
 def frechet(
@@ -63,4 +64,14 @@ def frechet(
     empty = sum(not len(points) for points in polylines)
     if empty:
         return 0.0 if empty == 2 else math.inf
-    return float(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed))
+    return _finite(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed), polylines)
+
+
+def _finite(distance: float, polylines: Polylines) -> float:
+    """Return a distance between polylines with points. The square of a distance above 1e154 m is no number."""
+    if math.isinf(distance):
+        largest = float(abs(polylines.coords).max())
+        raise InvalidInput(
+            f"x and y are too far apart: distances must be below 1e154 metres, and a coordinate is {largest:g}"
+        )
+    return float(distance)

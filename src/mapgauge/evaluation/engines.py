@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
 from mapgauge.dependencies import require
-from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -24,6 +24,7 @@ EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a 
 
 ATTEMPTS = 3  # how often a task is tried if its worker dies
 _PATIENCE = 600  # seconds to wait for the first worker of a cluster
+_SAFE_PATH = "PYTHONSAFEPATH"  # a variable of Python: the option -P
 _AHEAD = 2  # submitted tasks per worker: one that runs, and one that waits
 
 
@@ -43,10 +44,44 @@ def _threads(workers: int) -> Iterator[Pool]:
 
 
 @contextmanager
+def _without_current_folder() -> Iterator[None]:
+    """Let new processes of Python not look for modules in the current folder, which may be full of files of others.
+
+    ``multiprocessing`` starts processes with ``python -c``, which would. Once they run, they get the path of this one.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_SAFE_PATH, None)
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+def _check_semaphores(engine: str) -> None:
+    """Refuse to start processes where they cannot share semaphores, as in a container without ``/dev/shm``."""
+    from multiprocessing import get_context
+
+    try:
+        with _without_current_folder():  # the first semaphore starts a process that watches them
+            get_context("spawn").Lock()
+    except (OSError, ImportError) as error:  # ImportError: this Python was built without them
+        raise MapgaugeError(
+            f"engine {engine!r}: processes cannot share memory: {getattr(error, 'strerror', None) or error}",
+            remedy=Remedy(
+                'Make /dev/shm writable, or pass engine="threads"', "Make /dev/shm writable, or use --engine threads"
+            ),
+        ) from error
+
+
+@contextmanager
 def _processes(workers: int) -> Iterator[Pool]:
     from concurrent.futures import ProcessPoolExecutor  # imported here because it is slow and rarely needed
     from multiprocessing import get_context
 
+    _check_semaphores("processes")
     # Processes are spawned: a forked process would inherit locks that threads of the parent hold.
     make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"), initializer=end_with_parent)
     pool = Pool(make(), lambda: workers)
@@ -58,7 +93,8 @@ def _processes(workers: int) -> Iterator[Pool]:
 
     pool.renew = renew
     try:
-        yield pool
+        with _without_current_folder():
+            yield pool
     finally:
         pool.executor.shutdown(cancel_futures=True)
 
@@ -86,7 +122,9 @@ def end_with_parent() -> None:
 @contextmanager
 def _dask(workers: int) -> Iterator[Pool]:
     distributed = require("distributed", "this engine", "dask")
+    _check_semaphores("dask")
     with (
+        _without_current_folder(),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit="auto"
         ) as cluster,

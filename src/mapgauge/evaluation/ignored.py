@@ -1,4 +1,4 @@
-"""Ignored truth: lines that are neither found nor missed, as in COCO and in benchmarks of tracking.
+"""Ignored truth: lines that are neither found nor missed, as in benchmarks of detection and tracking.
 
 One rule serves all metrics. Predictions and truth are matched by the assignment of PLD, ignored lines included. Then
 ignored lines and the predictions that are matched with them are taken out, and metrics compare what is left. The rest

@@ -223,11 +223,11 @@ def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Pro
         )
 
 
-def with_scenes(frames: MapFrames, scenes: Mapping[str, str]) -> MapFrames:
-    """Return the frames with the scene of each token."""
+def with_scenes(frames: MapFrames, scenes: Mapping[str, str], name: str = "scenes") -> MapFrames:
+    """Return the frames with the scene of each token. Errors name the scenes, which may come from a file."""
     lacking = [token for token in frames.tokens if token not in scenes]
     if lacking:
-        raise InvalidInput(f"scenes: {len(lacking)} tokens have no scene (first: {lacking[0]})")
+        raise InvalidInput(f"{name}: {len(lacking)} tokens have no scene (first: {lacking[0]})")
     return replace(frames, scenes=tuple(str(scenes[token]) for token in frames.tokens))
 
 

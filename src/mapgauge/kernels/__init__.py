@@ -6,6 +6,10 @@ Importing this folder is cheap. The first use of one of its modules imports numb
 import importlib
 from types import ModuleType
 
+from mapgauge.kernels._settings import use_environment_alone
+
+use_environment_alone()  # before anything imports numba
+
 
 def __getattr__(name: str) -> ModuleType:
     module = f"{__name__}.{name}"

@@ -19,6 +19,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.untyped_passes import ExtractByteCode
 
 from mapgauge.kernels import _stored
+from mapgauge.kernels._folder import folder_of
 
 
 class _WithoutEnvironments:
@@ -96,7 +97,43 @@ class _InnerCompiler(WithoutMachineCode, _EntryCompiler):
     pass
 
 
-class _InnerFiles(caching.CompileResultCacheImpl):
+class _PrivateFolder:
+    """Places compiled functions in the folder of this package. It need not be writable to load them.
+
+    This has the methods of numba's own classes for places, whose names differ between versions.
+    """
+
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._py_file = file  # numba names it in warnings
+        self._line = function.__code__.co_firstlineno
+        self._path = folder_of(file)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> "_PrivateFolder":
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def ensure_cache_path(self) -> None:
+        self._path.mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        return ""  # ``_jit.py`` sets another
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _EntryFiles(caching.CompileResultCacheImpl):
+    _locator_classes: Any = (_PrivateFolder,)
+
+
+class _EntryCache(caching.Cache):
+    _impl_class: Any = _EntryFiles
+
+
+class _InnerFiles(_EntryFiles):
     """Stores intermediate code, beside the machine code of functions that Python calls."""
 
     def get_filename_base(self, fullname: str, abiflags: str) -> Any:
@@ -127,18 +164,19 @@ class _InnerCache(caching.Cache):
 
 def compile_inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that is called by compiled functions. It must never be called from Python."""
-    options = options | {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True}
-    cached = options.pop("cache")
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(**options)(function)
-        if cached:
-            compiled._cache = _InnerCache(function)
-        return compiled
-
-    return decorate
+    return _decorator(_InnerCompiler, _InnerCache, **options, no_cpython_wrapper=True)
 
 
 def compile_entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that is called from Python."""
-    return numba.njit(**options, pipeline_class=_EntryCompiler)  # type: ignore[no-any-return]
+    return _decorator(_EntryCompiler, _EntryCache, **options)
+
+
+def _decorator(pipeline: type, files: type, *, cache: bool = False, **options: Any) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled = numba.njit(**options, pipeline_class=pipeline)(function)
+        if cache:
+            compiled._cache = files(function)
+        return compiled
+
+    return decorate

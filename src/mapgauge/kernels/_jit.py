@@ -1,6 +1,7 @@
 """The decorators that compile kernels, the unsigned integers that they count with, and two instructions of LLVM."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -12,7 +13,12 @@ from numba.core import event
 from numba.extending import intrinsic, typeof_impl
 
 from mapgauge.kernels._cache import IS_TESTED, name_of, stamp, use_cache
+from mapgauge.kernels._folder import Unusable, folder
 from mapgauge.kernels.progress import WATCH
+
+config: Any = numba.config
+if config.DISABLE_JIT:  # numba's own functions are not compiled either, so no kernel could be
+    raise ImportError("NUMBA_DISABLE_JIT is set, and mapgauge must compile its kernels. Unset it", name="numba")
 
 if IS_TESTED:
     from mapgauge.kernels._inner import compile_entry, compile_inner
@@ -104,13 +110,27 @@ event.register("numba:compile", _Listener())
 def _cached(decorator: Callable[..., Any], function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Decorate a function. Its compiled form is stored on disk if that is possible."""
     try:
-        compiled = decorator(**_OPTIONS, **options)(function)
+        with _stored_in(folder()):
+            compiled = decorator(**_OPTIONS, **options)(function)
+        if not Path(compiled._cache.cache_path).is_relative_to(folder()):
+            raise Unusable("numba chose another folder than mapgauge's")
         compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename))
         use_cache(compiled)
-    except RuntimeError:  # no folder to write to, as in a read-only image: compile in each process
-        WATCH.unstored = "no folder can be written"
+    except (Unusable, RuntimeError) as error:  # as in a read-only image: compile in each process
+        WATCH.unstored = str(error)
         compiled = decorator(**(_OPTIONS | {"cache": False}), **options)(function)
     return compiled
+
+
+@contextmanager
+def _stored_in(path: Path) -> Iterator[None]:
+    """Let numba store what is decorated meanwhile in a folder. ``_inner.py`` does not need it."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(path)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
 
 
 def jit(function: F) -> F:

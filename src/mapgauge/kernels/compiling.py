@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from mapgauge.kernels import _jit
+from mapgauge.kernels import _folder, _jit
 from mapgauge.kernels._cache import file_of, files_of
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels._stored import type_from
@@ -97,10 +97,11 @@ def missing_for(works: Iterable[str]) -> list[Compiled]:
 
 
 def folder() -> Path | None:
-    """Return the folder of compiled kernels; None if there is none that can be written."""
-    stored = getattr(kernel_named("kernels.lines.index_lines").entry, "_cache", None)
-    path = getattr(stored, "cache_path", None)
-    return None if path is None else Path(path)
+    """Return the folder of compiled kernels; None if there is none."""
+    try:
+        return _folder.folder()
+    except _folder.Unusable:
+        return None
 
 
 SWITCH = "MAPGAUGE_COMPILERS"  # the number of processes; 0 switches this off

@@ -89,27 +89,75 @@ def _is_near(lines, repeats, at, k, cutoff):
 
 
 @jit
-def _is_far(lines, repeats, at, first, last, near, cutoff):
-    """Whether no line ``first .. last`` is closer to a point than the cutoff, and the line that is.
+def _nearest_end(points, at, i, j):
+    """Whether a point is nearer to point ``i`` than to point ``j``, and the other way round. Seen from above."""
+    to_i = _square_to_segment(points, at, i, i)
+    to_j = _square_to_segment(points, at, j, j)
+    return to_i <= to_j, to_j <= to_i
 
-    The line near which the point before was is looked at first.
+
+@jit
+def _nearest_on_line(lines, repeats, partner, at, k, least, is_matched):
+    """Return the least squared distance of a point to truth so far and line ``k``, and whether truth is matched there.
+
+    Truth is matched at a place if the nearest point of the line there is. Of places at the same distance, one that is
+    matched counts. So the order of lines and of points has no effect.
     """
-    if near < last and _is_near(lines, repeats, at, near, cutoff):
-        return False, near
+    points = lines.points
+    start, stop = lines.span[k, START], lines.span[k, STOP]
+    if start == stop or _square_to_box(points, at, lines.line_box, k, start) > least:
+        return least, is_matched
+    end = stop if repeats[k] else stop - ONE
+    for block in range(blocks_in(stop - start)):
+        first = start + block * BLOCK
+        last = min(first + BLOCK, end)
+        if _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) > least:
+            continue
+        for i in range(first, max(last, first + ONE)):  # a line of one point has no segment
+            j = min(i + ONE, end)
+            square = _square_to_segment(points, at, i, j)
+            if square > least:
+                continue
+            is_i, is_j = _nearest_end(points, at, i, j)
+            closing = start if j == stop else j  # the closing point of a ring is its first point
+            matched = (is_i and partner[i] >= 0) or (is_j and partner[closing] >= 0)
+            is_matched = matched if square < least else is_matched or matched
+            least = square
+    return least, is_matched
+
+
+@jit
+def _nearest_truth(lines, repeats, partner, at, first, last, cutoff):
+    """Whether a true line ``first .. last`` is closer to a point than the cutoff, and whether it is matched there."""
+    limit = cutoff * cutoff
+    least, is_matched = limit, False
     for k in range(first, last):
-        if k != near and _is_near(lines, repeats, at, k, cutoff):
-            return False, k
-    return True, last
+        least, is_matched = _nearest_on_line(lines, repeats, partner, at, k, least, is_matched)
+    return least < limit, is_matched
+
+
+@jit
+def _is_near_other_class(lines, repeats, at, bounds, g, classes, cutoff):
+    """Whether truth of another class in the frame of group ``g`` is closer to a point than the cutoff."""
+    first = g - g % classes
+    for other in range(first, first + classes):
+        if other == g:
+            continue
+        for k in range(U(bounds[other, 1]), U(bounds[other, 2])):
+            if _is_near(lines, repeats, at, k, cutoff):
+                return True
+    return False
 
 
 TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, FAR = range(8)
-WEIGHT, CUTOFF, OFFSET, ACROSS, ALONG, UP, POINTS_ACROSS, POINTS_ALONG, POINTS_UP, FIRST_BIN = range(8, 18)
+OTHER_CLASS, REPEATED, PIECES = range(8, 11)
+WEIGHT, CUTOFF, OFFSET, ACROSS, ALONG, UP, POINTS_ACROSS, POINTS_ALONG, POINTS_UP, FIRST_BIN = range(11, 21)
 
 
 @interpreted_while_small()
 @jit
 def measure_groups(
-    lines, repeats, confidence, bounds, truth_of, prediction_of, partner, factor, cutoff, sure, bins, out
+    lines, repeats, confidence, bounds, classes, truth_of, prediction_of, partner, factor, cutoff, sure, bins, out
 ):
     """Write the sums of each group.
 
@@ -117,6 +165,10 @@ def measure_groups(
     its own, so the piece before it belongs to the last point and the first point. The offset of a matched point is
     divided at a right angle: across is the horizontal distance to the true line, up the difference of heights, and
     along what remains. ``factor`` is the share of a metre of a prediction's offsets in PLD.
+
+    An unmatched point of a prediction lies beside truth of its class that is matched there (repeated) or is not
+    (pieces), or no truth of its class is closer than the cutoff (far). Group ``g`` is class ``g % classes`` of its
+    frame.
     """
     points = lines.points
     for g in range(len(bounds)):
@@ -128,7 +180,7 @@ def measure_groups(
             start, stop = lines.span[k, START], lines.span[k, STOP]
             rings = repeats[k] and stop > start
             closing = 0.5 * math.sqrt(square_between(points, stop - ONE, stop)) if rings else 0.0
-            before, near = closing, last_truth
+            before = closing
             for point in range(start, stop):
                 after = closing
                 if point + ONE < stop:
@@ -145,8 +197,13 @@ def measure_groups(
                 out[g, PREDICTED] += r * length
                 out[g, SURE] += length if r >= sure else 0.0
                 if not matched:
-                    far, near = _is_far(lines, repeats, point, first_truth, last_truth, near, cutoff)
-                    out[g, FAR] += r * length if far else 0.0
+                    near, is_matched = _nearest_truth(lines, repeats, partner, point, first_truth, last_truth, cutoff)
+                    if near:
+                        out[g, REPEATED if is_matched else PIECES] += r * length
+                        continue
+                    out[g, FAR] += r * length
+                    if _is_near_other_class(lines, repeats, point, bounds, g, classes, cutoff):
+                        out[g, OTHER_CLASS] += r * length
                     continue
                 out[g, RIGHT] += r * length
                 out[g, SURE_RIGHT] += length if r >= sure else 0.0

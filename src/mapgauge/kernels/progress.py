@@ -45,7 +45,7 @@ class Watch:
             self.clear()
             self.tell(
                 f"compiled kernels cannot be stored ({self.unstored}). They are compiled again in every run. "
-                "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
+                "Set the environment variable NUMBA_CACHE_DIR to a folder that only you can write to"
             )
 
 

@@ -30,11 +30,14 @@ COLUMNS = (
     "true",  # metres of true length, as the next two
     "found",
     "sure_found",
-    "predicted",  # metres of predicted length, as the next four; this, "right" and "far" are weighted by confidence
+    "predicted",  # metres of predicted length, as the next seven; all but "sure" and "sure_right" times confidence
     "right",
     "sure",
     "sure_right",
-    "far",  # farther than the cutoff from all truth of the class
+    "far",  # no truth of the class is closer than the cutoff
+    "other_class",  # the part of "far" that is closer than the cutoff to truth of another class
+    "repeated",  # not matched, beside truth of the class that is matched there
+    "pieces",  # not matched, beside truth of the class that is not matched there
     "weight",  # of matched points
     "cutoff",  # weight times cutoff
     "offset",  # sums of distances of matched points, times weight
@@ -65,6 +68,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
         groups.repeats,
         groups.confidence,
         groups.bounds,
+        groups.classes,
         matches.truth_of,
         prediction_of,
         matches.partner,
@@ -105,8 +109,7 @@ def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "correctness": _ratio(column["right"], predicted),
         "sure_completeness": _ratio(column["sure_found"], column["true"]),
         "sure_correctness": _ratio(column["sure_right"], column["sure"]),
-        "far": _ratio(column["far"], predicted),
-        "repeated": _ratio(np.maximum(predicted - column["right"] - column["far"], 0.0), predicted),
+        **{name: _ratio(column[name], predicted) for name in ("far", "other_class", "repeated", "pieces")},
     }
     for name, bins in (("across", _ACROSS), ("offset", OFFSETS)):
         width = np.where(column[name] == 0, 0.0, column["cutoff"] / per_weight / BINS)  # metres of a bin
@@ -126,14 +129,18 @@ def in_words(sums: Floats, protocol: Protocol) -> str:
     value = {key: float(number) for key, number in values_of(sums, protocol).items()}
     words = []
     if math.isfinite(value["median_across"]):
-        words.append(f"{value['median_across']:.2f} m beside the true line (median)")
+        words.append(f"matched points lie {value['median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["completeness"]):
         lengths = lengths_in_words(value["found_length"], value["true_length"])
         words.append(f"{100 * value['completeness']:.0f} % of the true length found ({lengths})")
     if math.isfinite(value["far"]):
         words.append(
-            f"{100 * value['far']:.0f} % of the predicted length far from any truth, {100 * value['repeated']:.0f} % "
-            "beside truth that is found already"
+            f"{100 * value['far']:.0f} % of the predicted length has no truth of its class within "
+            f"{protocol.cutoffs[0]:g} m ({100 * value['other_class']:.0f} % has truth of another class there)"
+        )
+        words.append(
+            f"{100 * value['repeated']:.0f} % lies on truth that is matched already, "
+            f"{100 * value['pieces']:.0f} % on truth that is not matched"
         )
     return ", ".join(words) or "nothing to compare"
 
@@ -162,7 +169,9 @@ COMPLETENESS = Metric(
         Value("sure_completeness", "sure_completeness", "completeness, sure", "headline", lower_is_better=False),
         Value("sure_correctness", "sure_correctness", "correctness, sure", "headline", lower_is_better=False),
         Value("far", "far", "far", "headline", lower_is_better=True),
+        Value("other_class", "other_class", "on another class", lower_is_better=True),
         Value("repeated", "repeated", "repeated", lower_is_better=True),
+        Value("pieces", "pieces", "in pieces", lower_is_better=True),
         Value("median_across", "median_across", "median across m", "headline", _UNBOUNDED, lower_is_better=True),
         Value("localisation_across", "localisation_across", "Loc across", "headline", lower_is_better=True),
         Value("localisation_along", "localisation_along", "Loc along", "headline", lower_is_better=True),

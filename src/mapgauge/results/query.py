@@ -25,9 +25,10 @@ from mapgauge.typing import Flags
 Kind: TypeAlias = Literal["number", "count", "text", "flag"]
 _KINDS = {"number": "a number", "count": "a whole number", "text": "text", "flag": "true or false"}
 _UNORDERED = ("text", "flag")
+# Quantifiers of numbers are possessive. Otherwise the time for digits before a letter grows with their square.
 _SCAN = re.compile(
     r"""(?P<space>\s+)
-    |(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+    |(?P<number>[+-]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?+\d++)?+(?![\w.]))
     |(?P<name>[^\W\d]\w*(?:[:@.]\w+)*)
     |"(?P<quoted>[^"]+)"
     |'(?P<text>(?:[^']|'')*)'
@@ -42,6 +43,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+LONGEST = 10_000  # characters; as in query.js
 _DEEPEST = 50  # nested parentheses
 _EXAMPLE = "Write it as in \"pld > 0.8 and missed.boundary > 2 and scene = 'scene-0001'\""
 _TAGS = Remedy("Further columns come from tags= of read_tags", "Further columns come from a table: FILE,tags=TABLE")
@@ -55,11 +57,13 @@ class InvalidQuery(InvalidInput):
     ) -> None:
         """Keep what is wrong, the condition, and the place of the character."""
         super().__init__(message if text is None else f"character {place + 1} of {text!r}: {message}", remedy=remedy)
-        self.what, self.text, self.place = message, text or "", place
+        self.what, self.text, self.place = message, text, place
 
     @property
     def pointer(self) -> str:
-        """What is wrong, and below it the condition with a mark at the character."""
+        """What is wrong, and below it the condition with a mark at the character, unless it is too long."""
+        if self.text is None:
+            return self.what
         shown = "".join(letter if letter.isprintable() else "?" for letter in self.text)
         return f"{self.what}\n  {shown}\n  {' ' * self.place}^"
 
@@ -113,6 +117,8 @@ def parse(text: str) -> Query:
     Traceback (most recent call last):
     mapgauge.results.query.InvalidQuery: character 7 of 'pld > and': expected a value, got 'and'. Write it as in ...
     """
+    if len(text) > LONGEST:
+        raise InvalidQuery(f"a condition has at most {LONGEST:,} characters, got {len(text):,}")
     parser = _Parser(text)
     holds = parser.joined("or", 0)
     if parser.word.kind != "end":

@@ -143,6 +143,27 @@ def _poses(values: Any, count: int) -> NDArray[np.float64]:
     return check_poses(array, count)
 
 
+def repeated_in(tokens: Sequence[str], *seen: set[str]) -> list[int]:
+    """Return the places of tokens that were seen, or that stand before in the list. Frames without a name are new."""
+    again = []
+    here: set[str] = set()
+    for i, token in enumerate(tokens):
+        if token and (token in here or any(token in some for some in seen)):
+            again.append(i)
+        here.add(token)
+    return again
+
+
+def refuse_repeated(tokens: Sequence[str], *seen: set[str]) -> None:
+    """Raise an error if a token of a batch was seen before."""
+    again = repeated_in(tokens, *seen)
+    if again:
+        raise InvalidInput(
+            f"{len(again)} of {len(tokens)} frames were seen before (first: {tokens[again[0]]})",
+            remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
+        )
+
+
 def names_of_numbers(classes: Sequence[str] | None, protocol: Protocol) -> tuple[str, ...] | None:
     """Return the class names of integer labels. They must contain every class that is evaluated."""
     if classes is None:
@@ -334,15 +355,10 @@ class Accumulator:
 
     def add(self, rows: BatchRows) -> None:
         """Add rows of an accumulator with the same settings. Frames without a name count as new."""
-        new, again, here = list[int](), list[int](), set[str]()
-        for i, token in enumerate(rows.tokens):
-            (again if token and (token in self._seen or token in here) else new).append(i)
-            here.add(token)
-        if again and self.repeated == "error":
-            raise InvalidInput(
-                f"{len(again)} of {len(rows.tokens)} frames were seen before (first: {rows.tokens[again[0]]})",
-                remedy='Call reset() between epochs, or pass repeated="drop" if a sampler repeats frames',
-            )
+        if self.repeated == "error":
+            refuse_repeated(rows.tokens, self._seen)
+        again = repeated_in(rows.tokens, self._seen)
+        new = sorted(set(range(len(rows.tokens))).difference(again))
         if new:
             self._rows.append(rows.at(new) if again else rows)
         self._seen.update(filter(None, rows.tokens))

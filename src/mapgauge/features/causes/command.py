@@ -148,10 +148,18 @@ def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: b
     (header, rows), *fixes = split.tables(about=True)
     show_table(Table(f"{split.title}{of} by cause ({full_name(split.protocol)})", header, rows, 2), gap=gap)
     say(split.sentence())
+    if split.mean["localisation"] > 0:
+        say(
+            "Localisation is not Loc of `mapgauge evaluate`. It also has unmatched points beside the true line, and "
+            f"missing confidence of matches that do not fit (normalised SOSPA from {split.thresholds.worth:g})"
+        )
     for header, rows in fixes:
         title = f"What fixing one cause alone would bring{of}: changes of means over classes"
         show_table(Table(title, header, rows, 2))
-        say("A fix of several causes repairs all of them. Fixes do not add up")
+        say(
+            "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences also "
+            "remove false predictions of every cause. Fixes do not add up"
+        )
     if cause is not None:
         body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]
         title = f"Frames{of} with most of the cause {label_of(cause)}"
@@ -196,12 +204,12 @@ class ByCause(NamedTuple):
             say("Evaluate with the metric completeness to see costs per km of truth, offsets and completeness")
             return
         say(
-            "Parts of PLD share a denominator: if one grows, others fall. Costs per km of truth have none in common "
-            "(a missed line = 0.5)"
+            "All parts of PLD are divided by the same number, which grows with every cost. So a part can fall although "
+            "its cost is the same. Costs per km of truth do not have this effect (a missed line = 0.5)"
         )
         for name, (offset, completeness, _) in zip(names, both, strict=True):
             words = [
-                *([] if isnan(offset) else [f"{offset:.2f} m beside the true line (median)"]),
+                *([] if isnan(offset) else [f"matched points lie {offset:.2f} m beside the true line (median)"]),
                 *([] if isnan(completeness) else [f"{100 * completeness:.0f} % of the true length found"]),
             ]
             say(f"{name}: {', '.join(words) or 'nothing to compare'}")

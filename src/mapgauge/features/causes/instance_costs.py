@@ -207,9 +207,91 @@ def _ideal(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> Map
     return replace(x, confidence=confidence)
 
 
-def _snap(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
-    """Replace matched predictions by the truth."""
-    return _placed(x, y, np.where(instances.matched, instances.truth_of, -1))
+def _snap(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
+    """Give matched predictions the geometry of the truth, but not where other causes cost.
+
+    Ends of the truth that fragments or merges cover are left out. Ends of a prediction along another true line stay.
+    Where an end is displaced, both hold.
+    """
+    fixed = _placed(x, y, np.where(instances.matched, instances.truth_of, -1))
+    merge, displaced, fragment = (list(CAUSES).index(name) for name in ("merge", "displaced", "fragment"))
+    matched = np.flatnonzero(instances.matched)
+    others_of_x = instances.predicted[matched][:, [merge, displaced]].sum(axis=1)
+    others_of_y = instances.true[instances.truth_of[matched]][:, [fragment, displaced]].sum(axis=1)
+    in_part = matched[others_of_x + others_of_y > 0]
+    if not len(in_part):
+        return fixed
+    can_cover = (instances.truth_of < 0) | (instances.predicted[:, merge] > 0)
+    lines_of_x, lines_of_y = _sampled(x, protocol), _sampled(y, protocol)
+    sure = _confidence(x)
+    lines = []
+    owners = []
+    for i in in_part.tolist():
+        t = int(instances.truth_of[i])
+        # A cover explains a cost as far as it is confident. From half on, the cost counts as that of the cover.
+        least = 0.5 * min(sure[i], _confidence(y)[t])
+        rivals = [k for k in _same_group(x, x, i) if k != i and can_cover[k] and sure[k] >= least]
+        others = [k for k in _same_group(x, y, i) if k != t]
+        line = _snapped(
+            lines_of_x[i],
+            lines_of_y[t],
+            [lines_of_x[k] for k in rivals],
+            [lines_of_y[k] for k in others],
+            cutoff=protocol.cutoffs[0],
+            reach=THRESHOLDS.reach * protocol.cutoffs[0],
+        )
+        if line is not None:
+            lines.append(line)
+            owners.append(i)
+    return _replaced(fixed, np.array(owners, np.int64), lines, owners)
+
+
+def _snapped(
+    line: Points, true: Points, rivals: list[Points], others: list[Points], *, cutoff: float, reach: float
+) -> Points | None:
+    """Return the true line without the ends that rivals cover, and with the ends of a line along other true lines.
+
+    None if this is the whole true line. A line of which nothing can be mended is returned as it is.
+    """
+    nearest, gap = _nearest(line, true)
+    on_true = np.flatnonzero(gap < cutoff)
+    if not len(on_true):
+        return line
+    nearest_of_true, gap_of_true = _nearest(true, line)
+    elsewhere = _is_covered(line, others, cutoff) | (gap < reach)
+    past = _is_past_end(true, line, nearest_of_true)
+    is_displaced = (gap_of_true >= cutoff) & (gap_of_true < reach) & ~past
+    taken = is_displaced | (((gap_of_true >= cutoff) | past) & _is_covered(true, rivals, cutoff))
+    first, last = int(on_true[0]), int(on_true[-1])
+    kept = np.flatnonzero(~taken)
+    if len(kept) < 2:  # nothing of the truth is left to take
+        return line
+    run = true[kept[0] : kept[-1] + 1]
+    if nearest[first] > nearest[last]:
+        run = run[::-1]
+    before, after = line[:first][elsewhere[:first]], line[last + 1 :][elsewhere[last + 1 :]]
+    if len(run) == len(true) and not len(before) and not len(after):
+        return None
+    return np.concatenate([before, run, after])
+
+
+def _is_past_end(points: Points, line: Points, nearest: Indices) -> Flags:
+    """Return which points lie ahead of an end of an open line. ``nearest`` is the nearest point of the line to each."""
+    past = np.zeros(len(points), np.bool_)
+    if len(line) < 2 or np.array_equal(line[0], line[-1]):
+        return past
+    for end, before in ((0, 1), (len(line) - 1, len(line) - 2)):
+        ahead = (points - line[end]) @ (line[end] - line[before]) > 0
+        past |= (nearest == end) & ahead
+    return past
+
+
+def _is_covered(points: Points, lines: list[Points], cutoff: float) -> Flags:
+    """Return which points are closer to one of some lines than the cutoff."""
+    covered = np.zeros(len(points), np.bool_)
+    for line in lines:
+        covered |= _nearest(points, line)[1] < cutoff
+    return covered
 
 
 def _place(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
@@ -284,7 +366,7 @@ def _cut(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -
     sampled, true = _sampled(x, protocol), _sampled(y, protocol)
     lines, owners, gone = [], [], []
     for i in merged.tolist():
-        lines_of = [true[t] for t in _candidates(x, y, i)]
+        lines_of = [true[t] for t in _same_group(x, y, i)]
         along = [line for line in lines_of if (_nearest(line, sampled[i])[1] < protocol.cutoffs[0]).mean() >= 0.5]
         pieces = list(_pieces(sampled[i], along)) if len(along) > 1 else []
         if len(pieces) > 1:
@@ -294,10 +376,10 @@ def _cut(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -
     return _replaced(x, np.array(gone, np.int64), lines, owners)
 
 
-def _candidates(x: MapFrames, y: MapFrames, i: int) -> list[int]:
-    """Return the true instances of the frame and class of a prediction."""
-    start, stop = y.offsets[x.frame[i] : x.frame[i] + 2].tolist()
-    return [t for t in range(start, stop) if y.label[t] == x.label[i]]
+def _same_group(x: MapFrames, side: MapFrames, i: int) -> list[int]:
+    """Return the instances of a side in the frame and class of a prediction."""
+    start, stop = side.offsets[x.frame[i] : x.frame[i] + 2].tolist()
+    return [k for k in range(start, stop) if side.label[k] == x.label[i]]
 
 
 def _pieces(points: Points, lines: list[Points]) -> Iterator[Points]:
@@ -313,7 +395,7 @@ def _pieces(points: Points, lines: list[Points]) -> Iterator[Points]:
 FIXES: dict[str, tuple[tuple[str, ...], str, Callable[[MapFrames, MapFrames, Instances, Protocol], MapFrames]]] = {
     "snap_geometry": (
         ("localisation", "extent", "wrong_shape"),
-        "matched predictions get the geometry of the truth",
+        "matched predictions get the geometry of the truth, but not where fragments, merges or displaced ends cost",
         _snap,
     ),
     "place_displaced": (

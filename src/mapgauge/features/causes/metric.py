@@ -18,8 +18,8 @@ from mapgauge.typing import Floats, Indices
 
 # The order of the columns of ``kernels.causes``, with a sentence about each cause.
 CAUSES = {
-    "localisation": "matched points are away from the truth, but within the cutoff",
-    "extent": "a line is too short or too long",
+    "localisation": "a match lies beside the truth, within the cutoff, or winds around it",
+    "extent": "a match is too short or too long",
     "wrong_shape": "closed against open, or points in the wrong order or direction",
     "displaced": "beyond the cutoff, but clearly the same line",
     "fragment": "one true line in several pieces",

@@ -129,6 +129,7 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
             of = f" of {called}" if len(methods) > 1 else ""
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
+            say(method.about())
             advice, thresholds = method.advice(), method.thresholds()["classes"]
             if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())

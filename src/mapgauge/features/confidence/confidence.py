@@ -50,8 +50,11 @@ class CommonThreshold(NamedTuple):
 
     def in_words(self) -> str:
         """Return the values as a sentence."""
-        at, change = f"{self.threshold:.2f}", self.rounded - self.pld
-        return f"rounding confidences at {at} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})"
+        change = self.rounded - self.pld
+        return (
+            f"dropping predictions below {self.threshold:.2f} and counting the others as certain would give a mean PLD "
+            f"of {self.rounded:.3f} ({change:+.3f})"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,9 @@ class Confidence:
             _mean_of([value(of_class) for of_class in chosen.values()])
             for value in (lambda c: c.pld, lambda c: c.best, lambda c: c.held_out and c.held_out.pld)
         )
-        judged = "" if np.isnan(held) else f"; {held - before:+.3f} on {self.unit}s that did not choose them"
+        judged = ""
+        if not np.isnan(held):
+            judged = f"; {held - before:+.3f} if each half of the {self.unit}s has the thresholds of the other half"
         over = [name for name in chosen if self.calibration[name]["hit"].excess.low > 0]
         first = f"No threshold lowers the mean PLD of {before:.3f}"
         if self.gains:
@@ -130,7 +135,7 @@ class Confidence:
                 f"Recalibrated confidences would change the mean PLD by {change:+.3f}. They can raise it, because "
                 "confidences of 0 and 1 have the smallest PLD"
             )
-        return lines + radii_in_words(self.radii, self.unit)
+        return lines + radii_in_words(self.radii, self.unit, self.cutoff)
 
     def thresholds(self) -> dict[str, Any]:
         """Return the recommended thresholds of each class, with the settings they were chosen with.
@@ -181,11 +186,23 @@ class Confidence:
 
     def table(self) -> str:
         """Return the values of each class and the advice as text. ``to_dict`` has all values."""
-        return "\n".join([text_table(*self.values()), *self.advice()])
+        return "\n".join([text_table(*self.values()), self.about(), *self.advice()])
+
+    def about(self) -> str:
+        """Return what the columns of the table are, in words."""
+        return (
+            "rounded: predictions below the threshold are dropped, the others count as certain. "
+            f"{self._held_out}: the same, but the {self.unit}s are split in two halves, and each half has the "
+            "threshold that is best for the other half"
+        )
+
+    @property
+    def _held_out(self) -> str:
+        return f"threshold of other {self.unit}s"
 
     def values(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table of classes."""
-        header = ["class", "PLD", "threshold", "rounded", f"other half of {self.unit}s", "recalibrated", "ECE"]
+        header = ["class", "PLD", "threshold", "rounded", self._held_out, "recalibrated", "ECE"]
         rows = []
         for name, of_class in self.classes.items():
             held, recalibrated = of_class.held_out, of_class.recalibrated
@@ -366,7 +383,7 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
             remedy=Remedy("Pass scenes= to evaluate", "Evaluate with scenes: TRUTH,scenes=FILE"),
         )
     if units.halves is None:
-        text = f"there is only one {units.kind}, so nothing is judged on another half, and there are no intervals"
+        text = f"there is only one {units.kind}, so no threshold is judged on others, and there are no intervals"
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
         yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
@@ -389,8 +406,8 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         ),
         (
             "halves-uneven",
-            f"no threshold is judged on the other half of the {units.kind}s, because one half has no predictions or "
-            "no truth: {}",
+            f"no threshold is judged on other {units.kind}s, because one half of the {units.kind}s has no predictions "
+            "or no truth: {}",
             [name for name, of_class in found if units.halves and of_class.thresholds and of_class.held_out is None],
         ),
     ):

@@ -27,21 +27,24 @@ class Radius(NamedTuple):
     covered: float  # share of the matched points of the other half that lie within the radius
 
 
-def radii_in_words(given: Sequence[Radius], unit: str) -> list[str]:
+def radii_in_words(given: Sequence[Radius], unit: str, cutoff: float) -> list[str]:
     """Return the radii of classes as a sentence, and those of rings as another. There may be neither.
 
     >>> for text in radii_in_words(
-    ...     [Radius("divider", None, 0.618, 0.893), Radius("divider", (0.0, 10.0), 0.5, 0.9)], "scene"
+    ...     [Radius("road", None, 0.618, 0.893), Radius("road", (0.0, 10.0), 0.5, 0.9)], "scene", 1.5
     ... ):
     ...     print(text)
-    90 % of matched points lie within 0.62 m (divider; 89 % on the other half of the scenes)
-    In rings around the ego vehicle: divider 0.50 m (0 to 10 m; 90 %)
+    In one half of the scenes, 90 % of the points matched within 1.5 m lie within 0.62 m (road; 89 % in the other half)
+    In rings around the ego vehicle: road 0.50 m (0 to 10 m; 90 %)
     """
     texts = [f"{row.radius:.2f} m ({row.class_name}; {row.covered * 100:.0f} %" for row in given if row.ring is None]
     if not texts:
         return []
-    texts[0] += f" on the other half of the {unit}s"
-    words = [f"{COVERED * 100:.0f} % of matched points lie within {', '.join(f'{text})' for text in texts)}"]
+    texts[0] += " in the other half"
+    words = [
+        f"In one half of the {unit}s, {COVERED * 100:.0f} % of the points matched within {cutoff:g} m lie within "
+        f"{', '.join(f'{text})' for text in texts)}"
+    ]
     rings: dict[str, list[str]] = {}
     for row in given:
         if row.ring is not None:

@@ -5,8 +5,18 @@ from functools import cache
 
 from mapgauge.features.provenance import stored_text
 from mapgauge.features.provenance.origin import TITLES, origin_of
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
+from mapgauge.version import __version__
+
+_PAPER, _EVEN = "paper", "even"  # protocols of the paper, and the same with another sampling
+
+
+def rests_on_pld(metric: str) -> bool:
+    """Whether a metric is PLD, or comes from its assignment or its rules."""
+    setting = METRICS[metric].setting
+    return setting is not None and setting.field == "cutoffs"
 
 
 @cache
@@ -18,6 +28,8 @@ def entries() -> dict[str, tuple[str, ...]]:
 
 def cite(results: Results) -> str:
     """Return BibTeX of the metrics, the rules, the data set and the split of results.
+
+    Metrics and rules that are no paper's but mapgauge's own have an entry of mapgauge.
 
     Args:
         results: The results to cite for.
@@ -38,7 +50,11 @@ def cite(results: Results) -> str:
         text: [use for use in uses if any(use == own or use.startswith(f"{own}-") for own in of_entry)]
         for text, of_entry in entries().items()
     }
-    blocks = [f"% Cited for: {', '.join(uses[use] for use in used)}\n{text}\n" for text, used in cited.items() if used]
+    blocks = [
+        f"% Cited for: {', '.join(uses[use] for use in used)}\n{text.replace('VERSION', __version__)}\n"
+        for text, used in cited.items()
+        if used
+    ]
     lacking = [words for use, words in uses.items() if not any(use in used for used in cited.values())]
     return "\n".join([*blocks, *(f"% No entry: {words}\n" for words in lacking)])
 
@@ -47,7 +63,14 @@ def _uses(results: Results) -> Iterator[tuple[str, str]]:
     """Yield what is to be cited, as a use of entries and in words."""
     for name in results.metrics:
         yield name, METRICS[name].title
-    yield f"rules:{results.protocol.name}", f"the rules of {results.protocol.name}"
+    if any(rests_on_pld(name) for name in results.metrics):
+        yield PLD.name, PLD.title
+    rules = results.protocol.name
+    if rules.startswith(_EVEN):
+        yield f"rules:{_PAPER}", f"the rules of {rules} but for its sampling"
+        yield f"rules:{rules}", "even sampling"
+    else:
+        yield f"rules:{rules}", f"the rules of {rules}"
     origin = origin_of(results)
     dataset = TITLES[origin.dataset] if origin.dataset else f"({origin.why})"
     yield f"data:{origin.dataset}", f"the data set {dataset}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _EXPLAIN = "Walk from the first to the second, one difference at a time, and print what each step adds."
 _LIKE = "Results to compare with. Rows that may be compared come first; the others say why not."
+LACKING = "the results have no "  # how the reason begins that a metric is lacking
 _IF_CUT = "may be compared, if the truth is cut to the same region by the same rules"
 
 
@@ -119,12 +120,26 @@ def published(
         _show_published(f"{len(able)} values {_IF_CUT}", able, own=True)
     else:
         say("No published value may be compared with these results")
-    others = [
-        [row.method, row.variant, row.metric, number(row.value, 1), "; ".join(row.reasons)]
-        for row in rows
-        if row.reasons
+    others = [row for row in rows if row.reasons]
+    show_table(Table(f"{len(others)} may not", ["values", "metrics", "methods", "because of"], _grouped(others), 4))
+    say("`mapgauge published --json --like RESULTS` has the reasons of each value")
+
+
+def _grouped(rows: "list[Published]") -> list[list[str]]:
+    """Return a row for all values that may not be compared for the same reasons: those with few reasons first."""
+    groups: dict[tuple[str, ...], list[Published]] = {}
+    for row in rows:
+        reasons = (LACKING if reason.startswith(LACKING) else reason for reason in row.reasons)
+        groups.setdefault(tuple(reasons), []).append(row)
+    return [
+        [
+            str(len(alike)),
+            ", ".join(dict.fromkeys(row.metric for row in alike)),
+            ", ".join(dict.fromkeys(row.method for row in alike)),
+            "; ".join("the results have no such metric" if reason == LACKING else reason for reason in reasons),
+        ]
+        for reasons, alike in groups.items()
     ]
-    show_table(Table(f"{len(others)} may not", ["method", "variant", "metric", "value", "because of"], others, 5))
 
 
 def _show_published(title: str, rows: "list[Published]", *, own: bool = False) -> None:
@@ -134,10 +149,19 @@ def _show_published(title: str, rows: "list[Published]", *, own: bool = False) -
     for row in rows:
         split = row.split if row.rate is None else f"{row.split}, {row.rate:g} Hz"
         thresholds = " ".join(f"{threshold:g}" for threshold in row.thresholds)
-        settings = [row.dataset, split, row.region, row.rules, thresholds, row.metric]
+        settings = [row.dataset, split, row.region, _rules_in_words(row), thresholds, row.metric]
         values = [number(value, 1) for value in ([row.value, row.own] if own else [row.value])]
         body.append([row.method, row.variant, *settings, *values, row.note, row.source])
     show_table(Table(title, header, body, len(header)), gap=bool(title))
+
+
+def _rules_in_words(row: "Published") -> str:
+    """Return the rules of a value, with a sampling that is not theirs."""
+    if row.spacing is not None:
+        return f"{row.rules}, spacing {row.spacing:g}"
+    if row.count is not None:
+        return f"{row.rules}, count {row.count}"
+    return row.rules
 
 
 def cite(results: Annotated[Path, o.files_argument("RESULTS", "A file written by `mapgauge evaluate -o`.")]) -> None:

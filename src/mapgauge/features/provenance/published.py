@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mapgauge.features.provenance import stored_text
+from mapgauge.features.provenance.citations import rests_on_pld
 from mapgauge.features.provenance.origin import TITLES, Origin, origin_of
 from mapgauge.metrics.metric import CombinedRows
 from mapgauge.metrics.table import METRICS
@@ -16,13 +17,14 @@ from mapgauge.protocols import CLASSES, PROTOCOLS, Protocol
 from mapgauge.results.differences import settings_apart
 from mapgauge.results.results import Results
 
-# Settings without an effect on scores of hits, or that are compared apart. Evaluators break ties in their own ways.
-_IRRELEVANT = ("name", "about", "region", "cutoffs", "order", "ties", "headline", "settings")
+# Settings without an effect on scores, or that are compared apart. Evaluators break ties in their own ways.
+_IRRELEVANT = ("name", "about", "region", "ties", "headline", "settings")
+_OF_PLD = ("cutoffs", "order")  # without an effect on scores of hits
 
 
 @dataclass(frozen=True)
 class Published:
-    """A published value, in per cent as printed."""
+    """A published value, in per cent. Papers print PLD as a share, here 0.893 is 89.3."""
 
     method: str
     dataset: str
@@ -34,7 +36,9 @@ class Published:
     variant: str = ""  # backbone, sensors, epochs
     region: str = ""
     rate: float | None = None  # frames per second, of a data set with more frames than were evaluated
-    thresholds: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()  # in metres; the cutoff of PLD
+    spacing: float | None = None  # metres between points, if it is not that of the rules
+    count: int | None = None  # number of points of a line, if the rules have a spacing
     classes: dict[str, float] = field(default_factory=dict)
     note: str = ""
     own: float | None = None  # the value of the results that it is compared with
@@ -94,11 +98,23 @@ def _reasons(row: Published, results: Results, origin: Origin) -> Iterator[str]:
     if row.region and region is not None and row.region != (size := "x".join(f"{length:g}" for length in region)):
         yield f"region {row.region}, here {size}"
     if row.metric in results.metrics:
-        rules = PROTOCOLS[row.rules]
-        if row.thresholds:
-            rules = rules.replace(settings={row.metric: {"thresholds": row.thresholds}})
+        rules = _rules_of(row)
         for apart in settings_apart(*(_relevant(protocol, row.metric) for protocol in (rules, results.protocol))):
             yield f"{apart.name} {apart.first}, here {apart.second}"
+
+
+def _rules_of(row: Published) -> Protocol:
+    """Return the protocol that computes as a row was computed."""
+    rules = PROTOCOLS[row.rules]
+    if row.spacing is not None:
+        rules = rules.replace(spacing=row.spacing, count=None)
+    if row.count is not None:
+        rules = rules.replace(spacing=None, count=row.count)
+    if not row.thresholds:
+        return rules
+    if rests_on_pld(row.metric):
+        return rules.replace(cutoffs=row.thresholds)
+    return rules.replace(settings={row.metric: {"thresholds": row.thresholds}})
 
 
 def _here(known: str | None, origin: Origin) -> str:
@@ -111,4 +127,7 @@ def _relevant(protocol: Protocol, metric: str) -> dict[str, Any]:
     plain["classes"] = None if plain["classes"] is None else sorted(plain["classes"])
     parts = row.rows.of if isinstance(row.rows, CombinedRows) else (metric,)
     settings = {name: values for name, values in plain["settings"].items() if name in parts}
-    return {name: value for name, value in plain.items() if name not in _IRRELEVANT} | {"settings": settings}
+    needless = _IRRELEVANT if rests_on_pld(metric) else (*_IRRELEVANT, *_OF_PLD)
+    if plain["cutoffs"]:
+        plain["cutoffs"] = plain["cutoffs"][:1]  # the value of results is that of their first cutoff
+    return {name: value for name, value in plain.items() if name not in needless} | {"settings": settings}

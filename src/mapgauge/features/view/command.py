@@ -63,9 +63,12 @@ def view(
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
     inform("End with Ctrl-C" + (", or by closing the last tab" if until_closed else ""))
     sys.stdout.flush()
-    if not no_browser:
-        webbrowser.open_new_tab(server.address)
-    server.run(until_closed=until_closed)
+    if no_browser:
+        server.run(until_closed=until_closed)
+        return
+    with server.page() as page:
+        webbrowser.open_new_tab(page.as_uri())
+        server.run(until_closed=until_closed)
 
 
 def _neighbours(*frames: Any, **settings: Any) -> Any:

@@ -1,22 +1,27 @@
 """The server of ``mapgauge view``: answers the requests of one browser on this machine, and nothing else.
 
 It listens on 127.0.0.1 only. Every address begins with a random token, so that other users of the machine and other
-pages of the browser cannot guess it. Requests whose host or origin is not this machine are refused, which stops pages
-that point a name of their own at 127.0.0.1. Answers carry a security policy; nothing from a file is ever markup.
+pages of the browser cannot guess it. Other users can read the arguments of a browser, so the browser gets the name of a
+private file, which leads to the address. Requests whose host or origin is not this machine are refused, which stops
+pages that point a name of their own at 127.0.0.1. Answers carry a security policy; nothing from a file is ever markup.
 """
 
 import hmac
 import json
+import os
 import re
 import secrets
 import struct
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -29,6 +34,12 @@ ADDRESS = "127.0.0.1"
 _OWN = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?")  # hosts of this machine, and of tunnels to it
 _SILENT = 150.0  # seconds; browsers let hidden pages run once a minute
 _LARGEST = 2**30  # bytes that a page may send
+_DIGITS = 20  # of the number of these bytes
+_REDIRECT = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>mapgauge view</title>
+<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={address}"></head>
+<body><a href="{address}">mapgauge view</a></body></html>
+"""
 _GRACE = 3.0  # seconds in which a page may be loaded again after it was closed
 
 
@@ -136,6 +147,18 @@ class Server(ThreadingHTTPServer):
         """The address to open."""
         return f"http://{ADDRESS}:{self.port}/{self.token}/"
 
+    @contextmanager
+    def page(self) -> Iterator[Path]:
+        """Make a page that leads to the address. Only this user can read it, and it is deleted at the end."""
+        number, name = tempfile.mkstemp(prefix="mapgauge-view-", suffix=".html")  # with the mode 0600
+        path = Path(name)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.write(_REDIRECT.format(address=self.address))
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
     @property
     def port(self) -> int:
         """The port."""
@@ -169,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request."""
-        if self.command == "POST":
+        if self.command == "POST" or "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
             self.close_connection = True  # what is not read would be taken for the next request
         try:
             answer = self._answer()
@@ -179,6 +202,17 @@ class _Handler(BaseHTTPRequestHandler):
             answer = _sentence(HTTPStatus.UNPROCESSABLE_ENTITY, error.for_shell())
         except Exception as error:  # the browser shows it; the server goes on
             answer = _sentence(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
+        self._send(answer)
+
+    do_HEAD = do_POST = do_GET
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what is no request, or a request of another kind. The standard library calls this."""
+        status = HTTPStatus(code)
+        self.close_connection = True
+        self._send(_sentence(status, f"{status.phrase}."))
+
+    def _send(self, answer: Answer) -> None:
         self.send_response(answer.status)
         headers = {
             "Content-Type": answer.kind,
@@ -190,13 +224,13 @@ class _Handler(BaseHTTPRequestHandler):
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cache-Control": "no-store",
         }
+        if self.close_connection:
+            headers["Connection"] = "close"
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(answer.body)
-
-    do_HEAD = do_POST = do_GET
 
     def _answer(self) -> Answer:
         hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
@@ -228,10 +262,13 @@ class _Handler(BaseHTTPRequestHandler):
             raise
 
     def _sent(self) -> bytes:
-        length = self.headers.get("Content-Length", "")
+        lengths = self.headers.get_all("Content-Length", [])
+        if len(set(lengths)) != 1 or "Transfer-Encoding" in self.headers:
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
+        length = lengths[0]
         if not (length.isascii() and length.isdecimal()):
             raise Refused(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
-        if int(length) > _LARGEST:
+        if len(length) > _DIGITS or int(length) > _LARGEST:  # Python converts some thousand digits at most
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST >> 20} MiB can be sent.")
         return self.rfile.read(int(length))
 

@@ -23,7 +23,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.results import Results
-from mapgauge.training.accumulator import Accumulator, BatchRows, Repeated, ScoringSettings
+from mapgauge.training.accumulator import Accumulator, BatchRows, Repeated, ScoringSettings, refuse_repeated
 from mapgauge.typing import Degenerate
 
 torch: Any = require("torch", "a metric for PyTorch", "torch")
@@ -68,8 +68,9 @@ class PolylineMetric(Metric):
         metrics: Names of metrics, as for ``mapgauge.evaluate``. If None, all that the protocol has settings for.
         classes: Class names by integer label; None if labels are names already.
         degenerate: ``"strict"`` raises an error for degenerate instances, ``"drop"`` drops and counts them.
-        repeated: ``"error"`` raises an error for a token that was added before, ``"drop"`` drops and counts it. A
-            ``DistributedSampler`` repeats frames so that all processes have the same number.
+        repeated: ``"error"`` raises an error for a token that was added before, in ``update``, or in ``compute`` if
+            another process added it. ``"drop"`` drops and counts it. A ``DistributedSampler`` repeats frames so that
+            all processes have the same number.
         settings: Arguments of ``torchmetrics.Metric``.
     """
 
@@ -96,12 +97,15 @@ class PolylineMetric(Metric):
         # contain a digest of the settings, so that only metrics with equal settings are merged.
         digest = hashlib.blake2b(repr((self._empty.settings, degenerate, repeated)).encode(), digest_size=4).hexdigest()
         self._state = f"rows_{digest}"
+        self._seen: set[str] = set()  # tokens of this process
+        self._seen_before: set[str] = set()  # those of earlier batches, while ``forward`` has set the state aside
         self.add_state(self._state, [], dist_reduce_fx="cat")
         self.reset()
 
     def reset(self) -> None:
         """Remove all frames."""
         super().reset()
+        self._seen = set()
         # A process without frames must still provide a tensor of the right type.
         getattr(self, self._state).append(torch.zeros(0, dtype=torch.uint8, device=self.device))
 
@@ -115,10 +119,21 @@ class PolylineMetric(Metric):
         poses: Any = None,
     ) -> None:
         """Score a batch and keep its rows. The arguments are as in ``mapgauge.Accumulator.update``."""
-        # Repeated tokens are detected when all frames are together, because only then all of them are known.
         rows = self._empty.score(predictions, truth, tokens, scenes, timestamps, poses)
+        if self._empty.repeated == "error":  # those of other processes are known in ``compute`` only
+            refuse_repeated(rows.tokens, self._seen, self._seen_before)
+            self._seen.update(filter(None, rows.tokens))
         if rows.tokens:
             getattr(self, self._state).append(torch.from_numpy(_packed(rows)).to(self.device))
+
+    def forward(self, *arguments: Any, **keywords: Any) -> Any:
+        """Score a batch, keep its rows and return its values. torchmetrics resets the metric on the way."""
+        self._seen_before = self._seen
+        try:
+            return super().forward(*arguments, **keywords)
+        finally:
+            self._seen_before.update(self._seen)
+            self._seen, self._seen_before = self._seen_before, set()
 
     def compute(self) -> dict[str, Any]:
         """Return the values of all classes and their means as scalar tensors, by keys such as ``pld/mean``."""

@@ -3,13 +3,15 @@
 import io
 import math
 import os
+import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from itertools import accumulate, chain
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import matplotlib as mpl
@@ -66,8 +68,27 @@ def look() -> Look:
     return _look.get()
 
 
+# Text can be searched and edited. Identifiers inside an SVG do not change between runs.
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
+
+_one_at_a_time = RLock()  # settings of matplotlib are global
+
+
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Draw with the default settings of matplotlib and with ours.
+
+    matplotlib reads ``matplotlibrc`` in the current folder, which may come with data of others. With ``text.usetex``,
+    it would pass names from the data to LaTeX, which can read and write files.
+    """
+    with _one_at_a_time, mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        yield
+
+
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """Let a function draw in the style that its keyword ``style`` names."""
+    """Let a function draw in the style that its keyword ``style`` names, with settings of our own."""
 
     @wraps(draw)
     def drawn(*args: P.args, **keywords: P.kwargs) -> T:
@@ -76,7 +97,8 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
             raise InvalidInput(f"style must be one of {', '.join(LOOKS)}, got {style!r}")
         before = _look.set(LOOKS[str(style)])
         try:
-            return draw(*args, **keywords)
+            with own_settings():
+                return draw(*args, **keywords)
         finally:
             _look.reset(before)
 
@@ -194,11 +216,8 @@ METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
-# Text can be searched and edited. Identifiers inside an SVG do not change between runs.
-SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
 RESOLUTION = 300  # dots per inch
-
-_one_at_a_time = Lock()  # these settings of matplotlib are global
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # characters that XML 1.0 does not admit
 
 
 def suffix_of(file: Path) -> str:
@@ -221,9 +240,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     suffix = suffix_of(file)
     buffer = io.BytesIO()
-    with _one_at_a_time, mpl.rc_context(SETTINGS):
+    with own_settings():
         figure.savefig(buffer, format=suffix[1:], dpi=RESOLUTION, metadata=METADATA[suffix])
-    write_bytes(file, buffer.getvalue())
+    content = buffer.getvalue()
+    if suffix == ".svg":  # matplotlib writes names from the data as they are
+        content = _NOT_XML.sub("\ufffd", content.decode("utf-8", "replace")).encode()
+    write_bytes(file, content)
 
 
 GivenAxes: TypeAlias = Axes | Sequence[Axes] | None
@@ -234,6 +256,11 @@ MOST_LINES = 3  # of a title
 
 class Drawing(Figure):
     """A matplotlib figure that shows itself in a notebook. It does not need pyplot."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it with settings of our own. Text of axes is made only now."""
+        with own_settings():
+            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()

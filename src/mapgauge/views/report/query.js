@@ -11,9 +11,12 @@ const COMPARE = {
   ">=": (a, b) => a >= b,
 };
 const DEEPEST = 50; // nested parentheses
+const LONGEST = 10000; // characters; as in query.py
 const LETTER = "[\\p{L}\\p{N}_]";
+// Digits are never followed by a digit. Otherwise the time for digits before a letter grows with their square.
+const DIGITS = "\\d+(?!\\d)";
 const SCAN = new RegExp(
-  `(?<space>\\s+)|(?<number>[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?(?!${LETTER}|\\.))` +
+  `(?<space>\\s+)|(?<number>[+-]?(?:${DIGITS}(?:\\.(?:${DIGITS})?)?|\\.${DIGITS})(?:[eE][+-]?${DIGITS})?(?!${LETTER}|\\.))` +
     `|(?<name>[\\p{L}_]${LETTER}*(?:[:@.]${LETTER}+)*)|"(?<quoted>[^"]+)"|'(?<text>(?:[^']|'')*)'|(?<sign><=|>=|!=|==|[=<>(),])`,
   "uy",
 );
@@ -22,7 +25,7 @@ class InvalidQuery extends Error {
   constructor(what, text, place) {
     super(what);
     this.place = place;
-    this.pointer = `${what}\n  ${text}\n  ${" ".repeat(place)}^`;
+    this.pointer = text === null ? what : `${what}\n  ${text}\n  ${" ".repeat(place)}^`;
   }
 }
 
@@ -49,6 +52,10 @@ const isName = (word, ...names) => word.kind === "name" && names.includes(word.t
 // Whether a condition holds for each of `count` frames. `columns` has `named`, which returns the kind and the values of a
 // column, and `known`, the names for messages. Values that do not exist are null or NaN.
 function holdsFor(text, columns, count) {
+  if (text.length > LONGEST) {
+    const counts = [LONGEST, text.length].map((number) => number.toLocaleString("en"));
+    throw new InvalidQuery(`a condition has at most ${counts[0]} characters, got ${counts[1]}`, null, 0);
+  }
   const words = wordsOf(text);
   let next = 0;
   const fail = (what, word) => {
