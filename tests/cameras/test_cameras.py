@@ -312,5 +312,5 @@ def test_a_sample_without_a_sweep_is_refused(truth: MapFrames, tmp_path: Path) -
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / "sample_data.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))[1:]), encoding="utf-8")
-    with pytest.raises(UnreadableFile, match="no keyframe of LIDAR_TOP for 1 samples"):
+    with pytest.raises(UnreadableFile, match="no keyframe of LIDAR_TOP for 1 sample"):
         open_rig(tmp_path, truth.tokens)
