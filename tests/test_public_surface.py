@@ -81,9 +81,10 @@ CONTRACT = {
     "engine=None work=None resume=False on_error=stop axes=keep",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
-    "compare": "names=None samples=1000 level=0.95 seed=0 correction=none",
+    "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
     "causes": "fixes=False thresholds=None workers=None progress=None",
-    "compare_causes": "samples=1000 level=0.95 seed=0",
+    "correct_together": "level=0.95",
+    "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",
     "differences": "",
     "write_rerun": "images=None progress=None",
     "explain": "inputs=((None, None), (None, None)) workers=None progress=None",

@@ -113,6 +113,7 @@ from mapgauge.protocols import Protocol as Protocol, protocol as protocol
 from mapgauge.results.assignment import Assignment as Assignment, Match as Match
 from mapgauge.results.comparison import Comparison as Comparison, compare as compare
 from mapgauge.results.differences import Mismatch as Mismatch, differences as differences
+from mapgauge.results.families import Tested as Tested, correct_together as correct_together
 from mapgauge.results.intervals import Difference as Difference, Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results

@@ -14,6 +14,9 @@ from mapgauge.checks import check
         ("ped_crossing", "crosswalk"),
         ("ped_crossing", "pedestrian_crossing"),
         ("divider", "lane_divider"),
+        ("boundary", "road_edge"),
+        ("boundary", "curb"),
+        ("divider", "lane_marking"),
         ("boundary", "Boundary"),
         ("ped_crossing", "ped crossing"),
     ],
@@ -27,6 +30,12 @@ def test_another_name_for_a_class_comes_with_the_renaming(
     assert str(finding).endswith(f"Use predictions.rename({ {theirs: ours} })")
     assert f",rename={theirs}:{ours}" in finding.for_shell()
     assert codes(odd.rename({theirs: ours}), truth) == set()
+
+
+def test_names_of_maps_are_known_in_the_truth(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    finding = one("classes-named-differently", predictions, truth.rename({"boundary": "road_edge"}))
+    assert "road_edge" in finding.for_shell()
+    assert finding.level == "error"
 
 
 def test_two_classes_that_are_one_in_the_truth_are_joined(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
@@ -51,11 +60,25 @@ def test_other_names_of_classes_that_are_not_asked_for_do_not_matter(
     assert one("classes-named-differently", odd, truth, classes=["boundary"]).level == "error"
 
 
-def test_a_class_of_neither_side_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+def test_a_class_of_neither_side_that_was_asked_for_is_a_warning(
+    predictions: mg.MapFrames, truth: mg.MapFrames
+) -> None:
     finding = one("classes-unknown", predictions, truth, classes=["divider", "stop_line"])
-    assert finding.level == "error"
+    assert finding.level == "warning"
     assert "neither side has the class stop_line" in finding.message
     assert codes(predictions, truth, classes=["divider"]) == set()
+
+
+def test_a_class_of_a_protocol_that_neither_side_has_is_a_note(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    two = predictions.select(CLASSES[1:]), truth.select(CLASSES[1:])
+    levels = {finding.code: finding.level for finding in mg.evaluate(*two, "paper-60x30").findings}
+    assert levels["classes-unknown"] == "note"
+    asked = mg.evaluate(*two, mg.protocol("paper-60x30", classes=["divider", "ped_crossing"]))
+    assert {finding.code: finding.level for finding in asked.findings}["classes-unknown"] == "warning"
+
+
+def test_without_any_class_of_the_protocol_nothing_is_compared(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert one("classes-unknown", predictions, truth, classes=["stop_line"]).level == "error"
 
 
 def test_no_class_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

@@ -55,6 +55,14 @@ def test_a_region_that_the_truth_does_not_fill_is_a_warning(predictions: mg.MapF
     assert none("region-not-covered", predictions, truth, region=(64, 32))
 
 
+def test_a_narrow_road_fills_its_region() -> None:
+    """A straight road of 10 m, cut at 60 x 30 m, is as long as the region and not as wide."""
+    road = [[[-30.0, y], [30.0, y]] for y in (-5.0, 0.0, 5.0)]
+    truth = mg.MapFrames.of({f"{i}": {"boundary": road[::2], "divider": road[1:2]} for i in range(20)})
+    assert none("region-not-covered", truth.with_confidence(1), truth, region=(60, 30))
+    assert one("region-not-covered", truth.with_confidence(1), truth, region=(100, 50)).level == "warning"
+
+
 @pytest.mark.parametrize("name", ["paper", "streammapnet"])
 @pytest.mark.parametrize(("forward", "degrees"), [("x", 0), ("y", 90)])
 def test_the_protocol_of_the_region_that_both_sides_fill_is_named(

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.checks.world import codes, none, one, placed
+from tests.checks.world import best, codes, none, one, placed
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
@@ -110,3 +110,26 @@ def test_results_paired_with_the_tokens_of_other_frames_are_found(region: str) -
     predictions, truth = pair(region)
     moved = replace(predictions, tokens=predictions.tokens[8:] + predictions.tokens[:8])
     assert codes(moved, truth) == {"frames-unrelated"}
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_the_best_predictions_of_each_frame_are_sound(region: str, count: int) -> None:
+    predictions, truth = pair(region)
+    assert codes(best(predictions, count), truth) == set()
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_tokens_off_by_one_are_found(region: str, step: int) -> None:
+    predictions, truth = pair(region)
+    in_order = predictions.at([predictions.index[token] for token in truth.tokens])
+    moved = replace(in_order, tokens=in_order.tokens[-step:] + in_order.tokens[:-step])
+    assert codes(moved, truth) == {"frames-shifted"}
+
+
+def test_shuffled_tokens_of_a_third_of_the_frames_are_found(region: str, rng: np.random.Generator) -> None:
+    predictions, truth = pair(region)
+    frames = np.arange(len(predictions))
+    some = rng.choice(frames, len(frames) // 3, replace=False)
+    frames[some] = np.roll(some, 1)
+    shuffled = replace(predictions.at(frames.tolist()), tokens=predictions.tokens)
+    assert codes(shuffled, truth) == {"frames-unrelated"}

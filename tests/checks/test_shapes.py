@@ -60,6 +60,39 @@ def test_the_advice_about_reversed_lines_gives_a_distance_of_0(truth: mg.MapFram
     assert "Directions count in this protocol" in finding.text
 
 
+def from_another_corner(points: Points) -> Points:
+    vertices = np.roll(points[:-1], 1, axis=0)
+    return np.concatenate([vertices, vertices[:1]])
+
+
+@pytest.mark.parametrize("draw", [from_another_corner, lambda points: points[::-1].copy()])
+def test_closed_lines_that_begin_elsewhere_are_a_warning(
+    truth: mg.MapFrames, predictions: mg.MapFrames, draw: Callable[[Points], Points]
+) -> None:
+    """The message says what it costs. With the protocol that it advises, it costs nothing."""
+    # Edges that are no multiples of 0.5 m: other corners have other points.
+    crossings = redrawn(truth, "ped_crossing", lambda points: points[0] + 0.93 * (points - points[0]))
+    crossings = crossings.select(["ped_crossing"])
+    found = redrawn(crossings.with_confidence(1), "ped_crossing", draw)
+    protocol = mg.protocol("paper-60x30", classes=["ped_crossing"])
+    results = mg.evaluate(found, crossings, protocol, metrics=["pld"])
+    (finding,) = (finding for finding in results.findings if finding.code == "starts-differ")
+    assert finding.level == "warning"
+    assert finding.remedy is not None
+    assert finding.remedy.shell.startswith("Use --protocol even-60x30")
+    assert f"is {results.mean['pld']:.3f} instead of 0.000" in finding.message  # all frames are in the sample
+    even = mg.protocol("even-60x30", classes=["ped_crossing"])
+    better = mg.evaluate(found, crossings, even, metrics=["pld"])
+    assert better.mean["pld"] == 0
+    others = (
+        better,
+        mg.evaluate(crossings.with_confidence(1), crossings, protocol, metrics=["pld"]),
+        mg.evaluate(predictions, truth, "paper-60x30", metrics=["pld"]),
+    )
+    for sound in others:
+        assert "starts-differ" not in [finding.code for finding in sound.findings]
+
+
 def test_outlines_that_are_not_quite_closed_are_sound(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = redrawn(predictions, "ped_crossing", lambda points: points[:-1])  # about 1.4 m left open
     assert codes(odd, truth) == set()
@@ -119,6 +152,28 @@ def test_equal_ends_of_neighbours_are_no_repeated_point() -> None:
     assert none("repeated-points", truth.with_confidence(1), truth)
 
 
+def test_a_few_copies_are_a_note_and_many_are_a_warning(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    few = with_copies(predictions, 2)
+    assert one("duplicate-instances", few, truth).level == "note"
+    assert one("duplicate-instances", with_copies(predictions, len(predictions.polylines)), truth).level == "warning"
+    finding = one("duplicate-instances", predictions, with_copies(truth, 2))
+    assert (finding.level, finding.count) == ("warning", 2)
+    assert finding.message.startswith("truth: 2 of 90 instances (2.22 %)")
+    assert one("duplicate-instances", predictions, with_copies(truth, 1)).level == "note"
+
+
+def with_copies(frames: mg.MapFrames, count: int) -> mg.MapFrames:
+    """Return the frames with a copy of each of the first instances."""
+    rows = np.sort(np.concatenate([np.arange(len(frames.polylines)), np.arange(count)]))
+    return replace(
+        frames,
+        frame=frames.frame[rows],
+        label=frames.label[rows],
+        polylines=frames.polylines.pick(rows),
+        confidence=None if frames.confidence is None else frames.confidence[rows],
+    )
+
+
 def test_copies_in_one_frame_and_class_are_noted() -> None:
     line, other = [[0.0, 0.0], [4.0, 1.0], [9.0, 0.0]], [[0.0, 0.0], [4.0, 2.0], [9.0, 0.0]]
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line], "boundary": [line]}})
@@ -132,4 +187,4 @@ def test_copies_in_one_frame_and_class_are_noted() -> None:
         confidence={"a": {"divider": [0.9, 0.1]}, "b": {"divider": [0.9, 0.8, 0.7, 0.6]}},
     )
     finding = one("duplicate-instances", copied, truth)
-    assert (finding.level, finding.count, finding.examples) == ("note", 2, ("b",))
+    assert (finding.level, finding.count, finding.examples) == ("warning", 2, ("b",))

@@ -72,6 +72,18 @@ def test_missing_frames_are_a_warning_with_their_share(predictions: mg.MapFrames
     assert none("tokens-unknown", predictions.at(range(6)), truth)
 
 
+def test_missing_frames_are_an_error_from_half_on(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    assert one("tokens-missing", predictions.at(range(5)), truth).level == "warning"
+    assert one("tokens-missing", predictions.at(range(4)), truth).level == "error"
+
+
+def test_one_missing_frame_is_not_several(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
+    message = one("tokens-missing", predictions.at(range(7)), truth).message
+    assert message == ("1 of 8 frames of the truth (12.5 %) is not in the predictions. It counts as predicted empty")
+    alone = one("tokens-disjoint", renamed(predictions.at([0]), "other {}"), truth.at([0])).message
+    assert "none of the 1 token of the predictions is among the 1 token of the truth" in alone
+
+
 def test_missing_frames_of_vectormapnet_have_a_known_cause(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     some = replace(predictions.at(range(6)), format="vectormapnet")
     assert "VectorMapNet leaves out frames" in str(one("tokens-missing", some, truth))

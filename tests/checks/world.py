@@ -36,6 +36,15 @@ def placed(frames: mg.MapFrames, factor: ArrayLike = 1.0, shift: ArrayLike = 0.0
     return replace(frames, polylines=mg.Polylines(coords, frames.polylines.offsets))
 
 
+def best(frames: mg.MapFrames, count: int) -> mg.MapFrames:
+    """Return the most confident predictions of each frame."""
+    assert frames.confidence is not None
+    rows = []
+    for first, end in zip(frames.offsets, frames.offsets[1:], strict=False):
+        rows += sorted(first + np.argsort(-frames.confidence[first:end], kind="stable")[:count])
+    return frames.keep(np.array(rows, np.int64))
+
+
 def truth_of(rng: np.random.Generator, frames: int = FRAMES) -> mg.MapFrames:
     """Return slightly curved roads along x, a street to the left, a lane to the right, and crossings."""
     return mg.MapFrames.of({f"{i:032x}": _frame(rng) for i in range(frames)}, classes=CLASSES)

@@ -28,6 +28,9 @@ def test_the_command_prints_the_values_of_the_function(call: Run, tmp_path: Path
     assert rows[0].startswith("name,class,pld,kept,moved,inserted,stale,invented,copy_pld")
     text = call("changes", files[0], files[1], "--prior", files[2]).stdout
     assert "copier: the prior of 1 of 1 frames is changed. 0 are called so" in text
+    assert "PLD by change (cutoff 1.5 m, equal pieces of about 0.5 m)" in text
+    assert "at most 0.25, as that of parallel lines 0.21 m apart" in text
+    assert "neither the direction of a line nor the first point of a closed one has an effect" in text
     wrong = call("changes", files[0], files[1], "--prior", files[2], "--same", "3")
     assert wrong.returncode == 2
     assert "must be from 0 to 1, got 3" in wrong.stderr

@@ -2,8 +2,10 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.conftest import FRAMES, Run
 from tests.shared_data import PARITY
@@ -38,6 +40,7 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
     done = run("evaluate", "good.json", "truth.geojson", "--json")
     found = json.loads(done.stdout)
     results = mg.load_results(world / "good.mg")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.pop("date"))  # of the run: the results have none
     assert found == {"name": "good"} | json.loads(json.dumps(results.to_dict() | {"inputs": found["inputs"]}))
     assert set(found) == TOP
     assert set(found["inputs"]) == {"predictions", "truth"}
@@ -204,3 +207,23 @@ def test_both_files_are_read_and_the_truth_has_the_first_word(call: Run, tmp_pat
     assert done.stdout.startswith("truth truth.geojson (geojson)\n")
     assert "predictions" not in done.stdout
     assert str(broken[0]) in done.stderr
+
+
+def test_truth_without_instances_fails(call: Run, world: Path, tmp_path: Path) -> None:
+    truth = mg.read(world / "truth.geojson")
+    mg.write(truth.keep(np.zeros(len(truth.polylines), np.bool_)), tmp_path / "nothing.geojson")
+    done = call("evaluate", "good.json", tmp_path / "nothing.geojson", "--metrics", "pld")
+    assert done.returncode == 1
+    assert "mapgauge: failed: the truth has no instances to compare with" in done.stderr
+
+
+def test_a_confidence_outside_its_range_is_named_with_its_frame(call: Run, world: Path, tmp_path: Path) -> None:
+    frames = mg.read(world / "good.json")
+    assert frames.confidence is not None
+    values = frames.confidence.copy()
+    values[frames.offsets[3]] = 1.5
+    mg.write(replace(frames, confidence=values), tmp_path / "odd.geojson")
+    done = call("evaluate", tmp_path / "odd.geojson", "truth.geojson")
+    assert done.returncode == 1
+    assert f"frame {frames.tokens[3]}, instance 0 (" in done.stderr
+    assert "confidence 1.5, expected a number in [0, 1]" in done.stderr

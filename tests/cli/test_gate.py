@@ -84,7 +84,7 @@ def test_differences_that_cannot_be_told_apart_pass_if_asked_for(call: Run, tmp_
     one, two, worse = (0.5, 0.6, 0.7, 0.8, 0.6, 0.6), (0.8, 0.5, 0.5, 0.5, 0.6, 0.6), (0.2, 0.3, 0.4, 0.4, 0.3, 0.3)
     files = saved(tmp_path, "abcdef", one=one, two=two, worse=worse)
     assert gate(call, "pld > +0.01", files=files[:2])[0] == 3
-    assert gate(call, "pld > +0.01 and told apart", files=files[:2])[0] == 0
+    assert gate(call, "pld > +0.01 and decided", files=files[:2])[0] == 0
     status, said = gate(call, "pld > +0.01 and told  apart", files=files[::2])
     assert status == 3
     assert "cannot fail" not in said
@@ -95,11 +95,11 @@ def test_below_five_scenes_a_condition_with_told_apart_cannot_fail_and_says_so(
     call: Run, tmp_path: Path, scenes: int
 ) -> None:
     files = saved(tmp_path, "abcd"[:scenes], good=(0.9,) * scenes, poor=(0.1,) * scenes)
-    status, said = gate(call, "pld > +0.1 and told apart", files=files)
+    status, said = gate(call, "pld > +0.1 and decided", files=files)
     assert status == 0
     number = f"{scenes} scene{'s' if scenes > 1 else ''}"
     assert (
-        "mapgauge: warning: gate: poor: 'pld > +0.1 and told apart' cannot fail: too few scenes to tell "
+        "mapgauge: warning: gate: poor: 'pld > +0.1 and decided' cannot fail: too few scenes to decide "
         f"({number}; at least 5 with this class are needed)"
     ) in said
     assert gate(call, "pld > +0.1", files=files)[0] == 3  # without told apart, the difference decides
@@ -130,7 +130,7 @@ def test_a_single_file_is_checked_by_values(call: Run) -> None:
         ("pdl > 0.1", "unknown metric 'pdl'. Known: pld, completeness, "),
         ("pld < -0.01", "fails for good results: lower pld is better. Write pld > ..."),
         ("ap_chamfer/divider/0.5 > +0.1", "higher ap_chamfer is better. Write ap_chamfer < ..."),
-        ("pld > 0.9 and told apart", "only a difference can be told apart"),
+        ("pld > 0.9 and decided", "only a difference can be decided"),
     ],
 )
 def test_what_is_no_condition_is_an_error_of_usage(call: Run, condition: str, message: str) -> None:
@@ -145,8 +145,8 @@ def test_what_is_no_condition_is_an_error_of_usage(call: Run, condition: str, me
         ("pld/dividers > +0.1", "good: pld/dividers not found; similar keys: pld/divider, "),
         ("ap_sospa < -0.1", "good: ap_sospa/mean not found; similar keys: ap_chamfer/mean, "),
         (
-            "pld/mean/missed > +0.1 and told apart",
-            "'pld/mean/missed > +0.1 and told apart': pld/mean/missed has no confidence interval",
+            "pld/mean/missed > +0.1 and decided",
+            "'pld/mean/missed > +0.1 and decided': pld/mean/missed has no confidence interval",
         ),
     ],
 )

@@ -138,7 +138,7 @@ def test_a_full_name_lists_every_changed_setting() -> None:
     changes = {"crop": True, "closed": False, "region": (30, 30), "order": 2, "classes": ["divider"]}
     changes |= {"settings": {"ap_chamfer": None}}
     assert full_name(mg.protocol("paper-60x30", **changes)) == (
-        "paper-60x30, classes divider, region 30x30 m, crop, closed off, order 2, no chamfer"
+        "paper-60x30, classes divider, region 30x30 m, cropped, closed off, order 2, no chamfer"
     )
     many = mg.protocol("maptr", settings={"ap_chamfer": {"thresholds": (0.1, 0.2, 0.3, 0.4, 0.5), "buffers": None}})
     assert full_name(many) == "maptr, 5 values of chamfer, no buffers"

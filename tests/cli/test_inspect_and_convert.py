@@ -32,6 +32,9 @@ def test_inspect_finds_longitude_and_latitude(call: Run, world: Path, tmp_path: 
     done = call("inspect", path, "--fail-on", "error")
     assert done.returncode == 1
     assert "error: truth: the coordinates look like longitude and latitude" in done.stdout + done.stderr
+    assert " degrees, y 25.7" in done.stdout
+    assert " m, " not in done.stdout.splitlines()[2]
+    assert "do not trust the numbers" not in done.stderr  # inspect prints none that depend on it
 
 
 def test_inspect_in_json_has_the_documented_keys(call: Run, world: Path) -> None:

@@ -108,6 +108,14 @@ def test_errors_among_the_findings_are_said_whenever_results_are_used(
         )
 
 
+def test_warnings_of_an_evaluation_are_not_repeated(call: Run, world: Path, tmp_path: Path) -> None:
+    found = mg.load_results(world / "good.mg")
+    doubt = Finding("warning", "confidence-small", "the confidences are small")
+    replace(found, findings=(doubt,), geometry=None).save(tmp_path / "a.mg")
+    assert "small" not in call("show", "a.mg", "-o", "x.svg", cwd=tmp_path).stderr
+    assert "warning: the confidences are small" in call("inspect", "a.mg", cwd=tmp_path).stdout
+
+
 def test_a_folder_with_results_of_several_protocols_is_refused_by_name(call: Run, world: Path, tmp_path: Path) -> None:
     shutil.copy(world / "good.mg", tmp_path)
     shutil.copy(world / "poor.mg", tmp_path)

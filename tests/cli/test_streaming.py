@@ -88,7 +88,7 @@ def test_several_predictions_have_a_folder_each(call: Run, sets: Path) -> None:
             ["--engine", "ray"],
             "threads, processes, dask or an address such as tcp://HOST:8786, got 'ray'",
         ),
-        (["--engine", "threads", "--tokens", "tokens.txt"], "need Parquet on both sides"),
+        (["--engine", "threads", "--tokens", "tokens.txt"], "Invalid value for --engine: needs Parquet on both sides"),
         (["--work", "w", "--report", "page.html"], "A report needs all data in memory"),
         (["--resume"], "needs the folder of the interrupted run"),
         (["--on-error", "ignore"], "must be stop or skip"),

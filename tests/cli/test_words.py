@@ -47,7 +47,7 @@ def test_confidence() -> None:
 
 def test_regions() -> None:
     assert "Use --set crop=true to compare only what lies inside" in advice(
-        frames(far=25), frames(sure=False), "region-left"
+        frames(far=25), frames(far=25, sure=False), "region-left"
     )
 
 

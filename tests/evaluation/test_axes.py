@@ -1,10 +1,12 @@
 """Axes of predictions and truth: regions follow them, and predictions are turned where it is certain how."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 import mapgauge as mg
+from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.demo import demo_world
 
 SMALL = mg.protocol("paper-60x30", region=(40, 20), crop=True)
@@ -64,9 +66,17 @@ def test_predictions_are_turned_if_axes_and_distances_agree(degrees: int) -> Non
 def test_predictions_are_not_turned_if_it_is_not_certain(predictions: mg.MapFrames, what: str) -> None:
     found = mg.evaluate(predictions, TRUTH, axes="auto")
     assert found.mean["pld"] == mg.evaluate(predictions, TRUTH).mean["pld"]
-    (warning,) = [finding for finding in found.findings if finding.code == "axes-uncertain"]
-    assert warning.level == "warning"
-    assert what in warning.message
+    (finding,) = [finding for finding in found.findings if finding.code in ("axes-uncertain", "axes-turned")]
+    assert what in finding.message
+
+
+@pytest.mark.parametrize(("degrees", "back"), [(90, -90), (-90, 90), (180, 180)])
+def test_one_finding_names_one_angle(degrees: int, back: int) -> None:
+    turned = PREDICTIONS.rotate(degrees).with_forward(None)
+    angles = re.findall(r"rotate\((-?\d+)\)", " ".join(map(str, mg.evaluate(turned, TRUTH, axes="auto").findings)))
+    assert angles == [str(back)]
+    uncertain = with_axes_of(turned, TRUTH).findings[-1]
+    assert re.findall(r"rotate=(-?\d+)", uncertain.for_shell()) == [str(back)]
 
 
 def test_nothing_is_said_about_axes_that_agree() -> None:

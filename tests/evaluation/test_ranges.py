@@ -1,6 +1,7 @@
 """PLD in rings around the ego vehicle, compared with the twin on the points of each ring."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.evaluation.twin import Shape, pld_terms, pld_values, shapes_of
 from tests.evaluation.worlds import packed, worlds
+from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
+from mapgauge.metrics.completeness import COLUMNS
+from mapgauge.typing import Points
 
 FEW = settings(max_examples=max(settings().max_examples // 25, 1))  # the twin is slow
 PAPER = mg.protocol("paper-60x30", settings={"ap_chamfer": None, "ap_frechet": None})
@@ -25,13 +29,13 @@ PROTOCOLS = {
 
 
 def in_ring(shapes: list[Shape], inner: float, outer: float) -> list[Shape]:
-    """Return each line with only its points in a ring. A closed line that loses points becomes open."""
+    """Return each line with only its points in a ring. Those of a closed line stay a cyclic sequence."""
     left = []
     for shape in shapes:
         there = np.array([inner <= math.hypot(point[0], point[1]) < outer for point in shape.points], np.bool_)
         if there.any():
             points = shape.points[there]
-            left.append(Shape(points, points, shape.closed and bool(there.all()), shape.confidence))
+            left.append(Shape(points, points, shape.closed, shape.confidence))
     return left
 
 
@@ -93,3 +97,68 @@ def test_an_instance_counts_with_its_whole_confidence_in_every_ring_it_is_in() -
     results = mg.evaluate(truth.with_confidence(0.6), truth, ranges=(0, 5, 20))
     divider = results.class_names.index("divider")
     assert results.scores.rings["pld"][:, 0, divider, 5].tolist() == [0.8, 0.8]
+
+
+RECTANGLE = np.array([(6.0, -3.0), (14.0, -3.0), (14.0, 3.0), (6.0, 3.0)])  # its corners are a multiple of 0.5 m apart
+METRICS = ["pld", "completeness"]
+
+
+def begun(vertices: Points, first: int, step: int, closing: int = 1) -> Points:
+    """Return a closed line that begins at another vertex, with some copies of the closing point."""
+    turned = np.roll(vertices, -first, axis=0)[::step]
+    return np.concatenate([turned, *[turned[:1]] * closing])
+
+
+def crossings(*lines: Points) -> mg.MapFrames:
+    return mg.MapFrames.of({"a": {"ped_crossing": list(lines)}}, classes=["ped_crossing"])
+
+
+@pytest.mark.parametrize("closing", [1, 2])
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("first", range(4))
+def test_the_start_of_a_closed_line_does_not_matter_in_rings(first: int, step: int, closing: int) -> None:
+    """The nearest and the farthest ring have one arc of the line, those between them two."""
+    truth = crossings(begun(RECTANGLE, 0, 1))
+    prediction = crossings(begun(RECTANGLE, first, step, closing)).with_confidence(1)
+    rings = (0, 6.2, 8.3, 10, 13, 20)
+    values = mg.evaluate(prediction, truth, PAPER, metrics=METRICS, ranges=rings).classes["ped_crossing"]
+    for inner, outer in pairwise(rings):
+        assert values[f"pld:{inner:g}-{outer:g}m"] == 0
+        assert values[f"completeness:{inner:g}-{outer:g}m"] == 1
+
+
+def test_a_closed_line_in_rings_is_not_free_of_its_order() -> None:
+    """The same points in another order are no cyclic shift."""
+    truth = crossings(begun(RECTANGLE, 0, 1))
+    prediction = crossings(begun(RECTANGLE[[0, 2, 1, 3]], 0, 1)).with_confidence(1)
+    values = mg.evaluate(prediction, truth, PAPER, metrics=["pld"], ranges=(0, 10, 20)).classes["ped_crossing"]
+    assert min(values["pld:0-10m"] or 0, values["pld:10-20m"] or 0) > 0.3
+
+
+@FEW
+@given(seed=st.integers(0, 2**32 - 1))
+def test_lengths_in_rings_add_up_to_the_lengths_of_lines(seed: int) -> None:
+    """Pieces between two rings are divided, and a line that leaves a ring and returns has no length outside of it."""
+    predictions, truth = worlds(np.random.default_rng(seed))
+    frames = packed(predictions, truth=False), packed(truth, truth=True)
+    scores = mg.evaluate(*frames, PAPER, metrics=METRICS, ranges=RINGS).scores
+    columns = [COLUMNS.index(name) for name in ("true", "predicted", "sure", "far", "other_class")]
+    in_rings = scores.rings["completeness"].sum(axis=0)
+    np.testing.assert_allclose(in_rings[..., columns], scores.sums["completeness"][0][..., columns], atol=1e-9)
+
+
+@needs_data("sample_60x30")
+def test_real_crossings_from_other_starts_are_complete_in_rings() -> None:
+    truth = mg.read(DATA / "sample_60x30" / "tmp_gts_av2_60x30.pkl").select(["ped_crossing"])
+    rng = np.random.default_rng(0)
+    lines = []
+    for line in truth.polylines:
+        is_ring = np.array_equal(line[0], line[-1])
+        lines.append(begun(line[:-1], int(rng.integers(len(line) - 1)), 1) if is_ring else line)
+    turned = replace(truth, polylines=mg.Polylines.of(lines)).with_confidence(1)
+    protocol = mg.protocol("even-60x30", classes=["ped_crossing"])
+    values = mg.evaluate(turned, truth, protocol, metrics=METRICS, ranges=(0, 10, 20, 30)).mean
+    assert values["pld"] == 0
+    for ring in ("0-10m", "10-20m", "20-30m"):
+        assert values[f"pld:{ring}"] == 0
+        assert values[f"completeness:{ring}"] == 1

@@ -7,6 +7,8 @@ import pytest
 from tests.checks.world import predictions_of, truth_of
 
 import mapgauge as mg
+from mapgauge.evaluation.sweeps import region_of
+from mapgauge.protocols import full_name
 
 
 @cache
@@ -51,7 +53,19 @@ def test_numpy_arrays_can_be_swept() -> None:
 def test_the_table_says_which_setting_each_row_has() -> None:
     lines = mg.sweep(*sides(), "maptr", spacings=[0.5], counts=[20], regions=[(30, 20)]).table().splitlines()
     assert lines[0].split() == ["region", "sampling", "cutoff", "ap_chamfer"]
-    assert [line.split()[:-1] for line in lines[1:]] == [["30x20", "0.5", "m", "-"], ["30x20", "N", "=", "20", "-"]]
+    assert [line.split()[:-1] for line in lines[1:]] == [
+        ["30x20,", "cropped", "0.5", "m", "-"],
+        ["30x20,", "cropped", "N", "=", "20", "-"],
+    ]
+
+
+def test_a_region_says_whether_both_sides_were_cropped_to_it() -> None:
+    (as_is,) = mg.sweep(*sides()).rows
+    (cropped,) = mg.sweep(*sides(), regions=[(60, 30)]).rows
+    assert (as_is["crop"], cropped["crop"]) == (False, True)
+    assert region_of(as_is) == "60x30"
+    assert region_of(cropped) == "60x30, cropped"
+    assert full_name(mg.protocol("paper-60x30", crop=True)) == "paper-60x30, cropped"
 
 
 @pytest.mark.parametrize("metrics", [["pld"], ["ap_chamfer"]])

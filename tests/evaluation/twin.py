@@ -85,7 +85,9 @@ def shapes_of(lines: Iterable[Line], protocol: Protocol) -> list[Shape]:
         if protocol.crop and protocol.region is not None:
             pieces = pieces_inside(line.points, *protocol.region)
         for piece in pieces:
-            whole = resampled(piece, protocol.spacing, protocol.count)
+            if protocol.sampling == "even" and is_closed(piece, protocol)[1]:
+                piece = reference.from_its_start(piece)
+            whole = resampled(piece, protocol.spacing, protocol.count, even=protocol.sampling == "even")
             closed, repeats = is_closed(whole, protocol)
             shapes.append(Shape(whole, whole[:-1] if repeats else whole, closed, line.confidence))
     return shapes
@@ -123,11 +125,14 @@ def pieces_inside(points: Points, length: float, width: float) -> list[Points]:
     return [np.array(piece) for piece in pieces]
 
 
-def resampled(points: Points, spacing: float | None, count: int | None) -> Points:
+def resampled(points: Points, spacing: float | None, count: int | None, *, even: bool = False) -> Points:
     """Return points at arc lengths 0, s, 2s, ... and the end, or at equal parts of the length."""
     if not len(points) or (spacing is None and count is None):
         return points
     length = sum(math.dist(a, b) for a, b in pairwise(points))
+    if even:
+        assert spacing is not None
+        count = 1 + max(math.floor(length / spacing + 0.5 + 1e-9), 1)
     if count is not None:
         targets = [length * k / (count - 1) for k in range(count)]
     else:

@@ -233,3 +233,37 @@ def resample(points, targets):
             walked += step
         out.append(place)
     return np.array(out)
+
+
+def from_its_start(points):
+    """A closed line from the point at which even sampling begins it, through all its vertices, to this point.
+
+    It is where the ray from the area centroid along +x meets the line farthest from the centroid; the first vertex in
+    the order of coordinates if the ray does not meet it or there is no area.
+    """
+    points = [tuple(point) for point in points]
+    vertices = [point for k, point in enumerate(points) if point != points[k - 1]]
+    if not vertices:
+        return np.array(points)
+    edges = list(zip(vertices, vertices[1:] + vertices[:1], strict=True))
+    x, y = vertices[0][:2]
+    size = max(max(abs(a[0] - x), abs(a[1] - y)) for a in vertices)
+    cross = [(a[0] - x) * (b[1] - y) - (b[0] - x) * (a[1] - y) for a, b in edges]
+    area = sum(cross) / 2
+    place, start = vertices.index(min(vertices)), min(vertices)
+    if abs(area) > 0.5e-9 * size**2:
+        x += sum((a[0] + b[0] - 2 * vertices[0][0]) * c for (a, b), c in zip(edges, cross, strict=True)) / (6 * area)
+        y += sum((a[1] + b[1] - 2 * vertices[0][1]) * c for (a, b), c in zip(edges, cross, strict=True)) / (6 * area)
+        slack = 1e-9 * size
+        met = []
+        for k, (a, b) in enumerate(edges):
+            if abs(a[1] - y) <= slack:
+                met.append((a[0] - x, k, a))
+            elif abs(b[1] - y) > slack and (a[1] > y) != (b[1] > y):
+                share = (a[1] - y) / (a[1] - b[1])
+                there = tuple(p + share * (q - p) for p, q in zip(a, b, strict=True))
+                met.append((there[0] - x, k, there))
+        met = [meeting for meeting in met if meeting[0] >= -slack]
+        if met:
+            _, place, start = max(met)
+    return np.array([start, *vertices[place + 1 :], *vertices[: place + 1], start])

@@ -111,7 +111,7 @@ def test_each_sampling_and_region_of_a_sweep_has_its_lines() -> None:
     )
     assert set(legend(plot.cutoffs(study))) == {
         *("PLD", "Loc", "Det"),
-        *(f"{area}x30 m, {sampling}" for area in (60, 30) for sampling in ("1 m", "N = 20")),
+        *(f"{area}x30 m, cropped, {sampling}" for area in (60, 30) for sampling in ("1 m", "N = 20")),
     }
 
 

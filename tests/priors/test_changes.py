@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -95,16 +96,18 @@ def test_a_prior_that_is_the_truth_is_kept(same: float, cutoff: float, rng: np.r
 
 
 @pytest.mark.parametrize("same", [0.0, 0.25, 0.8])
-def test_the_parts_add_up_to_pld(same: float, rng: np.random.Generator) -> None:
+def test_the_parts_add_up_to_pld_of_even_sampling(same: float, rng: np.random.Generator) -> None:
     for _ in range(10):
         world = random_map(rng)
         truth, prior, found = (as_frames(frames) for frames in (world, shaken(world, rng), shaken(world, rng)))
         predictions = found.with_confidence(rng.random(len(found.polylines)))
         protocol = mg.protocol("paper-60x30", classes=["divider", "boundary"])
         results = mg.evaluate(predictions, truth, protocol, metrics=["pld"])
-        copied = mg.evaluate(prior.with_confidence(1), truth, protocol, metrics=["pld"])
+        even = mg.protocol(protocol, sampling="even")
+        evenly = mg.evaluate(predictions, truth, even, metrics=["pld"])
+        copied = mg.evaluate(prior.with_confidence(1), truth, even, metrics=["pld"])
         for row in mg.changes(results, prior, same=same).values():
-            for prefix, expected in (("", results), ("copy_", copied)):
+            for prefix, expected in (("", evenly), ("copy_", copied)):
                 values = expected.mean if row["class"] == "mean" else expected.classes[row["class"]]
                 assert sum(row[f"{prefix}{part}"] for part in PARTS) == pytest.approx(values["pld"], abs=1e-12)
                 assert row[f"{prefix}pld"] == pytest.approx(values["pld"], abs=1e-12)
@@ -147,6 +150,69 @@ def test_the_order_of_lines_does_not_matter(rng: np.random.Generator) -> None:
     first, second = (mg.changes(results, as_frames(prior)).values() for prior in (old, turned))
     for one, other in zip(first, second, strict=True):
         assert one == pytest.approx(other, abs=1e-12)
+
+
+def redrawn(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
+    """Return the same geometry: all lines from the other end, and closed ones from another vertex."""
+    lines = []
+    for line in frames.polylines:
+        if len(line) > 2 and np.array_equal(line[0], line[-1]):
+            vertices = np.roll(line[:-1], int(rng.integers(len(line) - 1)), axis=0)
+            line = np.concatenate([vertices, vertices[:1]])
+        lines.append(line[::-1])
+    return replace(frames, polylines=mg.Polylines.of(lines))
+
+
+def with_polygons(rng: np.random.Generator, frames: int = 5) -> dict[str, dict[str, list[Any]]]:
+    """Return random lines, half of them closed."""
+    world = random_map(rng, frames)
+    for classes in world.values():
+        classes["boundary"] = [np.concatenate([line, line[:1]]) for line in classes["boundary"]]
+    return world
+
+
+@pytest.mark.parametrize("sampled", [{}, {"count": 30}, {"spacing": None}])
+def test_a_prior_that_is_drawn_the_other_way_round_changes_nothing(
+    sampled: dict[str, Any], rng: np.random.Generator
+) -> None:
+    for _ in range(5):
+        world = with_polygons(rng)
+        truth, prior, found = (as_frames(frames) for frames in (world, shaken(world, rng), shaken(world, rng)))
+        protocol = mg.protocol("paper-60x30", classes=["divider", "boundary"], **sampled)
+        results = mg.evaluate(found.with_confidence(0.8), truth, protocol, metrics=["pld"])
+        first, second = (mg.changes(results, frames) for frames in (prior, redrawn(prior, rng)))
+        assert (first.truth_states, first.prior_states) == (second.truth_states, second.prior_states)
+        assert (first.confusion == second.confusion).all()
+        for one, other in zip(first.values(), second.values(), strict=True):
+            assert one == pytest.approx(other, abs=1e-9)
+        for again in (prior, redrawn(prior, rng)):
+            ignored = mg.mark_ignored(truth, again, protocol=protocol).ignore
+            assert ignored is not None
+            assert ignored.tolist() == [state != "inserted" for state in first.truth_states]
+
+
+@pytest.mark.parametrize("same", [0.0, 0.25])
+def test_a_truth_that_is_drawn_the_other_way_round_is_kept(same: float, rng: np.random.Generator) -> None:
+    truth = as_frames(with_polygons(rng))
+    protocol = mg.protocol("paper-60x30", classes=["divider", "boundary"])
+    results = mg.evaluate(truth.with_confidence(1), truth, protocol, metrics=["pld"])
+    closed = mg.changes(results, redrawn(truth, rng), same=same).truth_states
+    if same:
+        assert {*closed} == {"kept"}
+    else:  # open lines have the same points up to rounding, closed ones to the last bit
+        assert {closed[i] for i in np.flatnonzero(truth.label == truth.classes.index("boundary"))} == {"kept"}
+
+
+def test_intervals_of_gains_have_possible_values_only() -> None:
+    """With two scenes, half the width of an interval is 12.7 standard errors."""
+    tokens = {"a": 0.0, "b": 0.0}
+    truth = mg.MapFrames.of({token: {"divider": [at(y)]} for token, y in tokens.items()}, classes=["divider"])
+    truth = replace(truth, scenes=("one", "two"))
+    prior = mg.MapFrames.of({"a": {"divider": [at(0)]}, "b": {"divider": [at(0.9)]}}, classes=["divider"])
+    changes = compared(mg.MapFrames.of({"a": {}, "b": {"divider": [at(0)]}}, classes=["divider"]), truth, prior)
+    assert changes.units == "scenes"
+    for gain in changes.gains.values():
+        assert -1 == gain.low < gain.value < gain.high == 1
 
 
 def test_blocks_of_frames_do_not_matter(rng: np.random.Generator) -> None:
@@ -241,7 +307,10 @@ def labels() -> Any:
 @NEEDED
 @pytest.mark.parametrize("name", ["prior", "prior_jitter"])
 def test_planted_changes_are_found(name: str) -> None:
-    """With an error of 5 cm on every line, a line that was moved by 0.5 m is close to the limit."""
+    """A crossing, or a line with an error of 5 cm, that was moved by 0.5 m is close to the limit.
+
+    Four crossings that the region cuts were moved mostly along their own edges: 0.22 to 0.24.
+    """
     truth, prior = read("truth.geojson"), read(f"{name}.geojson")
     changes = mg.changes(mg.evaluate(truth.with_confidence(1), truth, metrics=["pld"]), prior)
     given = labels()
@@ -251,23 +320,33 @@ def test_planted_changes_are_found(name: str) -> None:
             key = frames.tokens[frame], frames.classes[label]
             expected = given[key[0]][side][key[1]][place[key]]
             place[key] += 1
-            near = name == "prior_jitter" and expected["moved_m"] == 0.5
+            near = expected["moved_m"] == 0.5 and (name == "prior_jitter" or key[1] == "ped_crossing")
             assert state in (expected["state"], "kept" if near else "")
     assert [given[token]["changed"] for token in changes.tokens] == changes.changed.tolist()
+
+
+@NEEDED
+@pytest.mark.parametrize("name", ["prior", "prior_jitter"])
+def test_a_real_prior_that_is_drawn_the_other_way_round_changes_nothing(name: str, rng: np.random.Generator) -> None:
+    prior = read(f"{name}.geojson")
+    results = mg.evaluate(read("submission_vector_mixed.json"), read("truth.geojson"), metrics=["pld"])
+    first, second = (mg.changes(results, frames) for frames in (prior, redrawn(prior, rng)))
+    assert (first.truth_states, first.prior_states) == (second.truth_states, second.prior_states)
+    assert first.values()[-1] == pytest.approx(second.values()[-1], abs=1e-9)
 
 
 @NEEDED
 def test_pld_of_the_behaviours() -> None:
     found = {name: of_behaviour(name) for name in BEHAVIOURS}
     pld = {name: round(changes.values()[-1]["pld"], 3) for name, changes in found.items()}
-    assert pld == {"perfect": 0.0, "copier": 0.297, "model": 0.782, "mixed": 0.481}
+    assert pld == {"perfect": 0.0, "copier": 0.297, "model": 0.782, "mixed": 0.485}
     assert {round(changes.values()[-1]["copy_pld"], 3) for changes in found.values()} == {0.297}
     assert abs(found["copier"].gains["mean"].value) < 1e-3  # its confidences are a little below 1
     assert found["perfect"].gains["mean"].value > 0.29
     accuracy = {name: round(changes.mean_accuracy, 3) for name, changes in found.items()}
     assert accuracy["perfect"] == 1
     assert accuracy["copier"] == accuracy["model"] == 0.5
-    assert 0.75 < accuracy["mixed"] < 0.9
+    assert 0.7 < accuracy["mixed"] < 0.9
 
 
 @NEEDED

@@ -46,6 +46,22 @@ def test_a_match_needs_the_right_label() -> None:
     assert silent["macc"] == pytest.approx({"geometry": 0.5, "markings": 0.5, "mean": 0.5}, abs=1e-6)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("far", "hits"), [(0.4, 3), (0.9, 2), (1.4, 1), (1.6, 0)])
+def test_the_nearest_line_with_the_right_label_is_matched(far: float, hits: int, swapped: bool) -> None:
+    """The nearest line has another label. The hits are those of thresholds of 0.5, 1.0 and 1.5 m.
+
+    One of two true lines is found by the only prediction: an average precision of 1/2 at each threshold with a hit.
+    """
+    lines, changes = [at(0.1), at(far)], ["markings", ""]
+    if swapped:
+        lines, changes = lines[::-1], changes[::-1]
+    truth = replace(mg.MapFrames.of({"a": {"divider": lines}}, classes=["divider"]), change=np.array(changes))
+    prediction = replace(mg.MapFrames.of({"a": {"divider": [at(0.0)]}}, classes=["divider"]), change=np.array([""]))
+    found = scores(prediction.with_confidence(1), truth)
+    assert found["mapc"]["divider"] == pytest.approx(hits / 3 / 2)
+
+
 def test_labels_are_needed_on_both_sides() -> None:
     truth, plain = labelled(TRUTH), replace(labelled(TRUTH, 1.0), change=None)
     assert mg.changes(mg.evaluate(plain, truth, DIVIDERS, metrics=["pld"]), truth).labels is None

@@ -278,3 +278,24 @@ def test_files_with_other_axes_are_one_step(folder: Path) -> None:
     wrong = mg.evaluate(turned[0], sides[1], settings, metrics=["pld"])
     (step,) = mg.explain(first, wrong, inputs=[sides, (turned[0], sides[1])]).steps
     assert step.what == "the predictions"
+
+
+def test_a_step_says_if_only_the_order_of_lines_or_the_confidences_differ(folder: Path) -> None:
+    document = json.loads((folder / "good.json").read_text(encoding="utf-8"))
+    frames = document["results"].values()
+    for frame in frames:
+        for column in ("vectors", "scores", "labels"):
+            frame[column] = frame[column][::-1]
+    (folder / "turned.json").write_text(json.dumps(document), encoding="utf-8")
+    for frame in frames:
+        frame["scores"] = [score / 2 for score in frame["scores"]]
+    (folder / "unsure.json").write_text(json.dumps(document), encoding="utf-8")
+    good, turned, unsure, poor = (
+        mg.evaluate(folder / f"{name}.json", folder / "truth.geojson") for name in ("good", "turned", "unsure", "poor")
+    )
+    (step,) = walked(folder, good, turned).steps
+    assert step.what == "the predictions: only the order of lines differs"
+    (step,) = walked(folder, good, unsure).steps
+    assert step.what == "the predictions: only confidences differ, the geometry is the same"
+    (step,) = walked(folder, good, poor).steps
+    assert step.what == "the predictions"

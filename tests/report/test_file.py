@@ -162,12 +162,12 @@ def test_verdicts_are_those_of_compare(methods: list[mg.Results], tmp_path: Path
     three_scenes = [methods[0], methods[0]]
     write_report(three_scenes, tmp_path / "few.html", names=["a", "b"], frames=0)
     text = (tmp_path / "few.html").read_text(encoding="utf-8")
-    assert text.count("too few scenes to tell") == 4 * 4 + 1  # and in the scoreboard
-    assert "3 scenes are too few to tell methods apart" in text
+    assert text.count("too few scenes to decide") == 4 * 4 + 1  # and in the scoreboard
+    assert "3 scenes are too few to decide which method is better" in text
     thirty_frames = [replace(one, rows=MemoryRows(one.tokens, None, one.scores)) for one in three_scenes]
     write_report(thirty_frames, tmp_path / "same.html", names=["a", "b"], frames=0)
     text = (tmp_path / "same.html").read_text(encoding="utf-8")
-    assert text.count("cannot be told apart") == 4 * 4 + 1
+    assert text.count("cannot be decided") == 4 * 4 + 1
     assert "76 differences tested" in text  # PLD split by cause is not tested again
 
 

@@ -2,6 +2,9 @@
 
 A scene has a size and a difficulty, which both methods share. The errors of a method are independent of the other's.
 Both methods have the same distribution, so they are equal, and the values of an endless data set are the true values.
+
+In the hard world, scenes differ much more: some are easy and some hopeless, with little between, and sizes follow an
+exponential distribution. AP is 0.71 there, and 0.61 in the other.
 """
 
 from collections.abc import Sequence
@@ -10,6 +13,7 @@ import numpy as np
 
 import mapgauge as mg
 from mapgauge.evaluation.scores import Scores
+from mapgauge.features.causes.metric import CAUSES
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
 from mapgauge.results.values import Input
@@ -24,22 +28,35 @@ METRICS = ("pld", "ap_chamfer")
 CLASSES = 2
 
 
-def made_up(rng: np.random.Generator, scenes: int, present: Sequence[float] = (1.0, 1.0)) -> tuple[Results, Results]:
+def made_up(
+    rng: np.random.Generator,
+    scenes: int,
+    present: Sequence[float] = (1.0, 1.0),
+    *,
+    hard: bool = False,
+    causes: bool = False,
+) -> tuple[Results, Results]:
     """Return two equal methods on the same made-up scenes, one frame each.
 
     Args:
         rng: Where the numbers come from.
         scenes: Number of scenes.
         present: The share of scenes that have instances of each class.
+        hard: Whether scenes differ much.
+        causes: Whether PLD is split by cause, at random.
     """
-    true = 3 + rng.poisson(rng.gamma(2.0, 4.0, (scenes, CLASSES)))  # a few scenes are large
-    skill = np.clip(rng.normal(0.65, 0.15, (scenes, 1)), 0.1, 0.95)
+    if hard:
+        true = 3 + rng.poisson(rng.gamma(1.0, 8.0, (scenes, CLASSES)))
+        skill = np.clip(rng.beta(0.9, 0.3, (scenes, 1)), 0.02, 0.99)
+    else:
+        true = 3 + rng.poisson(rng.gamma(2.0, 4.0, (scenes, CLASSES)))  # a few scenes are large
+        skill = np.clip(rng.normal(0.65, 0.15, (scenes, 1)), 0.1, 0.95)
     if min(present) < 1:
         true[rng.random(true.shape) >= present] = 0
-    return _method(rng, true, skill), _method(rng, true, skill)
+    return _method(rng, true, skill, causes=causes), _method(rng, true, skill, causes=causes)
 
 
-def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray) -> Results:
+def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, causes: bool = False) -> Results:
     scenes = len(true)
     own = np.clip(skill + rng.normal(0, 0.08, true.shape), 0.05, 0.98)  # the skill of this method in each scene
     false = rng.poisson(0.5 * true * (1.2 - own))
@@ -55,15 +72,23 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray) -> Re
     sums[0, :, :, 3] = 0.5 * (true - hits)
     sums[0, :, :, 4] = 0.5 * np.bincount(starts[~hit], confidence[~hit], scenes * CLASSES).reshape(true.shape)
     sums[0, :, :, 5] = mass
+    of_metrics, without = {"pld": sums}, {"pld": np.zeros((0, scenes, CLASSES, 6))}
+    metrics: tuple[str, ...] = METRICS
+    if causes:
+        shares = rng.dirichlet(np.full(len(CAUSES), 0.3), true.shape)  # most costs of a scene have few causes
+        split = np.concatenate([sums[0, :, :, :5].sum(axis=2, keepdims=True) * shares, mass[..., None]], axis=2)
+        of_metrics["causes"] = split[None]
+        without["causes"] = np.zeros((0, scenes, CLASSES, len(CAUSES) + 1))
+        metrics = (*METRICS, "causes")
     rows = Scores(
         predicted.astype(np.int64),
         true.astype(np.int64),
         confidence.astype(np.float64),
-        {"pld": sums},
-        {"pld": np.zeros((0, scenes, CLASSES, 6))},
+        of_metrics,
+        without,
         {"ap_chamfer": hit.astype(np.uint16)},
     )
     side = Input("", "", scenes, {}, "")
     tokens = tuple(f"scene {k:06d}" for k in range(scenes))
     kept = MemoryRows(tokens, tokens, rows)
-    return Results(PROTOCOL, METRICS, ("divider", "boundary"), (), (side, side), 0, 0, (), "", rows, kept)
+    return Results(PROTOCOL, metrics, ("divider", "boundary"), (), (side, side), 0, 0, (), "", rows, kept)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 from tests.checks.world import placed, predictions_of, truth_of
 from tests.evaluation.worlds import packed, worlds
 
@@ -65,10 +65,13 @@ def slow_values(samples: list[mg.Results], name: str, key: str) -> NDArray[np.fl
 def interval(
     value: float | None, samples: NDArray[np.float64], units: int, level: float = 0.95, within: float = 1.0
 ) -> tuple[float, float]:
-    """Return the value with Student's t around it, cut off at the bounds of the value."""
+    """Return the value with Student's t around it: of a share on the logit scale, of others cut off at the bounds."""
     assert value is not None
     error = np.nanstd(samples, ddof=1) * np.sqrt(units / (units - 1))
     half = stats.t.ppf((1 + level) / 2, min(units, len(samples)) - 1) * error
+    if within == 1 and 0 < value < 1:
+        away = half / (value * (1 - value))
+        return float(special.expit(special.logit(value) - away)), float(special.expit(special.logit(value) + away))
     return max(value - half, 0 if within == 1 else -within), min(value + half, within)
 
 
@@ -146,7 +149,8 @@ def test_differences_are_paired() -> None:
         for key in ("pld", "localisation", "ap_chamfer", "ap_frechet@1.0"):
             first, second = (slow_values(samples, name, key) for samples in both)
             difference = comparison.differences["good", "moved"][name][key]
-            expected = interval(difference.value, second - first, SCENES, within=math.inf)
+            low, high = interval(difference.value, second - first, SCENES, within=math.inf)
+            expected = max(low, -1.0), min(high, 1.0)  # both values are in [0, 1]
             assert (difference.low, difference.high) == pytest.approx(expected, abs=1e-12)
             estimates = [found[name][key] for found in comparison.estimates]
             assert difference.value == estimates[1].value - estimates[0].value
@@ -229,7 +233,7 @@ def test_methods_that_differ_by_noise_cannot_be_told_apart_and_others_can() -> N
     comparison = mg.compare([good, alike, moved], names=["good", "alike", "moved"])
     noise = comparison.differences["good", "alike"]["mean"]["pld"]
     assert not noise.told_apart
-    assert str(noise).endswith("(cannot be told apart)")
+    assert str(noise).endswith("(cannot be decided)")
     for first in ("good", "alike"):
         clear = comparison.differences[first, "moved"]["mean"]["pld"]
         assert clear.told_apart
@@ -237,7 +241,7 @@ def test_methods_that_differ_by_noise_cannot_be_told_apart_and_others_can() -> N
         assert "cannot" not in str(clear)
     lines = comparison.table(["pld"]).splitlines()
     assert [line.split(" minus ")[0] for line in lines if " minus " in line] == ["alike", "moved", "moved"]
-    assert ["cannot be told apart" in line for line in lines if " minus " in line] == [True, False, False]
+    assert ["cannot be decided" in line for line in lines if " minus " in line] == [True, False, False]
 
 
 def test_a_method_cannot_be_told_from_itself() -> None:
@@ -277,7 +281,7 @@ def test_one_scene_has_no_interval_and_no_verdict() -> None:
         "warning: there is only one scene, so there are no intervals and no verdicts. Evaluate at least 5",
     )
     assert "0.500 [-]" in comparison.table(["pld"])
-    assert "(too few scenes to tell)" in comparison.table(["pld"])
+    assert "(too few scenes to decide)" in comparison.table(["pld"])
 
 
 @pytest.mark.parametrize("scenes", [2, 3, 4, 5])
@@ -291,7 +295,9 @@ def test_below_five_scenes_there_is_no_verdict(scenes: int) -> None:
     assert (told == {None}) == (scenes < 5)
     assert bool(comparison.tested) == (scenes == 5)
     assert comparison.notes == (
-        (f"warning: {scenes} scenes are too few to tell methods apart. Evaluate at least 5",) if scenes < 5 else ()
+        (f"warning: {scenes} scenes are too few to decide which method is better. Evaluate at least 5",)
+        if scenes < 5
+        else ()
     )
 
 

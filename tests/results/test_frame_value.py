@@ -52,7 +52,9 @@ def test_the_report_has_the_value_of_the_rows(results: mg.Results, tmp_path: Pat
     assert np.array_equal(column, np.array([rows[token]["pld"] for token in results.tokens], np.float32))
 
 
-def test_show_prints_the_value_of_the_rows(results: mg.Results, call: Run, tmp_path: Path) -> None:
+def test_show_prints_the_mean_of_the_table_and_the_value_of_the_rows(
+    results: mg.Results, call: Run, tmp_path: Path
+) -> None:
     predictions, truth = demo_world(FRAMES, predictions=30)
     mg.write(predictions, tmp_path / "x.parquet")
     mg.write(truth, tmp_path / "y.parquet")
@@ -60,6 +62,17 @@ def test_show_prints_the_value_of_the_rows(results: mg.Results, call: Run, tmp_p
     for row in rows:
         done = call("show", "x.parquet", "y.parquet", "--frame", row["token"], "-o", "figure.svg", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert re.findall(r"pld ([\d.]+)", done.stdout) == [f"{row['pld']:.3f}"]
+        mean = results.of_frames([results.tokens.index(row["token"])]).mean["pld"]
+        expected = dict.fromkeys([f"{mean:.3f}", f"{row['pld']:.3f}"])  # once, if both are the same
+        assert re.findall(r"pld (?:of all classes together )?([\d.]+)", done.stdout) == list(expected)
     worst = call("show", "x.parquet", "y.parquet", "--frame", "worst", "-o", "figure.svg", cwd=tmp_path)
-    assert worst.stdout.startswith(f"{rows[0]['token']}, x: pld {rows[0]['pld']:.3f}")
+    assert worst.stdout.startswith(f"{rows[0]['token']}, x: pld ")
+
+
+def test_show_prints_no_value_of_a_frame_without_lines(call: Run, tmp_path: Path) -> None:
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {}})
+    mg.write(truth.with_confidence(0.5), tmp_path / "x.parquet")
+    mg.write(truth, tmp_path / "y.parquet")
+    done = call("show", "x.parquet", "y.parquet", "--frame", "b", "-o", "figure.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("b, x: no predictions and no truth")

@@ -62,7 +62,7 @@ def test_one_unit_has_no_interval() -> None:
     found = difference(0.5, Draws(samples, 1), 0.95)
     assert found.told_apart is None
     assert [math.isnan(value) for value in (found.low, found.high, found.p)] == [True] * 3
-    assert str(found) == "+0.500 [-] (too few scenes to tell)"
+    assert str(found) == "+0.500 [-] (too few scenes to decide)"
 
 
 @pytest.mark.parametrize("units", [2, 3, 4, 5, 6])
@@ -80,10 +80,34 @@ def test_samples_without_a_value_do_not_count() -> None:
 
 def test_intervals_stay_within_the_limits_of_the_value() -> None:
     samples = np.linspace(0.9, 1.0, 50)
-    assert estimate(0.98, Draws(samples, 10), 0.95, (0.0, 1.0)).high == 1
+    assert 0.98 < estimate(0.98, Draws(samples, 10), 0.95, (0.0, 1.0)).high < 1
     assert estimate(0.98, Draws(samples, 10), 0.95).high > 1
-    assert estimate(0.02, Draws(1 - samples, 10), 0.95, (0.0, 1.0)).low == 0
+    assert 0 < estimate(0.02, Draws(1 - samples, 10), 0.95, (0.0, 1.0)).low < 0.02
+    assert estimate(0.1, Draws(samples, 10), 0.95, (0.0, math.inf)).low == 0.1 - (
+        estimate(0.1, Draws(samples, 10), 0.95).high - 0.1
+    )
     assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
+    wide = difference(0.6, Draws(np.tile([-1.0, 1.0], 50), 10), 0.95, (-1.0, 1.0))
+    assert (wide.low, wide.high) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-300, 1e-9, 0.3, 1 - 1e-9, 1.0, 1.0000000000000002])
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 0.2, 1e6])
+def test_the_interval_of_a_share_contains_it_and_ends_within_0_and_1(value: float, spread: float) -> None:
+    found = estimate(value, Draws(np.tile([-spread, spread], 50), 10), 0.95, (0.0, 1.0))
+    assert found.low <= value <= found.high
+    assert found.low >= 0
+    assert found.high <= max(value, 1.0)
+
+
+def test_the_interval_of_a_share_is_symmetric_on_the_logit_scale() -> None:
+    draws = Draws(np.random.default_rng(4).normal(0.8, 0.05, 500), 10)
+    found = estimate(0.8, draws, 0.95, (0.0, 1.0))
+    half = estimate(0.8, draws, 0.95).high - 0.8
+    low, value, high = (math.log(x / (1 - x)) for x in (found.low, found.value, found.high))
+    assert high - value == pytest.approx(value - low)
+    assert high - value == pytest.approx(half / (0.8 * 0.2))
+    assert 0.8 - found.low > found.high - 0.8  # longer on the side with more room
 
 
 def test_methods_are_told_apart_if_p_is_below_the_bound_and_not_if_it_is_equal() -> None:
@@ -104,8 +128,8 @@ def test_intervals_and_verdicts_in_words() -> None:
     assert str(Estimate(0.79, 0.7714, 0.8116)) == "0.790 [0.771, 0.812]"
     assert str(Difference(0.012, 0.004, 0.021, True, 0.01)) == "+0.012 [+0.004, +0.021]"
     same = Difference(-0.012, -0.03, 0.006, False, 0.2)
-    assert str(same) == "-0.012 [-0.030, +0.006] (cannot be told apart)"
-    assert Difference(0.012, 0.004, 0.021, True, 0.01).verdict == "told apart"
+    assert str(same) == "-0.012 [-0.030, +0.006] (cannot be decided)"
+    assert Difference(0.012, 0.004, 0.021, True, 0.01).verdict == "decided"
     assert str(Estimate(math.nan, math.nan, math.nan)) == "-"
     assert str(Difference(math.nan, math.nan, math.nan, None, math.nan)) == "- (no value to compare)"
     assert bracket(0.1, math.inf) == bracket(-math.inf, 0.1) == bracket(math.nan, 0.1) == "[-]"

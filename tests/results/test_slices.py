@@ -61,7 +61,7 @@ def test_slices_that_share_no_scene_are_compared_unpaired(tmp_path: Path) -> Non
     assert max(halfwidths) < (change.high - change.low) / 2 < 1.01 * math.hypot(*halfwidths)
     uneven = large.by({"a": large.tokens[:60], "b": large.tokens[60:]})  # 6 and 14 scenes
     assert math.isfinite(uneven.differences["a", "b"]["mean"]["pld"].low)
-    assert "b minus a                 unpaired" in uneven.table()
+    assert "b minus a              unpaired" in uneven.table()
 
 
 def test_slices_that_share_scenes_are_compared_paired() -> None:

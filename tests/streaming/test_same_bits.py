@@ -165,12 +165,30 @@ def test_the_number_of_workers_does_not_show(world: World, tmp_path: Path, worke
 def test_more_frames_than_predictions_and_the_other_way_round(world: World, tmp_path: Path) -> None:
     x = write_folder(copies(world[0], 1), tmp_path / "x")
     y = write_folder(world[1], tmp_path / "y")
-    with pytest.raises(mg.InvalidInput, match="predicted frames are not in the truth"):
+    with pytest.raises(mg.InvalidInput, match="^59 of 59 predicted frames are not in the truth"):
         mg.evaluate(x, y)
     protocol = mg.protocol("paper-60x30")
     ignoring = mg.evaluate(x, y, protocol, unknown="ignore")
     assert same(ignoring, mg.evaluate(copies(world[0], 1), world[1], protocol, unknown="ignore"))
     assert (ignoring.frames_missing, ignoring.frames_ignored) == (60, 59)
+    by_code = {finding.code: finding for finding in ignoring.findings}
+    assert by_code["tokens-missing"].message.startswith("60 of 60 frames of the truth (100 %) are not in the")
+    assert by_code["tokens-unknown"].message.startswith("59 of 59 frames of the predictions (100 %) are not in the")
+    assert (by_code["tokens-missing"].level, by_code["tokens-unknown"].level) == ("error", "note")
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_counts_of_unknown_and_missing_frames_are_of_all_chunks(world: World, tmp_path: Path) -> None:
+    predictions, truth = world
+    x, y = write_folder(predictions, tmp_path / "x"), write_folder(truth.at(range(0, 60, 2)), tmp_path / "y")
+    with pytest.raises(mg.InvalidInput, match="^29 of 59 predicted frames are not in the truth"):
+        mg.evaluate(x, y)
+    whole = mg.evaluate(predictions, truth.at(range(0, 60, 2)), unknown="ignore")
+    streamed = mg.evaluate(x, y, unknown="ignore")
+    codes = ("tokens-missing", "tokens-unknown")
+    first, second = ({f.message for f in found.findings if f.code in codes} for found in (whole, streamed))
+    assert first == second
+    assert "checked-sample" in {finding.code for finding in streamed.findings}
 
 
 def test_names_and_poses_do_not_matter(world: World, tmp_path: Path) -> None:

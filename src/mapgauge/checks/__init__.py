@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mapgauge.checks import coordinates, instances, names, relations
+from mapgauge.checks import confidences, coordinates, frames, instances, names, relations
 from mapgauge.checks.context import Context, degrees_found, is_geographic
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.instances import without_boxes
@@ -26,15 +26,20 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     instances.dimensions,
     coordinates.turned,
     coordinates.coordinates,
+    frames.repeated,
     coordinates.not_for_region,
     coordinates.far_away,
     instances.height,
     instances.in_range,
     instances.all_equal,
+    confidences.small,
+    confidences.twice,
+    confidences.order,
     names.exchanged,
     names.without_instances,
     instances.closed_on_one_side,
     instances.reversed_lines,
+    instances.other_starts,
     instances.empty,
     instances.published,
     names.order,
@@ -48,6 +53,20 @@ CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
     instances.copies,
     instances.closed_shares,
 )
+
+# Findings that follow from another one. They would lead away from the cause.
+_REGION = {"region-left", "region-turned", "region-not-covered", "region-differs", "instances-far-away"}
+_NEAREST = {"classes-exchanged", "confidence-order", "height-offset"}
+_FOLLOW = {
+    "coordinates-padded": {"axes-turned", "closed-differs", *_REGION, *_NEAREST},
+    "coordinates-unit": _REGION | _NEAREST,
+    "coordinates-moved": _REGION,
+    "origin-shifted": {"region-left"},
+    "axes-turned": {"axes-uncertain", "region-left"},
+    "frames-repeated": {"frames-unrelated", "frames-shifted"},
+    "confidence-order": {"closed-differs"},  # which weights predictions by confidence
+    "confidence-sigmoid": {"closed-differs"},
+}
 
 
 def check(
@@ -81,15 +100,19 @@ def check(
     error: the sides have different names for the same class: contours for boundary. Use
     predictions.rename({'contours': 'boundary'})
     """
-    return findings_in(Context.of(predictions, truth, region, classes), [*predictions.findings, *truth.findings])
+    context = Context.of(predictions, truth, region, classes, named=classes is not None)
+    return findings_in(context, [*predictions.findings, *truth.findings])
 
 
 def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of the readers and of all checks, most severe first."""
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
         findings = [*read, *(finding for function in CHECKS for finding in function(context))]
+    codes = {finding.code for finding in findings}
+    explained = {code for cause in codes for code in _FOLLOW.get(cause, ())}
+    findings = [finding for finding in dict.fromkeys(findings) if finding.code not in explained]
     levels = ("error", "warning", "note")
-    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: levels.index(finding.level)))
+    return tuple(sorted(findings, key=lambda finding: levels.index(finding.level)))
 
 
 def findings_of_side(frames: MapFrames) -> list[Finding]:

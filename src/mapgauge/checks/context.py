@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.arguments import check_class_names
+from mapgauge.checks.fits import Fits, Ranking, ranking
 from mapgauge.checks.neighbours import Motion, Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level, examples
+from mapgauge.frames.findings import Finding, Level, counted, examples, share_of
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
@@ -26,6 +27,7 @@ Counts: TypeAlias = dict[str, int]  # number of instances per class
 _FRAMES = 256  # at most this many frames are used for extents
 ENOUGH = 20  # instances of a side that is called smaller than a region; a few frames need not fill one
 FAR = 200.0  # metres from the origin; no frame around the ego reaches this far
+_HIT = 1.5  # metres; the largest threshold of Chamfer-AP at 60 x 30 m
 _EDGE = 0.2  # metres; instances that end within this distance end at the same edge
 _ENOUGH = 5  # lines that one side needs if the other does not have longitude and latitude
 _LINE = 0.1  # most lines are shorter than this: 10 km in degrees, or 10 cm in metres
@@ -128,6 +130,7 @@ class Context:
     region: Bounds | None = None
     classes: tuple[str, ...] | None = None  # the requested classes
     protocol: Protocol | None = None  # which compares them
+    named: bool = False  # whether the classes were asked for by name, and are not those of a protocol
 
     @classmethod
     def of(
@@ -137,6 +140,8 @@ class Context:
         region: Region | None = None,
         classes: Sequence[str] | None = None,
         protocol: Protocol | None = None,
+        *,
+        named: bool = False,
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
         bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
@@ -144,7 +149,7 @@ class Context:
         x, y = offered = without_boxes(predictions), without_boxes(truth)
         if wanted is not None:
             x, y = (side.as_classes([name for name in side.classes if name in wanted]) for side in offered)
-        return cls(x, y, (offered[0].counts, offered[1].counts), bounds, wanted, protocol)
+        return cls(x, y, (offered[0].counts, offered[1].counts), bounds, wanted, protocol, named)
 
     @property
     def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
@@ -212,6 +217,19 @@ class Context:
         """Predicted classes that seem to be swapped, judged by the class of the nearest truth; usually empty."""
         return find_exchange(self.neighbours, self.turn, self.predictions.classes, self.truth.classes)
 
+    @cached_property
+    def fits(self) -> Fits:
+        """Single frames, prepared for distances. Classes count if the sides have classes in common."""
+        x, y = self.sampled
+        tokens = x.tokens if x.tokens == y.tokens else ()
+        common = any(x.counts[name] and y.counts.get(name) for name in x.classes)
+        return Fits.of(self.predictions, self.truth, tokens, self.turn, common and not self.exchanged)
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """How the confidences rank predictions that lie on truth; None if it cannot be told."""
+        return ranking(self.fits, _HIT)
+
 
 def about_instances(
     side: tuple[str, MapFrames],
@@ -227,11 +245,6 @@ def about_instances(
     name, frames = side
     if len(rows):
         total = len(frames.polylines)
-        told = f" ({percent(len(rows), total)})" if share else ""
-        text = f"{name}: {len(rows)} of {total} instances{told} {text}"
+        told = f" ({share_of(len(rows), total)})" if share else ""
+        text = f"{name}: {len(rows)} of {counted(total, 'instance')}{told} {text}"
         yield Finding(level, code, text, len(rows), examples(frames, rows), remedy)
-
-
-def percent(part: int, whole: int) -> str:
-    """Format a share for messages."""
-    return f"{100 * part / whole:.3g} %"

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.checks import frames
 from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
 from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level
+from mapgauge.frames.findings import Finding, Level, counted
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
@@ -24,6 +25,9 @@ _NEARER = 0.5  # a smaller factor is a unit's, not a region's, if it reduces the
 _SAME = 0.7  # the sizes of both sides differ by no more than this factor if they have the same region
 _TURNED = 0.8  # the same for sizes along swapped axes
 _SMALL = 5.0  # metres; smaller sizes say nothing about a region, and are not in metres
+_LINES = 10  # lines that are needed to tell that most end at one point
+_MOST = 0.5  # share of the lines that end at one point,
+_MANY = 0.2  # and at a point such as (0, 0) or (-1, -1)
 _AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
 
 
@@ -36,6 +40,32 @@ def padding(context: Context) -> Iterator[Finding]:
     remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
     for side in context.sides:
         yield from about_instances(side, _padded(side[1]), "error", "coordinates-padded", text, remedy)
+
+
+def same_end(context: Context) -> Iterator[Finding]:
+    """Find lines that all end at the same point, such as (-10000, -10000) or (0, 0): padding to one length."""
+    for (name, side), sample in zip(context.sides, context.sampled, strict=True):
+        point = _common_end(sample)
+        if point is None:
+            continue
+        last = side.polylines.offsets[1:] - 1
+        rows = np.flatnonzero(np.diff(side.polylines.offsets))
+        rows = rows[(side.polylines.coords[last[rows], :2] == point).all(axis=1)]
+        text = f"end at exactly ({point[0]:g}, {point[1]:g}). They seem to be padded to one length with this point"
+        remedy = Remedy.of("Remove the padding: write each line with its own number of points")
+        yield from about_instances((name, side), rows, "error", "coordinates-padded", text, remedy, share=True)
+
+
+def _common_end(side: MapFrames) -> Points | None:
+    """Return the point at which most lines end; many are enough if both coordinates are equal, as in padding."""
+    rows = np.flatnonzero(np.diff(side.polylines.offsets) > 1)
+    if len(rows) < _LINES:
+        return None
+    ends = side.polylines.coords[side.polylines.offsets[rows + 1] - 1, :2]
+    points, counts = np.unique(ends, axis=0, return_counts=True)
+    point: Points = points[counts.argmax()]
+    least = _MANY if point[0] == point[1] else _MOST
+    return point if counts.max() > least * len(rows) else None
 
 
 def _padded(side: MapFrames) -> Indices:
@@ -170,10 +200,12 @@ def turned(context: Context) -> Iterator[Finding]:
     turn, neighbours = context.turn, context.neighbours
     if turn.what:
         text = (
-            f"the predictions are {turn.what}. In {len(neighbours.frames)} frames the median distance from a truth "
-            f"instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m after "
-            f"the correction{f'. {turn.explanation}' if turn.explanation else ''}"
+            f"the predictions are {turn.what}. In {counted(len(neighbours.frames), 'frame')} the median distance from "
+            f"a truth instance to the nearest prediction is {neighbours.gap():.1f} m, and {neighbours.gap(turn):.1f} m "
+            f"after the correction{f'. {turn.explanation}' if turn.explanation else ''}"
         )
+        if any(finding.code == "axes-uncertain" for finding in context.predictions.findings):
+            text += f". They were not turned on request, because it is not certain how: {_stated(context)}"
         certain = context.known_turns is not None and 90 * context.known_turns == turn.degrees
         remedy = turn.remedy(context.predictions.name, certain=certain)
         yield Finding("error", "axes-turned", text, neighbours.truths, remedy=remedy)
@@ -185,12 +217,19 @@ def coordinates(context: Context) -> Iterator[Finding]:
     Causes with the largest effect come first, and only the first one is reported: coordinates in centimetres also
     look like a larger region.
     """
-    findings = [*padding(context)] or [*degrees(context)]
+    findings = [*padding(context)] or [*same_end(context)] or [*degrees(context)]
     if context.extents is None:  # too few lines for the other causes
-        findings = findings or list(apart(context))
-    else:
-        for cause in (normalised, world, unit, exchanged_axes, shifted, other_region, shrunk, unrelated):
-            findings = findings or list(cause(context, *context.extents))
+        yield from findings or apart(context)
+        return
+    findings = findings or list(frames.unit(context))
+    for cause in (normalised, world, unit, exchanged_axes, shrunk):
+        findings = findings or list(cause(context, *context.extents))
+    for of_frames in (frames.moved, frames.turned_classes, frames.turned_frames):
+        findings = findings or list(of_frames(context))
+    for cause in (shifted, other_region):
+        findings = findings or list(cause(context, *context.extents))
+    for of_frames in (frames.unrelated, frames.of_neighbours):
+        findings = findings or list(of_frames(context))
     yield from findings
 
 
@@ -267,21 +306,6 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             yield Finding("warning", "region-shrunk", text, own.instances, remedy=remedy)
 
 
-def unrelated(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Find frames that have the same token but different contents."""
-    neighbours = context.neighbours
-    if context.turn.what or len(neighbours.frames) < 8:
-        return
-    own, others = neighbours.gap(), neighbours.gap_to_others()
-    if own > 2 and own > 0.7 * others:  # metres; valid pairs of files have a share of 0.2
-        text = (
-            f"the predictions are hardly nearer to the truth of their own frame (median {own:.1f} m) than to that of "
-            f"other frames ({others:.1f} m), in {len(neighbours.frames)} frames"
-        )
-        remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
-        yield Finding("warning", "frames-unrelated", text, len(neighbours.frames), remedy=remedy)
-
-
 def _similar(ratio: Points, least: float) -> NDArray[np.bool_]:
     return (ratio >= least) & (ratio <= 1 / least)
 
@@ -315,21 +339,31 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
     return replace(predictions, findings=(*predictions.findings, finding))
 
 
+def _stated(context: Context) -> str:
+    """Return what the sides say about the axis that points forward."""
+    told = []
+    for (name, side), verbs in zip(context.sides, (("have", "do"), ("has", "does")), strict=True):
+        have, do = verbs
+        told.append(
+            f"the {name} {have} {side.forward} forward"
+            if side.forward
+            else f"the {name} {do} not say which axis points forward"
+        )
+    return ", ".join(told)
+
+
 def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
     """Return why predictions that may have other axes were not turned."""
-    stated = [
-        f"the {name} {f'have {side.forward} forward' if side.forward else 'do not say which axis points forward'}"
-        for name, side in context.sides
-    ]
     shown = f"show that the predictions are {turn.what}" if turn.what else "do not show it"
     text = (
-        f"the predictions were not turned, because it is not certain how: {', '.join(stated)}, and the nearest "
+        f"the predictions were not turned, because it is not certain how: {_stated(context)}, and the nearest "
         f"distances {shown}"
     )
     lacking = known is None and turn.degrees
     remedy = Remedy(
-        "Say which axis points forward with .with_forward(), or turn one side with .rotate()",
-        "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn one side with FILE,rotate=-90",
+        f"Say which axis points forward with .with_forward(), or use predictions.rotate({turn.degrees})",
+        "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn the predictions with "
+        f"{context.predictions.name or 'FILE'},rotate={turn.degrees}",
     )
     return Finding("warning", "axes-uncertain", text, context.neighbours.truths, remedy=remedy if lacking else None)
 
@@ -373,7 +407,9 @@ def not_for_region(context: Context) -> Iterator[Finding]:
             code = "region-left" if (extent.size > size).any() else "region-not-covered"
             yield Finding("warning", code, text, extent.instances, remedy=remedy)
             return
-        if (extent.size < _COVERED * size).any():
+        # A narrow road does not fill the width of its region. Truth of a smaller region is smaller along both axes, and
+        # its lines end at the same edges.
+        if (extent.size < _COVERED * size).all() and extent.cut.any():
             text += ": it may be made for a smaller region. All predictions beyond its extent count as false"
             remedy = Remedy(
                 "Choose the protocol or region that the truth was made for",
@@ -384,7 +420,8 @@ def not_for_region(context: Context) -> Iterator[Finding]:
         total, (low, high, _) = len(side.polylines), survey(side.polylines)
         meets = ((low[:, :2] <= context.region[2:]) & (high[:, :2] >= context.region[:2])).all(axis=1)
         if total and not meets.any():
-            text = f"{name}: all {total} instances lie outside the region" + ", so nothing is left to compare" * cropped
+            lie = "the only instance lies" if total == 1 else f"all {total} instances lie"
+            text = f"{name}: {lie} outside the region" + ", so nothing is left to compare" * cropped
             remedy = Remedy.of("Transform them to the frame of the ego")
             if cropped:
                 remedy = Remedy(f"{remedy.python}, or do not crop", f"{remedy.shell}, or leave out --set crop=true")

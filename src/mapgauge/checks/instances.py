@@ -5,13 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.checks.context import Context, about_instances, extent_of, percent
+from mapgauge.checks.context import Context, about_instances, extent_of
 from mapgauge.checks.names import common_name, kind_of
-from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, examples, findings_about
+from mapgauge.checks.neighbours import evenly
+from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.alignment import align
+from mapgauge.frames.findings import Finding, Level, counted, examples, findings_about, share_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
-from mapgauge.typing import Flags, Indices
+from mapgauge.metrics.groups import group
+from mapgauge.metrics.pld import assign_groups, normalised_pld
+from mapgauge.protocols import Protocol
+from mapgauge.typing import Flags, Indices, Points
 
 
 def on_the_right_side(context: Context) -> Iterator[Finding]:
@@ -60,7 +65,7 @@ def in_range(context: Context) -> Iterator[Finding]:
         elif 10 < high <= 100:
             advice = "Divide them by 100 if they are percentages"
         text = (
-            f"{name}: {len(rows)} of {len(values)} confidences ({percent(len(rows), len(values))}) are outside "
+            f"{name}: {len(rows)} of {len(values)} confidences ({share_of(len(rows), len(values))}) are outside "
             f"[0, 1]; they range from {low:.4g} to {high:.4g}"
         )
         yield Finding("error", "confidence-range", text, len(rows), examples(side, rows), Remedy.of(advice))
@@ -122,17 +127,22 @@ def empty(context: Context) -> Iterator[Finding]:
         others = Remedy("Choose other classes with classes=", "Choose other classes with --classes")
         of, remedy = (" of the compared classes", others) if any(counts.values()) else ("", None)
         if len(tokens) < len(side):
-            share = percent(len(tokens), len(side))
-            text = f"{name}: {len(tokens)} of {len(side)} frames ({share}) have no instances"
+            share = share_of(len(tokens), len(side))
+            have = "has" if len(tokens) == 1 else "have"
+            text = f"{name}: {len(tokens)} of {counted(len(side), 'frame')} ({share}) {have} no instances"
             yield from findings_about(tokens, "note", f"{name}-frames-empty", text)
         elif name == "predictions":
-            text = f"predictions: none of the {len(side)} frames has instances{of}"
+            text = f"predictions: {_none_of(len(side))} instances{of}"
             remedy = remedy or Remedy.of("Check that no threshold removed them all")
             yield from findings_about(tokens, "warning", "predictions-empty", text, remedy)
         else:
-            text = f"truth: none of the {len(side)} frames has instances{of}, so there is nothing to compare with"
+            text = f"truth: {_none_of(len(side))} instances{of}, so there is nothing to compare with"
             remedy = remedy or Remedy.of("Check that this is the truth file and that it was written completely")
             yield from findings_about(tokens, "error", "truth-empty", text, remedy)
+
+
+def _none_of(frames: int) -> str:
+    return "the only frame has no" if frames == 1 else f"none of the {frames} frames has"
 
 
 def published(context: Context) -> Iterator[Finding]:
@@ -144,8 +154,8 @@ def published(context: Context) -> Iterator[Finding]:
     if frames != known.frames:
         if kind == "nuScenes":
             text = (
-                f"the truth has {frames} frames with tokens as in nuScenes, whose val split has {known.frames}. It may "
-                "be the mini split, the new split without common places, or a subset"
+                f"the truth has {counted(frames, 'frame')} with tokens as in nuScenes, whose val split has "
+                f"{known.frames}. It may be the mini split, the new split without common places, or a subset"
             )
             yield Finding("note", "frames-published", text, frames)
         return
@@ -156,8 +166,9 @@ def published(context: Context) -> Iterator[Finding]:
         others = known.instances.get(common_name(name), (count,))
         if count not in others:
             text = (
-                f"class {name}: {count} instances in the truth; {known.name} has {' or '.join(map(str, others))} as "
-                "published. The truth may be outdated, cropped to another region, or made by other rules"
+                f"class {name}: {counted(count, 'instance')} in the truth; {known.name} has "
+                f"{' or '.join(map(str, others))} as published. The truth may be outdated, cropped to another "
+                "region, or made by other rules"
             )
             yield Finding("note", "instances-published", text, count)
 
@@ -165,7 +176,12 @@ def published(context: Context) -> Iterator[Finding]:
 _OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
 _MOSTLY, _RARELY = 60, 20  # per cent of a class
 _INSTANCES = 10  # instances of a class needed on each side
+# Share of the predictions, weighted by confidence, and of the truth above which copies are no accident. Good files have
+# at most 0.02 and 0, and one with many false alarms 0.051 if all confidences are equal.
+_COPIES = 0.1, 0.01
 _EQUAL = 1e-3  # metres between the points of equal lines
+_STARTS_FRAMES = 24  # frames whose closed lines are compared
+_STARTS_COST = 0.05  # of PLD of closed lines; model-like predictions, whose starts are anywhere, have less than 0.01
 _NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
 
 
@@ -186,9 +202,20 @@ def few_points(context: Context) -> Iterator[Finding]:
 def copies(context: Context) -> Iterator[Finding]:
     """Find exact copies of an instance in the same frame and class."""
     effects = "all but one count as false", "a prediction can match only one of them"
-    for side, effect in zip(context.sides, effects, strict=True):
+    for side, effect, few in zip(context.sides, effects, _COPIES, strict=True):
+        rows = _again(side[1])
         text = f"are exact copies of another in the same frame and class; {effect}"
-        yield from about_instances(side, _again(side[1]), "note", "duplicate-instances", text)
+        level: Level = "note"
+        remedy = None
+        if len(rows) > 1 and _weight(side[1], rows) > few * _weight(side[1], np.arange(len(side[1].polylines))):
+            level = "warning"
+            remedy = Remedy.of("Write each line once, also when results of several processes or views are joined")
+        yield from about_instances(side, rows, level, "duplicate-instances", text, remedy, share=True)
+
+
+def _weight(side: MapFrames, rows: Indices) -> float:
+    """Return the sum of the confidences. False alarms of very low confidence often are copies."""
+    return float(len(rows)) if side.confidence is None else float(np.clip(side.confidence[rows], 0, 1).sum())
 
 
 def _again(side: MapFrames) -> Indices:
@@ -220,7 +247,7 @@ def closed_shares(context: Context) -> Iterator[Finding]:
         counts = np.bincount(side.label[closed], minlength=len(side.classes)).tolist()
         for (class_name, instances), count in zip(side.counts.items(), counts, strict=True):
             if instances:
-                told.setdefault(class_name, []).append(f"{percent(count, instances)} of {name}")
+                told.setdefault(class_name, []).append(f"{share_of(count, instances)} of {name}")
     if total:
         classes = "; ".join(f"{class_name} {', '.join(parts)}" for class_name, parts in told.items())
         yield Finding("note", "closed-shapes", f"closed shapes (ends at most 0.1 m apart): {classes}", total)
@@ -274,18 +301,83 @@ def reversed_lines(context: Context) -> Iterator[Finding]:
         return
     text = (
         f"the predictions are the lines of the truth, but {turned} of {neighbours.truths} lines in "
-        f"{len(neighbours.frames)} frames are drawn from the other end. "
+        f"{counted(len(neighbours.frames), 'frame')} are drawn from the other end. "
     )
     if protocol is not None and protocol.directed:
         text += "Directions count in this protocol"
         remedy = Remedy.of("Reverse the points of these lines, or choose a protocol without directions")
     else:
         text += "Points are laid from the first point of a line, so that the distance is not 0"
-        large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
-        even = "even-100x50" if large else "even-60x30"
-        advice = ", whose points do not depend on the direction"
-        remedy = Remedy(f"Use the protocol {even}{advice}", f"Use --protocol {even}{advice}")
+        remedy = _use_even(context, "whose points do not depend on the direction")
     yield Finding("warning", "lines-reversed", text, turned, remedy=remedy)
+
+
+def _use_even(context: Context, advice: str) -> Remedy:
+    """Return the advice to use the protocol with even sampling for the region."""
+    large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
+    even = "even-100x50" if large else "even-60x30"
+    return Remedy(f"Use the protocol {even}, {advice}", f"Use --protocol {even}, {advice}")
+
+
+def other_starts(context: Context) -> Iterator[Finding]:
+    """Find closed lines that begin elsewhere than in the truth, where this raises PLD."""
+    protocol = context.protocol
+    if protocol is None or not protocol.cutoffs or protocol.spacing is None or protocol.sampling == "even":
+        return
+    x, y = context.sampled
+    if x.tokens != y.tokens or x.dimension != y.dimension:
+        return
+    frames = evenly(range(len(x)), _STARTS_FRAMES)
+    x, y = (_closed_lines(side.at(frames), protocol) for side in (x, y))
+    if not len(x.polylines) or not len(y.polylines):
+        return
+    from_first, from_fixed = protocol, protocol.replace(sampling="even")
+    try:
+        x, y = align(x, y, classes=y.classes, unknown="ignore")
+        groups = [group(x, y, each) for each in (from_first, from_fixed)]
+    except InvalidInput:  # such as a line that is too long; the evaluation says which
+        return
+    scored = [assign_groups(each, protocol, protocol.cutoffs[0]) for each in groups]
+    cost, least = (float(normalised_pld(each.sums.sum(axis=0), protocol.order)) for each in scored)
+    if cost - least < _STARTS_COST:
+        return
+    matched = np.flatnonzero(scored[1].truth_of >= 0)
+    of_x, of_y = groups[1].row[matched], groups[1].row[scored[1].truth_of[matched]]
+    elsewhere = [
+        _drawn_otherwise(x.polylines[i], y.polylines[j], protocol.spacing)
+        for i, j in zip(of_x.tolist(), of_y.tolist(), strict=True)
+    ]
+    turned = elsewhere.count(True)
+    if not turned:
+        return
+    seen = "one frame" if len(frames) == 1 else f"{len(frames)} frames"
+    text = (
+        f"{turned} of {len(matched)} closed lines that are matched in {seen} begin more than {protocol.spacing:g} m "
+        "from the first point of the truth, or run the other way round. Points are laid from the first point of a line,"
+        f" so that PLD of the closed lines there is {cost:.3f} instead of {least:.3f}"
+    )
+    remedy = _use_even(context, "in which the geometry of a closed line decides where its points begin")
+    yield Finding("warning", "starts-differ", text, turned, remedy=remedy)
+
+
+def _drawn_otherwise(first: Points, second: Points, distance: float) -> bool:
+    """Whether two closed lines begin farther apart than a distance, or run in different directions."""
+    apart = np.hypot(*(first[0, :2] - second[0, :2])) > distance
+    return bool(apart) or _double_area(first) * _double_area(second) < 0
+
+
+def _double_area(closed: Points) -> float:
+    """Return twice the area of a closed line, negative if it runs clockwise."""
+    x, y = (closed[:, :2] - closed[0, :2]).T
+    return float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum())
+
+
+def _closed_lines(side: MapFrames, protocol: Protocol) -> MapFrames:
+    """Return the lines whose ends meet, with possible confidences."""
+    lines = side.keep(side.polylines.closed(protocol.closed, protocol.closed_tolerance)[1])
+    if lines.confidence is None:
+        return lines
+    return lines.with_confidence(np.clip(np.nan_to_num(lines.confidence), 0, 1))
 
 
 def _clearly_open(side: MapFrames) -> Flags:

@@ -5,10 +5,11 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mapgauge.checks.context import Context, Counts, percent
+from mapgauge.checks.context import Context, Counts
 from mapgauge.errors import Remedy
 from mapgauge.frames.batches import ORDERS
-from mapgauge.frames.findings import Finding, findings_about
+from mapgauge.frames.findings import Finding, Level, counted, findings_about, missing_frames, unknown_frames
+from mapgauge.frames.synonyms import SYNONYMS
 from mapgauge.protocols import LANE
 from mapgauge.protocols.protocol import LANE_LINES
 
@@ -66,7 +67,11 @@ def duplicates(context: Context) -> Iterator[Finding]:
     for name, side in context.sides:
         twice = [token for token, times in Counter(side.tokens).items() if times > 1]
         if twice:
-            text = f"{name}: {len(twice)} tokens occur more than once, so it is unclear which of their frames counts"
+            occur = "occurs" if len(twice) == 1 else "occur"
+            text = (
+                f"{name}: {counted(len(twice), 'token')} {occur} more than once, so it is unclear which of their "
+                "frames counts"
+            )
             remedy = Remedy.of("Write each frame once, also when results of several runs or processes are joined")
             yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice), remedy)
 
@@ -80,7 +85,10 @@ def one_side_only(context: Context) -> Iterator[Finding]:
         return
     cause, remedy = _cause(unknown, missing)
     if not context.shared:
-        text = f"none of the {len(x)} tokens of the predictions is among the {len(y)} tokens of the truth{cause}"
+        text = (
+            f"none of the {counted(len(x), 'token')} of the predictions is among the {counted(len(y), 'token')} of the "
+            f"truth{cause}"
+        )
         kinds = kind_of(unknown), kind_of(missing)
         if not cause and kinds.count("nuScenes") == 1:
             own, others = ("predictions", "truth") if kinds[0] == "nuScenes" else ("truth", "predictions")
@@ -89,21 +97,11 @@ def one_side_only(context: Context) -> Iterator[Finding]:
         yield Finding("error", "tokens-disjoint", text, len(x) + len(y), (unknown[0], missing[0]), remedy)
         return
     if unknown:
-        share = percent(len(unknown), len(x))
-        text = f"{len(unknown)} of {len(x)} frames of the predictions ({share}) are not in the truth{cause}"
-        advice = "Check that the truth is complete and of the same split, or pass {} to leave them out"
-        other = Remedy(advice.format('unknown="ignore"'), advice.format("--ignore-unknown"))
-        yield Finding("error", "tokens-unknown", text, len(unknown), tuple(unknown), remedy or other)
+        yield unknown_frames(len(unknown), len(x), unknown, cause, remedy)
     if missing:
-        share = percent(len(missing), len(y))
-        text = (
-            f"{len(missing)} of {len(y)} frames of the truth ({share}) are not in the predictions{cause}. "
-            "They count as predicted empty"
-        )
-        other = Remedy.of("Check that the run was complete and on the same split")
-        if context.predictions.format.startswith("vectormapnet"):
-            other = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
-        yield Finding("warning", "tokens-missing", text, len(missing), tuple(missing), remedy or other)
+        if remedy is None and context.predictions.format.startswith("vectormapnet"):
+            remedy = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
+        yield missing_frames(len(missing), len(y), missing, cause, remedy)
 
 
 def order(context: Context) -> Iterator[Finding]:
@@ -113,8 +111,9 @@ def order(context: Context) -> Iterator[Finding]:
     moved = [a for a, b in zip(first, second, strict=True) if a != b]
     if moved:
         text = (
-            f"{len(moved)} of {len(first)} frames are in another order than in the truth. Frames are matched by token "
-            "here, but MapTR's evaluator pairs them by position and would print a wrong number for these files"
+            f"{len(moved)} of {counted(len(first), 'frame')} are in another order than in the truth. Frames are "
+            "matched by token here, but MapTR's evaluator pairs them by position and would print a wrong number for "
+            "these files"
         )
         yield from findings_about(moved, "note", "tokens-order", text)
 
@@ -136,12 +135,12 @@ def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy 
 _ALIASES = {
     alias: name
     for name, aliases in {
-        "boundary": "boundaries contour contours road_boundary road_boundaries",
-        "ped_crossing": "crossing crosswalk pedestrian_crossing pedestrian_crossings",
-        "divider": "dividers lane_divider road_divider",
+        "boundary": "boundaries contour contours road_boundaries",
+        "ped_crossing": "pedestrian_crossings",
+        "divider": "dividers",
         "centerline": "centreline centerlines centrelines lane_centerline lane_centreline",
     }.items()
-    for alias in aliases.split()
+    for alias in (*aliases.split(), *SYNONYMS.get(name, ()))
 }
 
 
@@ -176,7 +175,10 @@ def names(context: Context) -> Iterator[Finding]:
                 f'For lanes, choose the protocol "{name}", or "graph" for graph scores',
                 f"For lanes: --protocol {name}, or graph for graph scores",
             )
-        yield Finding("error", "classes-unknown", text, len(nowhere), remedy=remedy)
+        level: Level = "warning" if context.named else "note"
+        if len(nowhere) == len(asked):
+            level = "error"  # nothing is left to compare
+        yield Finding(level, "classes-unknown", text, len(nowhere), remedy=remedy)
     renamed = _renaming(x, y, asked)
     if any(renamed):
         calls = [f"{side}.rename({table})" for (side, _), table in zip(context.sides, renamed, strict=True) if table]
@@ -203,7 +205,7 @@ def names(context: Context) -> Iterator[Finding]:
         if name in x:
             code, lacking, effect = "class-only-predicted", "the truth", "all of them count as false"
         count = x.get(name, 0) + y.get(name, 0)
-        text = f"{count} instances of {name}, a class that is not in {lacking}: {effect}"
+        text = f"{counted(count, 'instance')} of {name}, a class that is not in {lacking}: {effect}"
         yield Finding("warning", code, text, count, remedy=remedy)
 
 
@@ -238,13 +240,15 @@ def not_compared(context: Context) -> Iterator[Finding]:
         for name, count in counts.items():
             if not count or name in context.classes or name in renamed:
                 continue
-            text = f"{side}: {count} instances of {name}, a class that is not compared"
+            text = f"{side}: {counted(count, 'instance')} of {name}, a class that is not compared"
             meant = [known for known in context.classes if _spelling(known) == _spelling(name)]
             meant = meant or [known for known in context.classes if common_name(known) == common_name(name)]
             if meant:
                 table = {name: meant[0]}
                 remedy = Remedy(f"Use {side}.rename({table})", f"Use {_renamed(context, side, table)}")
-                text += f". The name is another spelling of {meant[0]}, and {count} instances are left out of it"
+                are = "is" if count == 1 else "are"
+                left_out = f"{counted(count, 'instance')} {are} left out of it"
+                text += f". The name is another spelling of {meant[0]}, and {left_out}"
             else:
                 remedy = Remedy(
                     "Add it to the classes of the protocol, or use .rename({...}) if a compared class is meant",
@@ -261,8 +265,8 @@ def exchanged(context: Context) -> Iterator[Finding]:
     if meant:
         seen = ", ".join(f"{true} where {predicted} is predicted" for predicted, true in meant.items())
         text = (
-            f"class ids seem to be swapped. In {len(context.neighbours.frames)} frames the truth has {seen}. The order "
-            f"of ids differs between projects: {ORDERS}"
+            f"class ids seem to be swapped. In {counted(len(context.neighbours.frames), 'frame')} the truth has "
+            f"{seen}. The order of ids differs between projects: {ORDERS}"
         )
         remedy = Remedy(
             f"Use predictions.rename({meant}), or read the file with classes= in the order of its ids",
@@ -281,13 +285,19 @@ def without_instances(context: Context) -> Iterator[Finding]:
             text = "no instances on either side. A mean over classes should leave it out"
             yield Finding("note", "class-empty", f"class {name}: {text}", 0)
         elif not y[name] and any(y.values()):
-            text = f"class {name}: {x[name]} predictions and no instances in the truth, so all of them count as false"
+            text = (
+                f"class {name}: {counted(x[name], 'prediction')} and no instances in the truth, so all of them count "
+                "as false"
+            )
             advice = (
                 "Check whether the truth file was made without this class. MapTR never updates its cached truth: "
                 "delete it and create it again"
             )
             yield Finding("warning", "class-without-truth", text, x[name], remedy=Remedy.of(advice))
         elif not x[name] and any(x.values()):
-            text = f"class {name}: {y[name]} instances in the truth and no predictions, so all of them count as missed"
+            text = (
+                f"class {name}: {counted(y[name], 'instance')} in the truth and no predictions, so all of them count "
+                "as missed"
+            )
             advice = "Check that the model was trained on this class and that the class ids of the file are right"
             yield Finding("warning", "class-without-predictions", text, y[name], remedy=Remedy.of(advice))

@@ -17,7 +17,7 @@ from mapgauge.typing import Indices, Points
 Motion: TypeAlias = Callable[[Points], Points]  # moves points (..., 2)
 T = TypeVar("T")
 
-_POINTS = 10  # points per line
+POINTS = 10  # points per line
 _PAIRS = 4096  # lines that are compared at once
 _NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
 _VOTES = 3  # number of votes needed per class
@@ -46,9 +46,9 @@ class Neighbours(NamedTuple):
         """Prepare two sides that have the same frames."""
         frames = []
         for i in range(len(truth)):
-            y = _spread(truth, rows_with_points(truth, i), 24)
+            y = spread(truth, rows_with_points(truth, i), 24)
             sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
-            x = _spread(predictions, sure, 100)  # there may be no confidences to choose by
+            x = spread(predictions, sure, 100)  # there may be no confidences to choose by
             if len(x) and len(y):
                 frames.append(Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x]))
         return cls(tuple(frames))
@@ -118,7 +118,7 @@ def rows_with_points(side: MapFrames, frame: int) -> Indices:
     return np.compress(side.polylines.offsets[rows + 1] > side.polylines.offsets[rows], rows)
 
 
-def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
+def spread(side: MapFrames, rows: Indices, most: int) -> Indices:
     """Return an even sample of instances, by first point, so that it does not depend on the order in the file."""
     first = side.polylines.coords[side.polylines.offsets[rows]]
     return np.array(evenly(rows[np.lexsort(first.T)].tolist(), most), np.int64)
@@ -126,11 +126,11 @@ def _spread(side: MapFrames, rows: Indices, most: int) -> Indices:
 
 def coarse(side: MapFrames, rows: Indices) -> Points:
     """Resample the instances to lines of a few points at equal distances."""
-    lines = np.empty((len(rows), _POINTS, side.dimension))
+    lines = np.empty((len(rows), POINTS, side.dimension))
     for line, i in zip(lines, rows.tolist(), strict=True):
         points = side.polylines[i]
         along = np.concatenate([[0], np.hypot(*np.diff(points[:, :2], axis=0).T).cumsum()])
-        at = np.linspace(0, along[-1], _POINTS)
+        at = np.linspace(0, along[-1], POINTS)
         for k in range(side.dimension):
             line[:, k] = np.interp(at, along, points[:, k])
     return lines
@@ -161,7 +161,7 @@ class Turn:
 
 
 _MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"
-_TURNS = (
+TURNS = (
     Turn(((0, -1), (1, 0)), "turned by 90 degrees", 90, explanation=_MAPTR),
     Turn(((-1, 0), (0, -1)), "turned by 180 degrees", 180),
     Turn(((0, 1), (-1, 0)), "turned by 90 degrees", -90, explanation=_MAPTR),
@@ -176,8 +176,8 @@ def find_turn(neighbours: Neighbours) -> Turn:
     """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
     if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
         return Turn()
-    (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(_TURNS))[:2]
-    return _TURNS[i] if best < 0.6 * here and best < 0.75 * second else Turn()
+    (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(TURNS))[:2]
+    return TURNS[i] if best < 0.6 * here and best < 0.75 * second else Turn()
 
 
 def find_exchange(

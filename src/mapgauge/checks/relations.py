@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.checks.context import Context, percent
+from mapgauge.checks.context import Context
 from mapgauge.checks.neighbours import coarse, evenly, near_chamfer, rows_with_points
 from mapgauge.errors import Remedy
 from mapgauge.frames import tracks
-from mapgauge.frames.findings import Finding, Level, examples
+from mapgauge.frames.findings import Finding, Level, examples, share_of
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import boxes_of
@@ -54,7 +54,7 @@ def shared(context: Context) -> Iterator[Finding]:
     several = sorted(name for name, true in followed.items() if len(true) > 1)
     if several:
         text = (
-            f"{len(several)} of {len(followed)} predicted tracks ({percent(len(several), len(followed))}) are nearest "
+            f"{len(several)} of {len(followed)} predicted tracks ({share_of(len(several), len(followed))}) are nearest "
             "to several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
         )
         remedy = Remedy.of("Check that ids are not shared by different objects")
@@ -89,7 +89,7 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
         return
     steps = int(np.count_nonzero(next_to))
     text = (
-        f"{name}: {len(far)} of {steps} steps of a track to the next frame ({percent(len(far), steps)}) jump by more "
+        f"{name}: {len(far)} of {steps} steps of a track to the next frame ({share_of(len(far), steps)}) jump by more "
         f"than {_JUMP:g} m in the world"
     )
     remedy = Remedy.of("Check the ids, the poses and the order of the frames")
@@ -244,7 +244,7 @@ def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> It
     lanes = len(_lanes(side, links))
     if not len(own) or (side.confidence is not None and len(own) <= 0.25 * lanes):  # single false links are normal
         return
-    text = f"{name}: {len(own)} of {lanes} lanes ({percent(len(own), lanes)}) lead into themselves"
+    text = f"{name}: {len(own)} of {lanes} lanes ({share_of(len(own), lanes)}) lead into themselves"
     remedy = Remedy.of("Set the diagonal of the matrix to 0")
     yield Finding("warning", "links-to-self", text, len(own), examples(side, own), remedy)
 
@@ -261,7 +261,7 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
 
     def finding(level: Level, code: str, some: Flags, text: str, remedy: str) -> Finding:
         count = int(np.count_nonzero(some))
-        text = f"{name}: {count} of {len(gap)} links ({percent(count, len(gap))}) {text}"
+        text = f"{name}: {count} of {len(gap)} links ({share_of(count, len(gap))}) {text}"
         return Finding(level, code, text, count, examples(side, source[some]), Remedy.of(remedy))
 
     if int(doubled.sum()) > max(_SHARE * len(gap), _FEW - 1):

@@ -3,7 +3,8 @@
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -18,12 +19,13 @@ from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
+    from mapgauge.results.families import Correction
     from mapgauge.results.gate import Verdict
     from mapgauge.results.intervals import Difference, Estimate
-    from mapgauge.results.results import Results
 
 FAILED_GATE = 3  # the exit code of a failed gate, different from the codes of invalid input and of usage errors
-_CORRECTION_HELP = "Correct the verdicts for the number of differences."
+MANY = 4  # files from which on all are compared with the first only: each two would be hundreds of tables
+_ALL_PAIRS_HELP = f"Compare each two files. From {MANY} files on, the default is to compare with the first only."
 _FAIL_IF_HELP = (
     f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
     "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated."
@@ -38,7 +40,8 @@ def compare(
     level: o.LevelOption = 0.95,
     seed: o.SeedOption = 0,
     by: o.ByOption = None,
-    correction: Annotated[str, o.choice("--correction", o.COMPUTED, _CORRECTION_HELP, "none", "holm")] = "none",
+    correction: o.CorrectionOption = "none",
+    all_pairs: Annotated[bool, o.option("--all-pairs", o.COMPUTED, _ALL_PAIRS_HELP)] = False,
     fail_if: Annotated[Texts, o.option("--fail-if CONDITION", o.WRITTEN, _FAIL_IF_HELP)] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -61,6 +64,9 @@ def compare(
     if form == "latex" and not fail_if:
         without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
 
+    if len(results) < MANY:
+        without_effect(context, ["all_pairs"], f"with fewer than {MANY} files: each two are compared")
+
     from mapgauge import compare as compare_results
     from mapgauge.cli.app import addition
     from mapgauge.results import gate
@@ -72,15 +78,19 @@ def compare(
     methods = load_all(results, names)
     check_one_protocol(names, methods)
     draws: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
-    settings = draws | {"names": names, "correction": correction}
+    settings = draws | {"names": names, "pairs": "all" if all_pairs or len(results) < MANY else "first"}
     if by is not None:
-        _show_slices(form, each_slice(names, methods, by, tags_of(results, by)), listed(classes), settings)
+        parts = each_slice(names, methods, by, tags_of(results, by))
+        compared = {name: compare_results(some, **settings) for name, some in parts.items()}
+        frames = {name: len(some[0].tokens) for name, some in parts.items()}
+        _show_slices(form, _slices_together(compared, correction), frames, listed(classes))
         return
     comparison = compare_results(methods, **settings)
     shown = _classes(str(results[0]), comparison, listed(classes))
+    causes = addition("differences by cause")(names, methods, comparison.differences, **draws)
+    comparison, causes = _together(comparison, causes, correction)
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    causes = addition("differences by cause")(names, methods, comparison.differences, **draws)
     show_comparison(form, comparison, shown, verdicts, causes)
     if wrong:
         raise InvalidInput(
@@ -91,21 +101,79 @@ def compare(
         raise typer.Exit(FAILED_GATE)
 
 
-def _show_slices(
-    form: Form, parts: "Mapping[str, Sequence[Results]]", classes: list[str], settings: Mapping[str, Any]
-) -> None:
-    """Print the comparison of the methods in each slice."""
-    from mapgauge import compare as compare_results
+def _together(comparison: "Comparison", causes: Any, correction: str) -> "tuple[Comparison, Any]":
+    """Return a comparison and its differences by cause, with one count of tests and one correction over both."""
+    from mapgauge.results.families import Tested, correct_together, count_tests
 
-    compared = {name: compare_results(methods, **settings) for name, methods in parts.items()}
+    by_cause = causes.differences if causes else {}
+    over = "classes, values and causes" if by_cause else "classes and values"
+    count = count_tests(comparison.differences, by_cause)
+    chosen = cast("Correction", correction)
+    family = Tested(count, chosen, comparison.level, over)
+    differences = comparison.differences
+    if chosen == "holm":
+        differences, by_cause = correct_together(differences, by_cause, level=comparison.level)
+    if causes:
+        causes = causes._replace(differences=by_cause)
+    return replace(comparison, differences=differences, correction=chosen, family=family), causes
+
+
+def _slices_together(compared: "Mapping[str, Comparison]", correction: str) -> "dict[str, Comparison]":
+    """Return the comparisons of slices, with one count of tests and one correction over all of them."""
+    from mapgauge.results.families import Tested, correct_together, count_tests
+    from mapgauge.results.slices import OVER
+
+    tables = {name: comparison.differences for name, comparison in compared.items()}
+    chosen = cast("Correction", correction)
+    level = next(iter(compared.values())).level
+    family = Tested(count_tests(tables), chosen, level, OVER)
+    if chosen == "holm":
+        (tables,) = correct_together(tables, level=level)
+    return {
+        name: _without_few(replace(comparison, differences=tables[name], correction=chosen, family=family))
+        for name, comparison in compared.items()
+    }
+
+
+def _without_few(comparison: "Comparison") -> "Comparison":
+    """Return the comparison of a slice without the intervals of too few scenes, as tables of slices have none."""
+    from mapgauge.results.intervals import FEWEST
+
+    def difference(of: "Difference") -> "Difference":
+        return of if of.told_apart is not None else of._replace(low=math.nan, high=math.nan, p=math.nan)
+
+    differences = {
+        pair: {name: {key: difference(of) for key, of in by_key.items()} for name, by_key in by_class.items()}
+        for pair, by_class in comparison.differences.items()
+    }
+    estimates = comparison.estimates
+    if comparison.units < FEWEST:
+        estimates = tuple(
+            {
+                name: {key: of._replace(low=math.nan, high=math.nan) for key, of in by_key.items()}
+                for name, by_key in by_class.items()
+            }
+            for by_class in estimates
+        )
+    return replace(comparison, differences=differences, estimates=estimates)
+
+
+def _show_slices(
+    form: Form, compared: "Mapping[str, Comparison]", frames: Mapping[str, int], classes: list[str]
+) -> None:
+    """Print the comparison of the methods in each slice, and once how many differences were tested."""
     if form == "json":
         write_json({"slices": {name: _document(comparison) for name, comparison in compared.items()}})
     elif form == "csv":
         write_csv([{"slice": name} | row for name, comparison in compared.items() for row in rows_of(comparison)])
     else:
         for k, (name, comparison) in enumerate(compared.items()):
-            say(f"{chr(10) if k else ''}{printable(name)}: {counted(len(parts[name][0].tokens), 'frame')}")
-            show_comparison(form, comparison, _classes(name, comparison, classes))
+            say(f"{chr(10) if k else ''}{printable(name)}: {counted(frames[name], 'frame')}")
+            show_comparison(form, comparison, _classes(name, comparison, classes), tests=False)
+        tests = next(iter(compared.values())).tests
+        if tests:
+            say()
+            say(tests)
 
 
 def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]:
@@ -123,10 +191,12 @@ def show_comparison(
     classes: list[str],
     verdicts: "Sequence[Verdict]" = (),
     causes: Any = None,
+    *,
+    tests: bool = True,
 ) -> None:
     """Print a comparison. JSON includes the verdicts of a gate, and text the causes of differences to the first.
 
-    ``causes`` is what the addition "differences by cause" returns.
+    ``causes`` is what the addition "differences by cause" returns. With ``tests``, text says how many were tested.
     """
     by_cause = causes.differences if causes else {}
     if form == "json":
@@ -140,7 +210,7 @@ def show_comparison(
         sys.stdout.write(latex_of(comparison, classes))
     else:
         from mapgauge.metrics.table import heading, title_of
-        from mapgauge.results.comparison import plain_keys
+        from mapgauge.results.comparison import plain_keys, verdict_of
 
         for k, class_name in enumerate(classes):
             keys = plain_keys(comparison.estimates[0][class_name])
@@ -152,17 +222,21 @@ def show_comparison(
             show_table(Table(_title(comparison, [class_name]), header, rows), gap=k > 0)
             for (first, second), changes in comparison.differences.items():
                 rows = [
-                    [title_of(key, protocol=comparison.protocol), difference.numbers, difference.verdict]
+                    [
+                        title_of(key, protocol=comparison.protocol),
+                        difference.numbers,
+                        verdict_of(difference, key, first, second),
+                    ]
                     for key in keys
                     if (difference := changes[class_name].get(key)) is not None
                 ]
                 show_table(Table(f"{second} minus {first}, {class_name}", ["", "difference", ""], rows))
-        for note in filter(None, (comparison.tests, *comparison.notes)):
-            say(note)
         for (first, second), changes in by_cause.items():
             for class_name in classes:
                 if causes and first == comparison.names[0] and class_name in changes:
                     causes.show(first, second, class_name)
+        for note in filter(None, (comparison.tests if tests else "", *comparison.notes)):
+            say(note)
     if form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
@@ -177,7 +251,7 @@ def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
     for verdict in verdicts:
         if verdict.undecided:
             warn(
-                f"warning: gate: {verdict.name}: {verdict.condition.text!r} cannot fail: too few scenes to tell "
+                f"warning: gate: {verdict.name}: {verdict.condition.text!r} cannot fail: too few scenes to decide "
                 f"({units}; at least {FEWEST} with this class are needed)"
             )
     failed = [verdict for verdict in verdicts if verdict.fails]
@@ -200,6 +274,9 @@ def intervals_in_words(comparison: "Comparison") -> str:
     """Return the level of the intervals, and what they were drawn from."""
     if comparison.units == 1:
         return f"no intervals (one {comparison.drawn})"
+    bounds = [of.low for by_class in comparison.estimates for by_key in by_class.values() for of in by_key.values()]
+    if all(map(math.isnan, bounds)):
+        return f"no intervals ({comparison.units} {comparison.drawn}s)"
     return (
         f"intervals of {comparison.level:.0%} from {comparison.samples} draws of {comparison.units} {comparison.drawn}s"
     )

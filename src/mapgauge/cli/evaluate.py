@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -18,8 +19,8 @@ from mapgauge.cli.compile import compile_for, is_compiling
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
-from mapgauge.cli.output import distrust, exit_on, inform, progress, show_findings, warn, warn_of
-from mapgauge.cli.slices import show_slices, slices_of, tags_of
+from mapgauge.cli.output import distrust, exit_on, exit_without_truth, inform, progress, show_findings, warn, warn_of
+from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
 from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 
@@ -47,6 +48,7 @@ def evaluate(
     changes: o.SetOption = None,
     ranges: o.RangesOption = None,
     by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None,
+    correction: o.CorrectionOption = "none",
     output: Annotated[
         str | None,  # a path loses the slash at its end, which says that it is a folder
         o.output_option(
@@ -123,6 +125,7 @@ def evaluate(
     write_reports(plan, results, pages, watch, title=title, by=None if by == "class" else by, tags=tags)
     watch.outputs.end()
     exit_on(fail_on, watch.told)
+    exit_without_truth(watch.told)
 
 
 def _show(
@@ -130,17 +133,19 @@ def _show(
 ) -> None:
     """Print the tables, and the values of subsets of the frames."""
     by, lists = context.params["by"], context.params["tokens"] or ()
-    sliced = slices_of(results, None if by == "class" else by, lists, tags)
+    sliced = slices_of(results, None if by == "class" else by, lists, tags, context.params["correction"])
     names = [run.name for run in plan.runs()]
+    # Files of results have no date, so that the same inputs give the same bytes. The printed document has one.
+    date = datetime.now(UTC).date().isoformat()
     if context.params["prior"] is not None:
         changes = addition("changes since a prior")(results, names, context.params["prior"], workers=plan.workers)
-        more = [{"changes": each.to_dict()} for each in changes.values()]
+        more = [{"date": date, "changes": each.to_dict()} for each in changes.values()]
         show_results(form, results, names, sliced=sliced, more=more)
         if form == "text":
             addition("tables of changes")(changes, gap=True)
     else:
         show = show_results if len(plan.protocols) == 1 else show_protocols
-        show(form, results, names, by_class=by == "class", sliced=sliced)
+        show(form, results, names, by_class=by == "class", sliced=sliced, more=[{"date": date}] * len(results))
     if form == "text":
         show_slices(plan.titles, sliced)
 
@@ -154,6 +159,10 @@ def _check_options(
         parsing.refuse("--by", "class needs --latex and one protocol")
     if given["by"] not in (None, "class") and form == "latex":
         parsing.refuse("--by", "--latex has no other subsets than class")
+    if given["by"] in (None, "class") and not are_slices(given["tokens"] or ()):
+        parsing.without_effect(context, ["correction"], "without --by COLUMN or several --tokens FILE")
+    if form in ("csv", "latex"):
+        parsing.without_effect(context, ["correction"], f"with --{form}, which has no differences")
     if len(set(protocols)) < len(protocols):
         parsing.refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
     parsing.check_settings_used(context, metrics)
@@ -243,10 +252,12 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
     parquet, whole = all(streams(parsing.place(path)) for path in paths), given["page"] is not None
     wanted = given["engine"] is not None or given["work"] is not None or given["on_error"] != "stop"
     if wanted and (changed or whole or not parquet):
+        names = {"engine": "--engine", "work": "--work", "resume": "--resume", "on_error": "--on-error"}
+        chosen = [name for key, name in names.items() if given[key] not in (None, False, "stop")]
         parsing.refuse(
-            "--engine, --work, --resume, --on-error",
-            "need Parquet on both sides, without options after the names, --tokens and --prior. Convert the files "
-            "first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
+            ", ".join(chosen),
+            f"{'needs' if len(chosen) == 1 else 'need'} Parquet on both sides, without options after the names, "
+            "--tokens and --prior. Convert the files first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
             + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
         )
     return parquet and not changed and not whole
@@ -283,9 +294,13 @@ class _Printer:
         (warn_of if self.silent else show_findings)(findings)
 
     def evaluated(self, run: "Run", results: "Results") -> None:
-        """Compute the lines after the tables, unless the numbers are wrong."""
-        if self._in_full(results) and not self.later:
-            self.lines.append(in_words(results, self.workers, streamed=self.streamed))
+        """Compute the lines after the tables. A run with wrong numbers has none, and keeps its place among the runs."""
+        if self.later:
+            return
+        if not self._in_full(results):
+            self.lines.append([])
+            return
+        self.lines.append(in_words(results, self.workers, streamed=self.streamed))
 
     def _in_full(self, results: "Results") -> bool:
         wrong = any(finding.level == "error" for finding in results.findings)

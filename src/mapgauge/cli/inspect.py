@@ -47,6 +47,7 @@ def inspect(
         check_files(*(file for file, stored in zip(files, are_results, strict=True) if not stored))
     documents: list[dict[str, Any]] = []
     findings: list[Finding] = []
+    of_results: list[Finding] = []  # other files have no numbers to distrust
     read = 0
     for file, stored in zip(files, are_results, strict=True):
         try:
@@ -59,6 +60,7 @@ def inspect(
         read += 1
         of_file = list(content.findings) if stored else findings_of_side(content)
         findings += of_file
+        of_results += of_file if stored else ()
         if read > 1 and not json:
             say()
         if json and stored:
@@ -72,7 +74,7 @@ def inspect(
             tell_findings(of_file)
     if json:
         write_json(documents[0] if len(files) == 1 else documents)
-    distrust(findings)
+    distrust(of_results)
     if read < len(files):
         warn(f"{len(files) - read} of {len(files)} files could not be read")
         raise typer.Exit(1)
@@ -173,11 +175,20 @@ def tell_inputs(results: "Results") -> None:
 
 def in_words(frames: "MapFrames") -> list[str]:
     """Return what frames hold, in a few short lines."""
+    from mapgauge.checks.context import is_geographic
+
     contents = contents_of(frames)
     counts = printable(", ".join(f"{count} {name}" for name, count in contents["classes"].items()))
     empty = f" ({contents['empty_frames']} empty)" if contents["empty_frames"] else ""
     spread, points, extent = contents["confidence"], contents["points_per_instance"], contents["extent"]
-    bounds = [f"{axis} {ends[0]:.1f} to {ends[1]:.1f} m" for axis, ends in extent.items() if ends]
+    in_degrees = is_geographic(without_boxes(frames))
+    bounds = [
+        f"{axis} {ends[0]:.6f} to {ends[1]:.6f} degrees"
+        if in_degrees and axis in "xy"
+        else f"{axis} {ends[0]:.1f} to {ends[1]:.1f} m"
+        for axis, ends in extent.items()
+        if ends
+    ]
     forward = [] if frames.forward is None else [f"{frames.forward} forward"]
     measured = [", ".join([*bounds, *forward])] if bounds else forward
     if points:

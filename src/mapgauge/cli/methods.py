@@ -228,7 +228,7 @@ def one_results(argument: str, path: Path) -> Path:
 
 
 def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
-    """Load files of results, and print their errors and warnings on stderr.
+    """Load files of results, and print their errors on stderr. Warnings were printed when they were evaluated.
 
     For other files, the error says what they are and what to do. The files that results name are inputs of the command,
     also if it does not read them.
@@ -248,8 +248,9 @@ def load_all(paths: Sequence[Path], names: Sequence[str]) -> list["Results"]:
     findings = sorted(owners, key=lambda finding: finding.level != "error")
     if len(methods) > 1:
         findings = [replace(row, message=f"{', '.join(owners[row])}: {row.message}") for row in findings]
-    warn_of(findings)
-    distrust(owners)
+    errors = [finding for finding in findings if finding.level == "error"]
+    warn_of(errors)
+    distrust(errors)
     return methods
 
 

@@ -185,6 +185,8 @@ SamplesOption = Annotated[int, option("--samples N", COMPUTED, "Number of bootst
 _LEVEL = bounded("--level", "between 0 and 1", lambda level: 0 < level < 1)
 LevelOption = Annotated[float, option("--level SHARE", COMPUTED, "Confidence level of the intervals.", callback=_LEVEL)]
 SeedOption = Annotated[int, option("--seed N", COMPUTED, "Seed of the random numbers.", 0)]
+_CORRECTION = "Correct the verdicts for the number of all differences that the command tests."
+CorrectionOption = Annotated[str, choice("--correction", COMPUTED, _CORRECTION, "none", "holm")]
 _IMAGES = "Folder of nuScenes or Argoverse 2 with the camera images of the frames. It is read, never written."
 ImagesOption = Annotated[Path | None, option("--images ROOT", READ, _IMAGES)]
 _SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD, for `export` all."

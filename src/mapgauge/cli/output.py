@@ -166,6 +166,13 @@ def exit_on(level: str | None, findings: Iterable[Finding]) -> None:
         raise typer.Exit(1)
 
 
+def exit_without_truth(findings: Iterable[Finding]) -> None:
+    """End the command with exit code 1 if the truth has no instances: there is nothing to compare with."""
+    if any(finding.code == "truth-empty" for finding in findings):
+        warn("failed: the truth has no instances to compare with")
+        raise typer.Exit(1)
+
+
 def pace(elapsed: float, done: int, left: int) -> str:
     """Return the rate of work and the time left, in words; "" if it is too early to tell.
 

@@ -229,7 +229,9 @@ def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: di
 
     values = [corner for token in tokens for corner in corners_of(methods, token)]
     for k, token in enumerate(tokens):
-        _tell(token, shared["names"], methods, values[k * len(methods) : (k + 1) * len(methods)])
+        of_frame = values[k * len(methods) : (k + 1) * len(methods)]
+        more = [_ranked(method, token, of) for method, of in zip(methods, of_frame, strict=True)]
+        _tell(token, shared["names"], methods, of_frame, more)
     titled = [{title_of(key, protocol=methods[0].protocol): value for key, value in of.items()} for of in values]
     if len(tokens) > 1:
         several = len(methods) > 1
@@ -255,14 +257,19 @@ def _draw_scene(
 
 
 def _tell(
-    drawn: str, names: Sequence[str], methods: Sequence["Results"], values: Sequence[Mapping[str, float]]
+    drawn: str,
+    names: Sequence[str],
+    methods: Sequence["Results"],
+    values: Sequence[Mapping[str, float]],
+    more: Sequence[str] = (),
 ) -> None:
-    """Print the values of what is drawn, a line for each method."""
+    """Print the values of what is drawn, a line for each method, and what else there is to say of each."""
     from mapgauge.metrics.table import setting_of
 
-    for called, of_method, method in zip(names, values, methods, strict=True):
+    for k, (called, of_method, method) in enumerate(zip(names, values, methods, strict=True)):
         texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in of_method.items()]
-        say(f"{printable(drawn)}, {called}: {', '.join(texts)}", indent="  ")
+        text = ", ".join(texts) or "no predictions and no truth"
+        say(f"{printable(drawn)}, {called}: {text}{more[k] if more else ''}", indent="  ")
 
 
 class _Wanted(NamedTuple):
@@ -302,13 +309,26 @@ def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | N
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
-    """Return the main values of one frame for each method: the values of ``Results.frames``, and its mean AP."""
+    """Return the main values of one frame for each method: means over classes, as the table of this frame alone has."""
     corners = []
     for method in methods:
-        alone = method.of_frames([method.tokens.index(token)])
-        values = alone.mean | alone.frames(sort="token")[0]
-        corners.append({key: value for key in method.metrics if (value := values[key]) is not None})
+        mean = method.of_frames([method.tokens.index(token)]).mean
+        corners.append({key: value for key in method.metrics if (value := mean[key]) is not None})
     return corners
+
+
+def _ranked(method: "Results", token: str, values: Mapping[str, float]) -> str:
+    """Return the PLD of all classes of a frame together, by which frames are ranked; "" if it is the mean over classes.
+
+    A frame without lines has neither.
+    """
+    key = "pld"
+    if key not in values:
+        return ""
+    together = method.of_frames([method.tokens.index(token)]).frames(sort="token")[0][key]
+    if f"{together:.3f}" == f"{values[key]:.3f}":
+        return ""
+    return f"; {key} of all classes together {together:.3f}"
 
 
 def _token(name: str, text: str, tokens: Sequence[str]) -> str:

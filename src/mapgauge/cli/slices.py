@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mapgauge.cli.inputs import named_file, options_of
 from mapgauge.cli.output import Table, printable, say, show_table
 from mapgauge.cli.parsing import file_names, refuse
 
 if TYPE_CHECKING:
+    from mapgauge.results.families import Correction
     from mapgauge.results.results import Results
     from mapgauge.results.slices import Slices
     from mapgauge.results.tags import Tags
@@ -31,15 +32,25 @@ def tags_of(files: Sequence[Path], by: str | None = None) -> "Tags | None":
 
 
 def slices_of(
-    results: Sequence["Results"], by: str | None, lists: Sequence[Path], tags: "Tags | None"
+    results: Sequence["Results"], by: str | None, lists: Sequence[Path], tags: "Tags | None", correction: str
 ) -> "list[Slices]":
-    """Return the slices of each of some results: by a column, or by lists of tokens if there are several or a name."""
-    from mapgauge.io.files.source import read_tokens
+    """Return the slices of each of some results: by a column, or by lists of tokens if there are several or a name.
 
-    if by is None and len(lists) < 2 and not any("name" in options_of(file) for file in lists):
+    The differences of all results are counted and corrected together.
+    """
+    from mapgauge.io.files.source import read_tokens
+    from mapgauge.results.slices import Slices
+
+    if by is None and not are_slices(lists):
         return []
     key = by or {name: read_tokens(file) for name, file in zip(file_names(lists), lists, strict=True)}
-    return [method.by(key, tags=tags) for method in results]
+    chosen = cast("Correction", correction)
+    return Slices.together([method.by(key, tags=tags, correction=chosen) for method in results])
+
+
+def are_slices(lists: Sequence[Path]) -> bool:
+    """Whether lists of tokens are slices: there are several, or one has a name."""
+    return len(lists) > 1 or any("name" in options_of(file) for file in lists)
 
 
 def each_slice(
@@ -67,3 +78,5 @@ def show_slices(names: Sequence[str], sliced: "Sequence[Slices]") -> None:
             show_table(Table("" if k else title, header, rows, 1 + k))
         for note in of_method.notes:
             say(printable(note), indent="  ")
+    if sliced and sliced[0].tests:
+        say(sliced[0].tests)

@@ -170,6 +170,7 @@ def show_protocols(
     *,
     by_class: bool = False,
     sliced: "Sequence[Slices]" = (),
+    more: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
 
@@ -177,7 +178,7 @@ def show_protocols(
     Each has the name of its method. No table of several protocols has columns of classes.
     """
     if form in ("json", "csv"):
-        show_results(form, results, names, sliced=sliced)
+        show_results(form, results, names, sliced=sliced, more=more)
         return
 
     from mapgauge.metrics.table import heading

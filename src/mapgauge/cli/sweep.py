@@ -16,7 +16,7 @@ from mapgauge.markup import number
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
-_SETTINGS = ("region", "spacing", "count", "cutoff")
+_VARIED = ("region", "spacing", "count")
 _VARY_HELP = (
     "Values of a setting to try: spacing=0.25,0.5 or count=20,50 or region=60x30,100x50, to which both sides "
     "are cropped. Can be repeated."
@@ -81,9 +81,9 @@ def _varied(settings: "Protocol", vary: parsing.Texts) -> dict[str, Any]:
     varied: dict[str, Any] = {}
     for text in vary or ():
         name, equals, values = text.partition("=")
-        if name not in _SETTINGS[:3] or not equals or not parsing.listed([values]):
+        if name not in _VARIED or not equals or not parsing.listed([values]):
             parsing.refuse(
-                "--vary", f"must be NAME=VALUE,... with {', '.join(_SETTINGS[:3])}, got {text!r}. Cutoffs: --cutoff"
+                "--vary", f"must be NAME=VALUE,... with {', '.join(_VARIED)}, got {text!r}. Cutoffs: --cutoff"
             )
         if name == "region":
             tried: list[Any] = [parsing.parse_region(value, "--vary") for value in parsing.listed([values])]
@@ -97,7 +97,7 @@ def _varied(settings: "Protocol", vary: parsing.Texts) -> dict[str, Any]:
 
 def _print(form: parsing.Form, rows: list[dict[str, Any]], settings: "Protocol") -> None:
     """Print a row per method and setting."""
-    from mapgauge.evaluation.sweeps import region_of, sampling_of
+    from mapgauge.evaluation.sweeps import SETTINGS, region_of, sampling_of
     from mapgauge.metrics.table import heading
     from mapgauge.protocols import full_name
 
@@ -105,9 +105,9 @@ def _print(form: parsing.Form, rows: list[dict[str, Any]], settings: "Protocol")
         output.write_json(rows)
         return
     if form == "csv":
-        output.write_csv([row | {"region": region_of(row) if row["region"] else ""} for row in rows])
+        output.write_csv([row | {"region": _size(row["region"])} for row in rows])
         return
-    keys = [key for key in rows[0] if key not in (*_SETTINGS, "name")]
+    keys = [key for key in rows[0] if key not in (*SETTINGS, "name")]
     several = len({row["name"] for row in rows}) > 1
     title = f"Means over classes ({full_name(settings, without=('cutoffs',))})"
     header = [*["name"] * several, "region", "sampling", "cutoff"]
@@ -127,3 +127,8 @@ def _print(form: parsing.Form, rows: list[dict[str, Any]], settings: "Protocol")
     else:
         body = [[*head, *(number(row[key]) for key in keys)] for head, row in pairs]
         output.show_table(output.Table(title, [*header, *map(heading, keys)], body, len(header)), gap=False)
+
+
+def _size(region: tuple[float, float] | None) -> str:
+    """Return a region for CSV, which has a column of its own that says whether the sides were cropped."""
+    return "" if region is None else "x".join(f"{length:g}" for length in region)

@@ -6,13 +6,15 @@ from dataclasses import replace
 from itertools import pairwise, product
 from typing import Literal, TypeAlias
 
-from mapgauge.arguments import check_confidence, check_not_mean
+import numpy as np
+
+from mapgauge.arguments import check_not_mean
 from mapgauge.checks import findings_in
 from mapgauge.checks.context import Context, degrees_found, is_geographic
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.ignored import ignored_findings, refuse_ignored, without_ignored
 from mapgauge.frames.alignment import align
-from mapgauge.frames.findings import Finding
+from mapgauge.frames.findings import Finding, ignored_frames, place_of
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks, paths_ahead, track_findings
@@ -22,8 +24,8 @@ from mapgauge.io import read
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.rows import selected
 from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import Protocol
-from mapgauge.typing import Degenerate, Forward
+from mapgauge.protocols import Protocol, changes
+from mapgauge.typing import Confidences, Degenerate, Forward
 
 Frames: TypeAlias = MapFrames | str | os.PathLike[str]
 Unknown: TypeAlias = Literal["error", "ignore"]
@@ -102,17 +104,16 @@ def findings_of(
     """
     # The checks are about lines, not about boxes.
     lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
-    context = Context.of(predictions, truth, protocol.region, lines, protocol)
+    named = "classes" in changes(protocol)
+    context = Context.of(predictions, truth, protocol.region, lines, protocol, named=named)
     findings = findings_in(context, [*predictions.findings, *truth.findings])
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
-        unused |= {"confidence-equal", "truth-confidence"}
+        unused |= {"confidence-equal", "confidence-small", "confidence-sigmoid", "confidence-order", "truth-confidence"}
     if not any("links" in METRICS[name].needs for name in metrics):
         unused |= {finding.code for finding in findings if finding.code.startswith("links-")}
     findings = tuple(
-        replace(finding, level="note", message=f"{finding.message}. They are ignored", remedy=None)
-        if finding.code == "tokens-unknown" and unknown == "ignore"
-        else finding
+        ignored_frames(finding) if finding.code == "tokens-unknown" and unknown == "ignore" else finding
         for finding in findings
         if finding.code not in unused
     )
@@ -148,7 +149,21 @@ def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
     _refuse_degrees(predictions, truth)
     for side, name in ((predictions, "predictions"), (truth, "truth")):
         if side.confidence is not None:
-            check_confidence(f"{side.name or name}: confidence", side.confidence, len(side.polylines), "instance")
+            _check_range(name, side, side.confidence)
+
+
+def _check_range(name: str, side: MapFrames, confidence: Confidences) -> None:
+    """Refuse confidences outside [0, 1]. The error names the frame of the first one."""
+    outside = np.flatnonzero(~((confidence >= 0) & (confidence <= 1)))
+    if not len(outside):
+        return
+    first = int(outside[0])
+    place = place_of(side if side.name else replace(side, name=name), first)
+    more = f" ({len(outside)} of {len(confidence)} values are outside)" if len(outside) > 1 else ""
+    raise InvalidInput(
+        f"{place}: confidence {confidence[first]!s}, expected a number in [0, 1]{more}",
+        remedy="Apply a sigmoid to logits, divide percentages by 100",
+    )
 
 
 def _refuse_degrees(predictions: MapFrames, truth: MapFrames) -> None:

@@ -19,6 +19,8 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.results import Results
 from mapgauge.typing import Progress
 
+SETTINGS = ("region", "crop", "spacing", "count", "cutoff")  # the keys of a row that are not values
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
@@ -32,7 +34,12 @@ class Sweep:
         rows = []
         for results in self.results:
             protocol = results.protocol
-            setting: dict[str, Any] = {"region": protocol.region, "spacing": protocol.spacing, "count": protocol.count}
+            setting: dict[str, Any] = {
+                "region": protocol.region,
+                "crop": protocol.crop,
+                "spacing": protocol.spacing,
+                "count": protocol.count,
+            }
             rows += [
                 setting | {"cutoff": cutoff} | _values(results, cutoff)
                 for cutoff in sorted(protocol.cutoffs) or (None,)
@@ -49,7 +56,7 @@ class Sweep:
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table."""
         rows = self.rows
-        keys = [key for key in rows[0] if key not in ("region", "spacing", "count", "cutoff")]
+        keys = [key for key in rows[0] if key not in SETTINGS]
         body = [
             [
                 region_of(row),
@@ -72,9 +79,16 @@ def sampling_of(row: dict[str, Any]) -> str:
     return how if row["spacing"] is None else f"{row['spacing']:g} m"
 
 
-def region_of(row: dict[str, Any]) -> str:
-    """Return the region of a row of a sweep; "as is" if frames were not cropped."""
-    return "as is" if row["region"] is None else "x".join(f"{length:g}" for length in row["region"])
+def region_of(row: dict[str, Any], unit: str = "") -> str:
+    """Return the region of a row of a sweep, and whether both sides were cropped to it; "as is" without a region.
+
+    >>> region_of({"region": (60, 30), "crop": True}), region_of({"region": (60, 30), "crop": False})
+    ('60x30, cropped', '60x30')
+    """
+    if row["region"] is None:
+        return "as is"
+    size = "x".join(f"{length:g}" for length in row["region"])
+    return f"{size}{unit}, cropped" if row["crop"] else f"{size}{unit}"
 
 
 def _values(results: Results, cutoff: float | None) -> dict[str, float | None]:

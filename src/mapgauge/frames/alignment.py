@@ -16,6 +16,25 @@ from mapgauge.typing import Forward
 _NONE = {"ignore": False, "change": ""}  # the values of instances of a part that lacks the column
 
 
+class UnknownFrames(InvalidInput):
+    """Predicted frames are not in the truth."""
+
+    @classmethod
+    def of(cls, extra: Sequence[str], predicted: int, true: str | None) -> "UnknownFrames":
+        """Return the error about some tokens among all predicted frames, given a token of the truth."""
+        disjoint = len(extra) == predicted  # nothing would be left to compare
+        instead = f"; the truth has {true}" if disjoint and true is not None else ""
+        same = "Check that both files belong to the same data set and split"
+        more = f"{same}, or pass {{}} to leave them out"
+        are = "frame is" if predicted == 1 else "frames are"
+        return cls(
+            f"{len(extra)} of {predicted} predicted {are} not in the truth (first: {extra[0]}{instead})",
+            remedy=Remedy.of(same)
+            if disjoint
+            else Remedy(more.format('unknown="ignore"'), more.format("--ignore-unknown")),
+        )
+
+
 def align(
     predictions: MapFrames,
     truth: MapFrames,
@@ -56,16 +75,7 @@ def align(
         check_tokens(side, name)
     extra = tokens_without(predictions, truth)
     if extra and unknown == "error":
-        disjoint = len(extra) == len(predictions)  # nothing would be left to compare
-        instead = f"; the truth has {truth.tokens[0]}" if disjoint and truth.tokens else ""
-        same = "Check that both files belong to the same data set and split"
-        more = f"{same}, or pass {{}} to leave them out"
-        raise InvalidInput(
-            f"{len(extra)} of {len(predictions)} predicted frames are not in the truth (first: {extra[0]}{instead})",
-            remedy=Remedy.of(same)
-            if disjoint
-            else Remedy(more.format('unknown="ignore"'), more.format("--ignore-unknown")),
-        )
+        raise UnknownFrames.of(extra, len(predictions), truth.tokens[0] if truth.tokens else None)
     lacking = tokens_without(truth, predictions)
     if lacking and missing == "error":
         raise InvalidInput(

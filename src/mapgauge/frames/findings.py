@@ -57,12 +57,60 @@ class Finding:
         return self.message + (f" ({', '.join(shown)}{more})" if shown else "")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and what it counts.
+
+    >>> counted(1, "frame"), counted(2, "frame")
+    ('1 frame', '2 frames')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def findings_about(
     names: Sequence[str], level: Level, code: str, text: str, remedy: Remedy | None = None
 ) -> list[Finding]:
     """Return the finding about some elements, scenes or records, given their names. There is none without names."""
     examples = tuple(name for name in names[:_SHOWN] if name)  # frames without scenes have no name
     return [Finding(level, code, text, len(names), examples, remedy)] if names else []
+
+
+_INCOMPLETE = 0.5  # with a larger share of missing frames, numbers are about something else
+
+
+def missing_frames(count: int, total: int, tokens: Sequence[str], cause: str, remedy: Remedy | None) -> Finding:
+    """Return the finding about frames of the truth that are not in the predictions."""
+    text = (
+        f"{count} of {counted(total, 'frame')} of the truth ({share_of(count, total)}) {_are(count)} not in the "
+        f"predictions{cause}. {'It counts' if count == 1 else 'They count'} as predicted empty"
+    )
+    level: Level = "error" if count >= _INCOMPLETE * total else "warning"
+    other = Remedy.of("Check that the run was complete and on the same split")
+    return Finding(level, "tokens-missing", text, count, tuple(tokens), remedy or other)
+
+
+def unknown_frames(count: int, total: int, tokens: Sequence[str], cause: str, remedy: Remedy | None) -> Finding:
+    """Return the finding about frames of the predictions that are not in the truth."""
+    text = (
+        f"{count} of {counted(total, 'frame')} of the predictions ({share_of(count, total)}) {_are(count)} not in the "
+        f"truth{cause}"
+    )
+    advice = "Check that the truth is complete and of the same split, or pass {} to leave them out"
+    other = Remedy(advice.format('unknown="ignore"'), advice.format("--ignore-unknown"))
+    return Finding("error", "tokens-unknown", text, count, tuple(tokens), remedy or other)
+
+
+def ignored_frames(finding: Finding) -> Finding:
+    """Return the finding about unknown frames as it is if they are ignored on request."""
+    return replace(finding, level="note", message=f"{finding.message}. They are ignored", remedy=None)
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def share_of(part: int, whole: int) -> str:
+    """Format a share for messages."""
+    return f"{100 * part / whole:.3g} %"
 
 
 def left_out_of(path: object, names: Counter[str]) -> list[Finding]:

@@ -56,6 +56,7 @@ def resampled(frames: "MapFrames", spacing: float | None, count: int | None, sam
         locate=partial(place_of, frames),
         frames=frames.offsets,
         kept=is_box(frames) if frames.boxes else None,
+        forward=frames.forward,
     )
 
 

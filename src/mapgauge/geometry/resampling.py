@@ -10,7 +10,8 @@ from mapgauge import kernels
 from mapgauge.arguments import check_count, check_length
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.geometry.polylines import Polylines, as_points
-from mapgauge.typing import Flags, Floats, Indices, Offsets, Points, PolylineLike, Sampling
+from mapgauge.geometry.starts import FixedStarts, with_fixed_starts
+from mapgauge.typing import Flags, Floats, Forward, Indices, Offsets, Points, PolylineLike, Sampling
 
 # More points come from a wrong unit or a broken coordinate, not from a map. 4 million points at a spacing of 0.5 m are
 # 2,000 km. 270 million points take 4 GiB.
@@ -27,8 +28,10 @@ def resample(
 
     With ``spacing`` s the points lie at the arc lengths 0, s, 2s, ... before the end, and at the end itself. The last
     gap is usually shorter. With ``sampling="even"`` the line is cut into ``round(length / s)`` equal pieces, at least
-    one, so that a line and its reversal have the same points. With ``count`` the points lie at
-    ``linspace(0, length, count)``. A closing point is treated like any other point.
+    one, so that a line and its reversal have the same points. A closed line, whose ends are at most 0.1 m apart, then
+    begins at a point that its geometry decides: where the ray from its centroid along +x meets it farthest from the
+    centroid. With ``count`` the points lie at ``linspace(0, length, count)``. With ``count`` and ``"paper"``, a closing
+    point is treated like any other point.
 
     Args:
         x: ``(n, dimension)`` points in metres.
@@ -73,17 +76,22 @@ def resample_polylines(
     locate: Callable[[int], str] = "polyline {}".format,
     frames: NDArray[np.int64] | None = None,
     kept: Flags | None = None,
+    forward: Forward | None = None,
 ) -> Polylines:
     """Resample many polylines at once, as ``resample`` does, except polylines that are ``kept``.
 
     ``locate`` names a polyline in error messages, from its index. The polylines of frame i are
-    ``frames[i] .. frames[i + 1]``. If ``frames`` is None, points per frame are not limited.
+    ``frames[i] .. frames[i + 1]``. If ``frames`` is None, points per frame are not limited. ``forward`` is the axis
+    that points forward, along which the ray of closed polylines goes; x if it is None.
     """
     if (spacing is None) == (count is None):
         which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
     check_sampling(sampling, spacing)
-    side = Side.of(polylines, spacing, count, locate, frames, kept)
+    starts = None
+    if sampling == "even":
+        starts = with_fixed_starts(polylines, forward=forward, kept=kept)
+    side = Side.of(polylines, spacing, count, locate, frames, kept, starts)
     points, offsets, _ = resample_sides(side, side.none, np.arange(len(polylines)), spacing, count, sampling)
     return Polylines.unchecked(np.ascontiguousarray(points.T), offsets)
 
@@ -95,6 +103,7 @@ class Side(NamedTuple):
     offsets: Offsets
     lengths: Floats
     kept: Flags  # which of them stay as they are
+    turned: Flags  # whose samples are reversed
 
     @classmethod
     def of(
@@ -105,15 +114,19 @@ class Side(NamedTuple):
         locate: Callable[[int], str],
         frames: NDArray[np.int64] | None = None,
         kept: Flags | None = None,
+        starts: FixedStarts | None = None,
     ) -> "Side":
         """Measure polylines, and refuse those that are too long; see ``resample_polylines``.
 
-        Without ``spacing`` and ``count``, all of them stay as they are.
+        Without ``spacing`` and ``count``, all of them stay as they are. ``starts`` has the polylines with other starts.
         """
+        given, turned = polylines, np.zeros(len(polylines), np.bool_)
+        if starts is not None:
+            polylines, turned = starts
         # Kernels would be compiled again for other arrays.
         coords = np.require(polylines.coords, requirements=["C", "W"])
         if spacing is None and count is None:
-            return cls(coords, polylines.offsets, np.zeros(len(polylines)), np.ones(len(polylines), np.bool_))
+            return cls(coords, polylines.offsets, np.zeros(len(polylines)), np.ones(len(polylines), np.bool_), turned)
         lengths = kernels.resample.lengths_of(coords, polylines.offsets)
         stays = np.zeros(len(polylines), np.bool_) if kept is None else kept
         lengths[stays] = 0.0
@@ -121,7 +134,7 @@ class Side(NamedTuple):
         with np.errstate(over="ignore"):  # infinity if there are too many points for a number
             sizes = np.full(len(lengths), float(number)) if number else lengths / step + 1
         how = f"to {number} points" if number else f"at a spacing of {step:g} m"
-        _refuse_large(polylines, lengths, sizes, how, max(_MOST_POINTS, number), locate)
+        _refuse_large(given, lengths, sizes, how, max(_MOST_POINTS, number), locate)
         of_frame = np.diff(np.append(0.0, sizes.cumsum())[frames]) if frames is not None else np.empty(0)
         if of_frame.max(initial=0.0) > _MOST_POINTS_OF_FRAME and frames is not None:
             raise InvalidInput(
@@ -129,12 +142,12 @@ class Side(NamedTuple):
                 f"Its first polyline is {locate(int(frames[np.argmax(of_frame)]))}",
                 remedy=_METRES,
             )
-        return cls(coords, polylines.offsets, lengths, stays)
+        return cls(coords, polylines.offsets, lengths, stays, turned)
 
     @property
     def none(self) -> "Side":
         """No polylines of the same dimension."""
-        return Side(self.coords[:0], np.zeros(1, np.int64), self.lengths[:0], self.kept[:0])
+        return Side(self.coords[:0], np.zeros(1, np.int64), self.lengths[:0], self.kept[:0], self.turned[:0])
 
 
 def resample_sides(
@@ -154,10 +167,20 @@ def resample_sides(
     """
     lengths, kept = np.concatenate([x.lengths, y.lengths]), np.concatenate([x.kept, y.kept])
     step, number = _step_and_count(spacing, count)
-    resampled: tuple[Floats, Offsets, Flags] = kernels.resample.resample_lines(
+    points, offsets, ends_meet = kernels.resample.resample_lines(
         x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, sampling == "even", number, tolerance
     )
-    return resampled
+    turned = np.concatenate([x.turned, y.turned])[order]
+    if turned.any():
+        points = points[:, _with_reversals(offsets, turned)]
+    return points, offsets, ends_meet
+
+
+def _with_reversals(offsets: Offsets, turned: Flags) -> Indices:
+    """Return the points of all lines, with the points of some lines from the last to the first."""
+    point = np.arange(offsets[-1])
+    mirror = np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets))
+    return np.where(np.repeat(turned, np.diff(offsets)), mirror - point, point)
 
 
 def check_sampling(sampling: str, spacing: float | None) -> None:

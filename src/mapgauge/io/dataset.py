@@ -99,6 +99,18 @@ class DataSet:
         frames = read_row_groups(row_groups_of(self.groups), options or ReadOptions())
         return replace(frames, name=self.path)
 
+    def tokens(self) -> list[str]:
+        """Read the tokens of all frames, sorted."""
+        tokens: set[str] = set()
+        for part in row_groups_of(self.groups):
+            with open_file(part.file) as stream:
+                file, _ = open_parquet(part.error, stream)
+                with file:
+                    for index in part.groups:
+                        column = file.read_row_group(index, columns=["token"], use_threads=False)["token"]
+                        tokens.update(str(value) for value in column.unique().to_pylist())
+        return sorted(tokens)
+
     def files_changed(self, stamps: Mapping[str, str]) -> set[str]:
         """Return the files that may have other content than when the stamps were taken."""
         now = zip(self.files, self.stamps.items(), strict=True)

@@ -149,6 +149,7 @@ def _is_near_other_class(lines, repeats, at, bounds, g, classes, cutoff):
     return False
 
 
+LEFT_OUT = -2  # the partner of points that do not count: they are outside a part of the region
 TRUE, FOUND, SURE_FOUND, PREDICTED, RIGHT, SURE, SURE_RIGHT, FAR = range(8)
 OTHER_CLASS, REPEATED, PIECES = range(8, 11)
 WEIGHT, CUTOFF, OFFSET, ACROSS, ALONG, UP, POINTS_ACROSS, POINTS_ALONG, POINTS_UP, FIRST_BIN = range(11, 21)
@@ -164,7 +165,8 @@ def measure_groups(
     A point stands for half of the two pieces of its line beside it. The closing point of a closed line is no point of
     its own, so the piece before it belongs to the last point and the first point. The offset of a matched point is
     divided at a right angle: across is the horizontal distance to the true line, up the difference of heights, and
-    along what remains. ``factor`` is the share of a metre of a prediction's offsets in PLD.
+    along what remains. ``factor`` is the share of a metre of a prediction's offsets in PLD. ``partner`` is the matched
+    point of a point, -1 if there is none, or ``LEFT_OUT``.
 
     An unmatched point of a prediction lies beside truth of its class that is matched there (repeated) or is not
     (pieces), or no truth of its class is closer than the cutoff (far). Group ``g`` is class ``g % classes`` of its
@@ -187,6 +189,8 @@ def measure_groups(
                     after = 0.5 * math.sqrt(square_between(points, point, point + ONE))
                 length = before + after
                 before = after
+                if partner[point] == LEFT_OUT:
+                    continue
                 matched = partner[point] >= 0
                 if truth:
                     out[g, TRUE] += length

@@ -222,11 +222,17 @@ def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: 
     return hits, nearest
 
 
-def chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
-    """Return the Chamfer distances of all pairs of each group, prediction by prediction; infinity beyond the limit."""
+def chamfer_distances(
+    groups: Groups, protocol: Protocol, own: Any, limit: float, *, nearest_only: bool = True
+) -> Floats:
+    """Return the Chamfer distances of all pairs of each group, prediction by prediction; infinity beyond the limit.
+
+    With ``nearest_only``, distances to lines that are not the nearest may be infinity, too. A caller that leaves out
+    pairs needs the distances of the others, as the filter by buffers does.
+    """
     distance = np.empty(groups.pairs)
-    factor, no_filter = range_factor(groups, own.relaxed), own.buffers is None
-    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, no_filter, distance)
+    factor, only = range_factor(groups, own.relaxed), nearest_only and own.buffers is None
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, only, distance)
     if own.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.gains.pairs_of_groups(groups.bounds)[near]

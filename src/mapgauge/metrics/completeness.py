@@ -2,6 +2,8 @@
 
 A point of a resampled line stands for half of the two pieces of the line beside it. The length of matched points is the
 matched length. A matched pair of points counts in offsets with the smaller of its two confidences, as it does in PLD.
+In a ring around the ego vehicle, only points in the ring are matched and count. They stand for the same lengths as in
+the whole line, so that the lengths of all rings add up to the length of the lines.
 
 An offset, the distance of two matched points, is divided at right angles: across is the horizontal distance to the true
 line, up the difference of heights, along what remains. So ``offset**2 = across**2 + along**2 + up**2``, and the part of
@@ -57,22 +59,31 @@ OFFSETS, _ACROSS = slice(COLUMNS.index("offsets_0"), COLUMNS.index("across_0")),
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     matches = assigned(groups, protocol, cutoff)
     x, y = matches.pairs
-    prediction_of = np.full(len(matches.truth_of), -1)
-    prediction_of[y] = x
     total, weight = matches.total[x], np.minimum(groups.confidence[x], groups.confidence[y])
-    factor = np.zeros(len(matches.truth_of))
-    factor[x] = weight * np.divide(matches.distance[x], total, out=np.zeros(len(x)), where=total > 0)
+    factor = weight * np.divide(matches.distance[x], total, out=np.zeros(len(x)), where=total > 0)
+    whole, partner = groups, matches.partner
+    if groups.part is not None:
+        # Lengths and distances to lines are those of whole lines. Only points of the part count.
+        whole, points, rows = groups.part
+        x, y = rows[x], rows[y]
+        partner = np.full(whole.points.shape[1], kernels.matched_points.LEFT_OUT)
+        partner[points] = np.where(matches.partner >= 0, points[matches.partner], matches.partner)
+    count = len(whole.confidence)
+    truth_of, prediction_of, factor_of = np.full(count, -1), np.full(count, -1), np.zeros(count)
+    truth_of[x] = y
+    prediction_of[y] = x
+    factor_of[x] = factor
     block = np.zeros((len(groups.bounds), len(COLUMNS)))
     kernels.matched_points.measure_groups(
-        groups.lines,
-        groups.repeats,
-        groups.confidence,
-        groups.bounds,
-        groups.classes,
-        matches.truth_of,
+        whole.lines,
+        whole.repeats,
+        whole.confidence,
+        whole.bounds,
+        whole.classes,
+        truth_of,
         prediction_of,
-        matches.partner,
-        factor,
+        partner,
+        factor_of,
         cutoff,
         SURE,
         BINS,

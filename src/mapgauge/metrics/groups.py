@@ -7,7 +7,7 @@ Groups are in the order of frames. For a metric of level "scene", this is the or
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from mapgauge.frames.links import Links, joined_links, kept_links
 from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.resampling import Side, resample_sides
+from mapgauge.geometry.starts import with_fixed_starts
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices, Offsets
 
@@ -49,6 +50,7 @@ class Groups:
     boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
     names: tuple[str, ...] = ()  # of the classes
     nodes: NDArray[np.object_] | None = None  # ``MapFrames.nodes``; None if no side has them
+    part: "Part | None" = None  # whose part these groups are; None if lines are whole
     shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
 
     @cached_property
@@ -122,6 +124,7 @@ class Groups:
             bounds=np.stack([ends - sizes.sum(axis=1), ends - sizes[:, 1], ends], axis=1),
             frame=self.frame[groups],
             label=self.label[groups],
+            part=None,
             **self.columns(rows),
         )
 
@@ -157,26 +160,35 @@ class Groups:
     def within(self, inner: float, outer: float) -> "Groups":
         """Return only the points in a ring around the ego vehicle, without closing points.
 
-        The inner radius is inclusive, the outer exclusive. Polylines without points in the ring are left out.
+        The inner radius is inclusive, the outer exclusive. Polylines without points in the ring are left out. The
+        points of a closed polyline stay a cyclic sequence, so that it does not matter at which point the file begins.
         """
         offsets = self.offsets
         radius = np.sqrt(np.square(self.polylines.coords[:, :2]).sum(axis=1))
         inside = (radius >= inner) & (radius < outer)
         inside[offsets[1:][self.repeats] - 1] = False
         sizes = np.add.reduceat(np.append(inside, False).astype(np.int64), offsets[:-1]) * (np.diff(offsets) > 0)
-        is_inside = sizes > 0
-        complete = sizes == np.diff(offsets) - self.repeats
-        before = np.concatenate([[0], is_inside.cumsum()])
+        rows = np.flatnonzero(sizes)
+        before = np.concatenate([[0], (sizes > 0).cumsum()])
         return replace(
             self,
             points=np.ascontiguousarray(self.points[:, inside]),
-            offsets=np.concatenate([[0], sizes[is_inside]]).cumsum(),
+            offsets=np.concatenate([[0], sizes[rows]]).cumsum(),
             bounds=before[self.bounds],
-            confidence=self.confidence[is_inside],
-            closed=(self.closed & complete)[is_inside],
-            repeats=np.zeros(np.count_nonzero(is_inside), np.bool_),
-            **self._others(np.flatnonzero(is_inside)),
+            confidence=self.confidence[rows],
+            closed=self.closed[rows],
+            repeats=np.zeros(len(rows), np.bool_),
+            part=Part(self, np.flatnonzero(inside), rows),
+            **self._others(rows),
         )
+
+
+class Part(NamedTuple):
+    """Where the points and instances of groups with parts of lines are in the groups with whole lines."""
+
+    whole: Groups
+    points: Indices
+    rows: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,10 +231,18 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     joined = joined_links([side.links for side in sides], sizes) if links else None
     both = np.concatenate([key[0], key[1] + 1])
     order = np.argsort(both, kind="stable") if protocol.ties == "file" else by_content(both, sides, joined)
+    forward = truth.forward or predictions.forward
 
     def measured(side: MapFrames) -> Side:
         kept = is_box(side) if side.boxes else None
-        return Side.of(side.polylines, protocol.spacing, protocol.count, partial(place_of, side), side.offsets, kept)
+        starts = None
+        if protocol.sampling == "even":
+            starts = with_fixed_starts(
+                side.polylines, protocol.closed, protocol.closed_tolerance, forward=forward, kept=kept
+            )
+        return Side.of(
+            side.polylines, protocol.spacing, protocol.count, partial(place_of, side), side.offsets, kept, starts
+        )
 
     points, offsets, ends_meet = resample_sides(
         measured(predictions),
@@ -257,7 +277,7 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         classes,
         track,
         predictions.poses if truth.poses is None else truth.poses,
-        truth.forward or predictions.forward,
+        forward,
         kept_links(joined, order, sum(sizes)),
         None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
         tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),

@@ -151,7 +151,9 @@ class Protocol:
     region: tuple[float, float] | None = setting(
         None, unit="m", help="Length and width around the ego vehicle. The checks use it."
     )
-    crop: bool = setting(False, help="Whether both sides are cropped to the region. The public evaluators do not.")
+    crop: bool = setting(
+        False, word="cropped", help="Whether both sides are cropped to the region. The public evaluators do not."
+    )
     window: str | None = setting(
         None,
         check=check_window,
@@ -169,7 +171,7 @@ class Protocol:
     sampling: Literal["paper", "even"] = setting(
         "paper",
         help="Where points lie with spacing s: at 0, s, 2s, ... and at the end (paper), or at the ends of round(length "
-        "/ s) equal pieces (even).",
+        "/ s) equal pieces (even). With even, the geometry of a closed polyline decides where its points begin.",
     )
     truth_count: int | None = setting(
         None, check=check_count, help="Points to which true polylines are resampled before that (MapTracker)."

@@ -300,7 +300,7 @@ def full_name(protocol: Protocol, *, without: Collection[str] = ()) -> str:
     >>> full_name(mg.protocol("paper-60x30")), full_name(mg.protocol("paper-60x30", cutoffs=[0.5], count=20))
     ('paper-60x30', 'paper-60x30, count 20, cutoff 0.5 m')
     >>> full_name(mg.protocol("paper-60x30", cutoffs=[0.5, 1.0, 1.5], crop=True))
-    'paper-60x30, crop, cutoff 1.5 m, also 0.5 and 1 m'
+    'paper-60x30, cropped, cutoff 1.5 m, also 0.5 and 1 m'
     >>> full_name(mg.protocol("paper-60x30", settings={"ap_chamfer": {"strict": True}}))
     'paper-60x30, strict of Chamfer-AP'
     """

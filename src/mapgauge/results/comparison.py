@@ -11,15 +11,17 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
-from mapgauge.metrics.table import METRICS, setting_of, value_named
+from mapgauge.metrics.table import setting_of, value_named
 from mapgauge.protocols import Protocol
 from mapgauge.results.differences import not_comparable
+from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests
 from mapgauge.results.intervals import (
     FEWEST,
     LEVEL,
     SAMPLES,
     Difference,
     Estimate,
+    Lacking,
     Samples,
     check_draws,
     count_units,
@@ -28,7 +30,7 @@ from mapgauge.results.intervals import (
     drawn_values,
     draws_of,
     estimate,
-    holm,
+    lacking_units,
     too_few,
     units_with_class,
     unpaired_difference,
@@ -66,10 +68,8 @@ def with_errors(names: Sequence[str], methods: Sequence["Results"]) -> list[str]
     return [name for name, is_wrong in zip(names, wrong, strict=True) if is_wrong]
 
 
-Correction: TypeAlias = Literal["none", "holm"]
 Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]  # by methods, class and key
-
-CORRECTIONS = ("none", "holm")
+Pairs: TypeAlias = Literal["all", "first"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,7 @@ class Comparison:
     protocol: Protocol  # of all methods
     notes: tuple[str, ...] = ()
     correction: Correction = "none"
+    family: Tested | None = None  # all differences that are tested together, if there are others than these
 
     def __repr__(self) -> str:
         """Return the methods and their first value in one line."""
@@ -96,19 +97,22 @@ class Comparison:
 
     @property
     def tested(self) -> int:
-        """Number of differences that have a verdict, over all classes, keys and pairs of methods."""
-        return sum(difference.told_apart is not None for difference in _each(self.differences))
+        """Number of differences that have a verdict, over all classes, keys and pairs of methods.
+
+        If others were corrected together with them, they count too.
+        """
+        return self._tests.count
 
     @property
     def tests(self) -> str:
         """How many differences were tested and with which correction, in words; empty if none was tested."""
-        if not self.tested:
-            return ""
-        if self.correction == "holm":
-            how = "The verdicts have Holm's correction for this number; the intervals are not corrected"
-        else:
-            how = f"If all were equal, about {self.tested * (1 - self.level):.1f} would be told apart by chance"
-        return f"{self.tested} differences tested, over all classes and values. {how}"
+        return str(self._tests)
+
+    @property
+    def _tests(self) -> Tested:
+        if self.family is not None:
+            return self.family
+        return Tested(count_tests(self.differences), self.correction, self.level)
 
     def table(self, keys: Sequence[str] | None = None, class_name: str = "mean") -> str:
         """Return the values of all methods and their differences as text.
@@ -143,6 +147,7 @@ def compare(
     level: float = LEVEL,
     seed: int = 0,
     correction: Correction = "none",
+    pairs: Pairs = "all",
 ) -> Comparison:
     """Compare results, with a confidence interval for each value and for each difference.
 
@@ -153,12 +158,14 @@ def compare(
         level: The probability with which an interval covers the true value.
         seed: Seed of the draws. The same seed gives the same intervals.
         correction: ``"holm"`` corrects p-values and verdicts for the number of differences, over all classes,
-            keys and pairs of methods. ``"none"`` tests each difference alone.
+            keys and pairs of methods. ``"none"`` tests each difference alone. To correct other differences together
+            with these, such as those of ``compare_causes``, pass both to ``correct_together``.
+        pairs: ``"all"`` compares each two methods, ``"first"`` the others with the first.
 
     Returns:
         Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are from
         Argoverse 2, where a token begins with the log; otherwise frames are drawn. With fewer than 5 of them,
-        ``told_apart`` is None. With one, there are no intervals.
+        nothing is decided: ``told_apart`` is None. With one, there are no intervals.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}
@@ -175,21 +182,32 @@ def compare(
     check_comparable(results, called)
     methods = [sorted_by_token(method) for method in results]
     check_draws(samples, level, seed)
-    if correction not in CORRECTIONS:
-        raise InvalidInput(f"correction must be 'none' or 'holm', got {correction!r}")
+    check_correction(correction)
+    if pairs not in ("all", "first"):
+        raise InvalidInput(f"pairs must be 'all' or 'first', got {pairs!r}")
     drawn = draw(methods, samples, seed)
     sampled = [Sampled.of(method, drawn.unit_of_frame, drawn.weights) for method in methods]
     estimates = tuple(of_method.estimates(level) for of_method in sampled)
     differences: Differences = {
-        (called[i], called[j]): sampled[j].minus(sampled[i], level) for i, j in combinations(range(len(methods)), 2)
+        (called[i], called[j]): sampled[j].minus(sampled[i], level)
+        for i, j in combinations(range(len(methods)), 2)
+        if i == 0 or pairs == "all"
     }
     if correction == "holm":
-        differences = _corrected(differences, level)
+        (differences,) = correct_together(differences, level=level)
     counts = count_units([of_method.occurs for of_method in sampled])
     notes = tuple(_notes(called, methods, drawn.kind, drawn.count, counts))
-    settings = methods[0].protocol
     return Comparison(
-        called, estimates, differences, drawn.kind, drawn.count, samples, level, settings, notes, correction
+        names=called,
+        estimates=estimates,
+        differences=differences,
+        drawn=drawn.kind,
+        units=drawn.count,
+        samples=samples,
+        level=level,
+        protocol=methods[0].protocol,
+        notes=notes,
+        correction=correction,
     )
 
 
@@ -199,6 +217,7 @@ class Sampled(NamedTuple):
     values: dict[str, dict[str, float]]  # by class name (or "mean") and key; NaN if there is no value
     samples: Samples
     occurs: dict[str, Flags]  # by class: which units have instances
+    lacking: Lacking  # numbers of units that have a class, but no value
 
     @classmethod
     def of(cls, results: "Results", unit_of_frame: Indices, weights: Floats) -> "Sampled":
@@ -208,14 +227,24 @@ class Sampled(NamedTuple):
             for name, by_key in (results.classes | {"mean": results.mean}).items()
         }
         occurs = units_with_class(results, unit_of_frame, weights.shape[1])
-        return cls(values, drawn_values(results, unit_of_frame, weights), occurs)
+        return cls(
+            values=values,
+            samples=drawn_values(results, unit_of_frame, weights),
+            occurs=occurs,
+            lacking=lacking_units(results, unit_of_frame, weights.shape[1]),
+        )
 
     def estimates(self, level: float) -> dict[str, dict[str, Estimate]]:
         """Return all values with intervals."""
         count = count_units([self.occurs])
         return {
             name: {
-                key: estimate(self.values[name][key], draws_of(self.samples, name, key, count), level, _limits(key))
+                key: estimate(
+                    self.values[name][key],
+                    draws_of(self.samples, name, key, count, [self.lacking]),
+                    level,
+                    _limits(key),
+                )
                 for key in by_key
             }
             for name, by_key in self.samples.items()
@@ -233,10 +262,14 @@ class Sampled(NamedTuple):
 
         def change(name: str, key: str) -> Difference:
             value = self.values[name][key] - other.values[name][key]
+            smallest, largest = _limits(key)
+            limits = (smallest - largest, largest - smallest)
             if paired:
-                return difference(value, draws_of(apart, name, key, counts[0]), level)
-            first, second = draws_of(other.samples, name, key, counts[0]), draws_of(self.samples, name, key, counts[1])
-            return unpaired_difference(value, first, second, level)
+                draws = draws_of(apart, name, key, counts[0], [self.lacking, other.lacking])
+                return difference(value, draws, level, limits)
+            first = draws_of(other.samples, name, key, counts[0], [other.lacking])
+            second = draws_of(self.samples, name, key, counts[1], [self.lacking])
+            return unpaired_difference(value, first, second, level, limits)
 
         return {name: {key: change(name, key) for key in by_key} for name, by_key in apart.items()}
 
@@ -245,41 +278,6 @@ def _limits(key: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a key."""
     metric, value = value_named(ValueKey.parse(key).name) or (None, None)
     return (-np.inf, np.inf) if metric is None or value is None else value.limits or metric.limits
-
-
-def _each(differences: Differences) -> Iterator[Difference]:
-    """Yield all differences. The difference of PLD is one, also if PLD is split by cause."""
-    for by_class in differences.values():
-        for by_key in by_class.values():
-            yield from (difference for key, difference in by_key.items() if repeated(key) not in by_key)
-
-
-def repeated(key: str) -> str | None:
-    """Return the key of the main value that a key has again; None if there is none."""
-    metric, value = value_named(key) or (None, None)
-    if metric is None or value is not metric.main or not metric.repeats:
-        return None
-    return METRICS[metric.repeats].main.key
-
-
-def _corrected(differences: Differences, level: float) -> Differences:
-    """Return the differences with p-values and verdicts corrected for the number of verdicts."""
-    tested = [difference.p if difference.told_apart is not None else np.nan for difference in _each(differences)]
-    corrected = iter(holm(tested))
-
-    def changed(by_key: dict[str, Difference]) -> dict[str, Difference]:
-        p_of = {key: next(corrected) for key in by_key if repeated(key) not in by_key}
-        p_of = {key: p_of.get(key, p_of.get(repeated(key) or "", np.nan)) for key in by_key}
-        return {
-            key: difference
-            if difference.told_apart is None
-            else difference._replace(p=p_of[key], told_apart=p_of[key] < 1 - level)
-            for key, difference in by_key.items()
-        }
-
-    return {
-        pair: {name: changed(by_key) for name, by_key in by_class.items()} for pair, by_class in differences.items()
-    }
 
 
 def _notes(
@@ -307,6 +305,28 @@ def _notes(
             "intervals are too narrow if several frames are of one scene. Pass scenes= to evaluate (in the shell: "
             "TRUTH,scenes=FILE)"
         )
+
+
+def verdict_of(difference: Difference, key: str, first: str, second: str) -> str:
+    """Return the verdict about a difference, second minus first, in words: who is better, if it is decided.
+
+    Of a value for which better has no direction, such as a part of PLD, it says who is lower.
+
+    >>> verdict_of(Difference(-0.02, -0.03, -0.01, True, 0.01), "pld", "before", "after")
+    'after is better'
+    >>> verdict_of(Difference(-0.02, -0.03, -0.01, True, 0.01), "localisation", "before", "after")
+    'after is lower'
+    >>> verdict_of(Difference(-0.02, -0.05, 0.01, False, 0.2), "pld", "before", "after")
+    'cannot be decided'
+    """
+    if not difference.told_apart:
+        return difference.verdict
+    lower, higher = (second, first) if difference.value < 0 else (first, second)
+    metric, value = value_named(ValueKey.parse(key).name) or (None, None)
+    arrow = "" if metric is None or value is None else metric.arrow_of(value).strip()
+    if not arrow:
+        return f"{lower} is lower"
+    return f"{lower if arrow == '↓' else higher} is better"
 
 
 def sorted_by_token(method: "Results") -> "Results":

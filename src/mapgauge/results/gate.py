@@ -2,8 +2,8 @@
 
 A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are as in ``results.flat``: ``pld/divider``,
 ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
-difference from the first file; a limit without a sign is a value. ``and told apart`` requires that the two methods are
-told apart: with five scenes or more, and a confidence interval of the difference that does not contain 0.
+difference from the first file; a limit without a sign is a value. ``and decided`` requires that the difference is
+decided: with five scenes or more, and a confidence interval of the difference that does not contain 0.
 
 If the findings of a file say that its numbers are wrong, no condition can be checked.
 """
@@ -22,7 +22,9 @@ from mapgauge.results.intervals import Difference, bracket
 from mapgauge.results.results import Results
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>\s+and\s+told\s+apart)?")
+# Pipelines of earlier versions have "and told apart", which means the same as "and decided".
+_DECIDED = r"\s+and\s+(?:decided|told\s+apart)"
+_CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>{_DECIDED})?")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Condition:
     above: bool  # whether a value above the limit fails
     limit: float
     relative: bool  # whether the limit is a difference from the first file
-    told_apart: bool  # whether the two methods must be told apart
+    told_apart: bool  # whether the difference must be decided
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Verdict:
 
     @property
     def undecided(self) -> bool:
-        """Whether the condition cannot fail, because there are too few scenes to tell methods apart."""
+        """Whether the condition cannot fail, because there are too few scenes to decide."""
         return self.condition.told_apart and self.difference is not None and self.difference.told_apart is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def parse(text: str) -> Condition:
         better, other = ("lower", ">") if row.lower_is_better else ("higher", "<")
         raise InvalidInput(f"{text!r} fails for good results: {better} {metric} is better. Write {metric} {other} ...")
     if apart and not relative:
-        raise InvalidInput(f"{text!r}: only a difference can be told apart. Give the limit a sign, such as +0.005")
+        raise InvalidInput(f"{text!r}: only a difference can be decided. Give the limit a sign, such as +0.005")
     return Condition(
         text.strip(), "/".join([metric, *(rest or ["mean"])]), above, float(parsed["limit"]), relative, apart
     )
@@ -124,7 +126,7 @@ def _verdict(condition: Condition, comparison: Comparison, k: int, value: float,
     if condition.told_apart and difference is None:
         raise InvalidInput(
             f"{condition.text!r}: {condition.key} has no confidence interval",
-            remedy="Remove 'and told apart' from the condition",
+            remedy="Remove 'and decided' from the condition",
         )
     measured = value - baseline if condition.relative else value
     fails = measured > condition.limit if condition.above else measured < condition.limit

@@ -56,8 +56,10 @@ def quantile(level: float, freedom: int) -> float:
     return high
 
 
-FEWEST = 5  # scenes or frames; with fewer, methods are not told apart
-_RARE = 3  # degrees of freedom of a class in fewer units than that, because it borrows from other classes
+FEWEST = 5  # scenes or frames; with fewer, no difference is decided
+# Degrees of freedom of a class in fewer units than that, because it borrows from other classes. Chosen by simulation:
+# see docs/explanation/intervals.md.
+_RARE = 3
 _ROUNDING = 1e-12  # differences up to this size are rounding, because values are of the order of 1
 _UNBOUNDED = (-math.inf, math.inf)
 
@@ -80,7 +82,7 @@ class Difference(NamedTuple):
     value: float
     low: float
     high: float
-    told_apart: bool | None  # whether p is below 1 - level; None if there are too few scenes or frames to tell
+    told_apart: bool | None  # whether it is decided: p is below 1 - level; None if there are too few scenes or frames
     p: float  # the p-value of equal methods, corrected if a correction was chosen; NaN if there is no interval
 
     @property
@@ -89,8 +91,8 @@ class Difference(NamedTuple):
         if math.isnan(self.value):
             return "no value to compare"
         if self.told_apart is None:
-            return "too few scenes to tell"
-        return "told apart" if self.told_apart else "cannot be told apart"
+            return "too few scenes to decide"
+        return "decided" if self.told_apart else "cannot be decided"
 
     @property
     def numbers(self) -> str:
@@ -98,7 +100,7 @@ class Difference(NamedTuple):
         return _with_interval(self.value, self.low, self.high, "+.3f")
 
     def __str__(self) -> str:
-        """As ``+0.012 [+0.004, +0.021]``, with the verdict if the methods are not told apart."""
+        """As ``+0.012 [+0.004, +0.021]``, with the verdict if it is not decided."""
         return self.numbers if self.told_apart else f"{self.numbers} ({self.verdict})"
 
 
@@ -122,18 +124,49 @@ class Draws(NamedTuple):
 def estimate(value: float, draws: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED) -> Estimate:
     """Return a value with its interval within limits. It covers the true value with the probability ``level``."""
     error, freedom = _error(draws)
-    if math.isnan(error):
+    if math.isnan(error) or math.isnan(value):
         return Estimate(value, math.nan, math.nan)
     half = quantile(level, freedom) * error
-    return Estimate(value, max(value - half, min(limits[0], value)), min(value + half, max(limits[1], value)))
+    smallest, largest = limits
+    if math.isfinite(largest - smallest) and smallest < value < largest:
+        low, high = _on_logit_scale(value, half, limits)
+    else:
+        low, high = max(value - half, smallest), min(value + half, largest)
+    # Rounding must not leave the value outside its own interval.
+    return Estimate(value, min(low, value), max(high, value))
 
 
-def difference(value: float, draws: Draws, level: float) -> Difference:
-    """Return a difference with its interval, its p-value and the verdict. ``estimate`` has the same arguments."""
-    return _judged(value, *_error(draws), _enough(draws), level)
+def _on_logit_scale(value: float, half: float, limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the interval around a share whose standard error was multiplied by a quantile to ``half``.
+
+    The logit of a share ``v`` is ``log(v / (1 - v))``. Its standard error is that of ``v`` divided by ``v (1 - v)``, by
+    the delta method. An interval on this scale stays within the limits, and is longer on the side of the limit that is
+    farther away. K. Boyd, K. H. Eng and C. D. Page recommend it for average precision ("Area under the
+    precision-recall curve: point estimates and confidence intervals", ECML PKDD 2013).
+
+    >>> [round(end, 3) for end in _on_logit_scale(0.8, 0.1, (0.0, 1.0))]
+    [0.682, 0.882]
+    """
+    smallest, largest = limits
+    share = (value - smallest) / (largest - smallest)
+    rest = (largest - value) / (largest - smallest)
+    away = half / (largest - smallest) / (share * rest)
+    # With the odds v / (1 - v) times exp(away) or exp(-away), written so that nothing overflows.
+    shrunk = math.exp(-away)
+    low = share * shrunk / (share * shrunk + rest)
+    high = share / (share + rest * shrunk)
+    return smallest + low * (largest - smallest), smallest + high * (largest - smallest)
 
 
-def unpaired_difference(value: float, first: Draws, second: Draws, level: float) -> Difference:
+def difference(value: float, draws: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED) -> Difference:
+    """Return a difference with its interval within limits, its p-value and the verdict."""
+    error, freedom = _error(draws)
+    return _judged(value, error, freedom, enough=_enough(draws), level=level, limits=limits)
+
+
+def unpaired_difference(
+    value: float, first: Draws, second: Draws, level: float, limits: tuple[float, float] = _UNBOUNDED
+) -> Difference:
     """Return a difference between values of different units, which were drawn independently.
 
     The variances add up. The degrees of freedom follow from Welch and Satterthwaite's equation.
@@ -143,7 +176,8 @@ def unpaired_difference(value: float, first: Draws, second: Draws, level: float)
     if not math.isnan(variance):
         spread = one**4 / of_one + other**4 / of_other
     freedom = max(int(variance**2 / spread), 1) if spread > 0 else max(of_one + of_other, 1)
-    return _judged(value, math.sqrt(variance), freedom, _enough(first) and _enough(second), level)
+    enough = _enough(first) and _enough(second)
+    return _judged(value, math.sqrt(variance), freedom, enough=enough, level=level, limits=limits)
 
 
 def _enough(draws: Draws) -> bool:
@@ -151,29 +185,42 @@ def _enough(draws: Draws) -> bool:
     return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
 
 
-def _judged(value: float, error: float, freedom: int, enough: bool, level: float) -> Difference:
-    """Return a difference with its interval, its p-value and the verdict, from its standard error."""
+def _judged(
+    value: float, error: float, freedom: int, *, enough: bool, level: float, limits: tuple[float, float]
+) -> Difference:
+    """Return a difference with its interval, its p-value and the verdict, from its standard error.
+
+    The interval is symmetric, unlike that of a value: both limits of a difference are far from the differences of
+    methods that are worth a comparison. It ends at the limits.
+    """
     if math.isnan(error) or math.isnan(value):
         return Difference(value, math.nan, math.nan, None, math.nan)
     half = quantile(level, freedom) * error
     p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
     p = 1.0 if abs(value) <= _ROUNDING else p
-    return Difference(value, value - half, value + half, p < 1 - level if enough else None, p)
+    low = min(max(value - half, limits[0]), value)
+    high = max(min(value + half, limits[1]), value)
+    told_apart = p < 1 - level if enough else None
+    return Difference(value, low, high, told_apart, p)
 
 
 def too_few(units: int, drawn: str) -> str:
     """Return that there are too few scenes or frames, in words; "" if there are enough.
 
     >>> too_few(3, "scene"), too_few(5, "scene")
-    ('3 scenes are too few to tell methods apart', '')
+    ('3 scenes are too few to decide which method is better', '')
     """
     if units == 1:
         return f"there is only one {drawn}, so there are no intervals and no verdicts"
-    return f"{units} {drawn}s are too few to tell methods apart" if units < FEWEST else ""
+    return f"{units} {drawn}s are too few to decide which method is better" if units < FEWEST else ""
 
 
 def _error(draws: Draws) -> tuple[float, int]:
-    """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values."""
+    """Return the standard error and its degrees of freedom; NaN if there are no two units or samples with values.
+
+    The factor ``sqrt(n / (n - 1))`` mends that draws from n units vary less than n new units do (T. C. Hesterberg,
+    "What teachers should know about the bootstrap", The American Statistician 69, 2015).
+    """
     finite = draws.samples[np.isfinite(draws.samples)]
     count = min(draws.units, len(finite))
     if count < 2:
@@ -187,9 +234,13 @@ def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     """Return the standard error of a mean over classes that occur in different numbers of units.
 
     The variance of the mean is the sum of the shares of the classes. The share of a rare class has the degrees of
-    freedom of its own units. The degrees of freedom of the sum follow from Welch and Satterthwaite's equation, at most
-    the degrees of freedom of all units. Few units can be similar by chance, so a unit of a rare class varies at least
-    as much as a unit of all classes on average.
+    freedom of its own units. The degrees of freedom of the sum follow from F. E. Satterthwaite's equation ("An
+    approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946), at most
+    the degrees of freedom of all units. The equation is for independent variances. Here the shares have covariances of
+    classes in them, so it is an approximation, which the simulation in docs/explanation/intervals.md checks.
+
+    Few units can be similar by chance, so a unit of a rare class varies at least as much as a unit of all classes on
+    average. This rule is this tool's own, and was chosen with the same simulation.
     """
     units = np.array([of_class.units for of_class in classes], np.float64)
     total = float((units - 1).sum())
@@ -323,6 +374,7 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], recalls: Floats) -> F
 SAMPLES = 1000
 LEVEL = 0.95
 Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples by class (or "mean") and key
+Lacking: TypeAlias = dict[str, dict[str, int]]  # numbers of units without a value by class (or "mean") and key
 Kind: TypeAlias = Literal["scene", "frame"]
 
 
@@ -429,11 +481,53 @@ def mean_over_classes(columns: Sequence[Floats]) -> Floats:
     return mean
 
 
-def draws_of(samples: Samples, name: str, key: str, count: dict[str, int]) -> Draws:
-    """Return the draws of one value, and for a mean the draws of all classes."""
+def draws_of(samples: Samples, name: str, key: str, count: dict[str, int], lacking: Sequence[Lacking] = ()) -> Draws:
+    """Return the draws of one value, and for a mean the draws of all classes.
+
+    Args:
+        samples: The values of the bootstrap samples.
+        name: A class, or ``"mean"``.
+        key: The key of the value.
+        count: How many units have each class, from ``count_units``.
+        lacking: For each method, how many of these units have no value. The units of the method that lacks most count:
+            a value that comes from a single scene says nothing about its spread, whatever the other method has.
+    """
+
+    def units(of: str) -> int:
+        return count[of] - max((each.get(of, {}).get(key, 0) for each in lacking), default=0)
+
     classes = [other for other in samples if other != "mean"] if name == "mean" else []
-    parts = tuple(Draws(samples[other][key], count[other]) for other in classes if key in samples[other])
-    return Draws(samples[name][key], count[name], parts)
+    parts = tuple(Draws(samples[other][key], units(other)) for other in classes if key in samples[other])
+    return Draws(samples[name][key], units(name), parts)
+
+
+def lacking_units(results: "Results", unit_of_frame: Indices, units: int) -> Lacking:
+    """Return in how many units a class occurs without having a value, by class (or "mean") and key.
+
+    An offset is such a value: it exists where something is matched. Keys that no unit lacks are left out.
+    """
+    occurs = units_with_class(results, unit_of_frame, units)
+    having: dict[str, dict[str, Flags]] = {}
+    for metric, rows in sum_metrics(results.metrics):
+        shown = [value.key for value in metric.with_role("main", "headline")]
+        for c, name in enumerate(results.class_names):
+            if name in results.without_value or not metric.covers(name, results.protocol):
+                continue
+            of_unit = added_by_unit(results.scores.sums[metric.name][0][:, c], unit_of_frame, units)
+            values = rows.values(of_unit, results.protocol)
+            for key in shown:
+                if key in values:
+                    having.setdefault(key, {})[name] = np.isfinite(values[key]) & occurs[name]
+    counts: Lacking = {}
+    for key, by_class in having.items():
+        anywhere = {name: occurs[name] for name in by_class}
+        anywhere["mean"] = np.logical_or.reduce(list(anywhere.values()))
+        by_class["mean"] = np.logical_or.reduce(list(by_class.values()))
+        for name, flags in by_class.items():
+            missing = int(np.count_nonzero(anywhere[name] & ~flags))
+            if missing:
+                counts.setdefault(name, {})[key] = missing
+    return counts
 
 
 def added_by_unit(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:

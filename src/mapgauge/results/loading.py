@@ -1,7 +1,7 @@
 """Reads results from files and work folders."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from mapgauge.evaluation.precision import LIMIT, Records, precisions
 from mapgauge.evaluation.prepare import Frames, prepare
 from mapgauge.evaluation.scores import Scores, Sums, Totals
 from mapgauge.frames.content import added_hashes, has_content, hash_text
-from mapgauge.frames.findings import Finding, summed
+from mapgauge.frames.findings import Finding, ignored_frames, missing_frames, summed, unknown_frames
 from mapgauge.frames.history import read_history
 from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import open_dataset
@@ -77,6 +77,24 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     x, y = prepare(both[0], both[1], about.settings, "ignore")
     places = [y.index[token] for token in rows.tokens]
     return x.at(places), y.at(places)
+
+
+_TOKENS = ("tokens-missing", "tokens-unknown")
+
+
+def _frames_of_one_side(
+    noticed: Iterable[Finding], numbers: tuple[int, int], frames: tuple[int, int]
+) -> Iterator[Finding]:
+    """Return the findings about frames that are missing and that are ignored.
+
+    The checks see one chunk, and these counts are of all. The examples are those of the chunk.
+    """
+    (missing, ignored), (predicted, true) = numbers, frames
+    shown = {finding.code: finding.examples for finding in noticed if finding.code in _TOKENS}
+    if missing:
+        yield missing_frames(missing, true, shown.get("tokens-missing", ()), "", None)
+    if ignored:
+        yield ignored_frames(unknown_frames(ignored, predicted, shown.get("tokens-unknown", ()), "", None))
 
 
 def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
@@ -144,6 +162,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     skipped = f"{len(lost)} of {about.chunks} chunks could not be evaluated. The results do not include them"
     examples = tuple(lost[index] for index in sorted(lost)[:3])
     findings = [Finding("error", "chunks-skipped", skipped, len(lost), examples)] if lost else []
+    findings += [*_frames_of_one_side(noticed, (missing, ignored), (frames[0], frames[1]))]
     rows = FolderRows(folder)
     return Results(
         settings,
@@ -153,7 +172,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         (x, y),
         missing,
         ignored,
-        (*findings, *summed(noticed, "chunks")),
+        (*findings, *summed((finding for finding in noticed if finding.code not in _TOKENS), "chunks")),
         about.mapgauge,
         Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
         rows,

@@ -16,6 +16,7 @@ from mapgauge.evaluation.scores import Scores
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.families import Correction
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import (
     Level,
@@ -192,6 +193,7 @@ class Results(Summary):
         samples: int = SAMPLES,
         level: float = LEVEL,
         seed: int = 0,
+        correction: Correction = "none",
     ) -> Slices:
         """Return the results of subsets of frames, with intervals, and the differences between each two subsets.
 
@@ -205,6 +207,8 @@ class Results(Summary):
             samples: Number of bootstrap samples.
             level: The probability with which an interval covers the true value.
             seed: Seed of the draws. The same seed gives the same intervals.
+            correction: ``"holm"`` corrects p-values and verdicts for the number of differences, over all classes, keys
+                and pairs of slices. ``"none"`` tests each difference alone.
 
         Returns:
             A mapping from the names of slices to their results, with ``estimates`` and ``differences``. Scenes are
@@ -221,7 +225,7 @@ class Results(Summary):
         >>> print(*halves.notes)
         fewer than 5 scenes are too few for intervals and differences: first has 1, last has 1
         """
-        return Slices.of(self, by, tags, samples=samples, level=level, seed=seed)
+        return Slices.of(self, by, tags, samples=samples, level=level, seed=seed, correction=correction)
 
     def assignment(self, token: str, *, cutoff: float | None = None) -> Assignment:
         """Return the assignment of predictions to truth in one frame, with the matched points.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +13,8 @@ from mapgauge.errors import InvalidInput
 from mapgauge.markup import text_table
 from mapgauge.metrics.table import METRICS, heading
 from mapgauge.protocols import full_name
-from mapgauge.results.comparison import Differences, Sampled, plain_keys, repeated, sorted_by_token
+from mapgauge.results.comparison import Differences, Sampled, plain_keys, sorted_by_token
+from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests, repeated
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.intervals import FEWEST, Difference, Estimate, check_draws, draw_units
 from mapgauge.results.tags import Tags
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _NAMED = 5  # slices that a note names
 _MOST = 6  # slices whose differences are computed
+OVER = "slices, classes and values"  # what is tested
 Table: TypeAlias = tuple[list[str], list[list[str]]]  # header and rows
 Groups: TypeAlias = str | Callable[[str], Hashable] | Mapping[str, Sequence[str]]  # how frames are divided
 
@@ -38,13 +40,26 @@ class Slices(Mapping[Any, "Results"]):
     samples: int
     level: float
     seed: int
+    correction: Correction = "none"
+    # What ``together`` sets: the corrected differences, and all that were tested together.
+    corrected: Differences | None = None
+    family: Tested | None = None
 
     @classmethod
     def of(
-        cls, results: "Results", by: Groups, tags: Tags | None, *, samples: int, level: float, seed: int
+        cls,
+        results: "Results",
+        by: Groups,
+        tags: Tags | None,
+        *,
+        samples: int,
+        level: float,
+        seed: int,
+        correction: Correction = "none",
     ) -> "Slices":
         """Return the slices of results. ``Results.by`` says what the arguments are."""
         check_draws(samples, level, seed)
+        check_correction(correction)
         groups = _frames_of(results, by, tags)
         parts = {name: results.of_frames(frames) for name, frames in groups.items() if frames}
         if not parts:
@@ -52,7 +67,16 @@ class Slices(Mapping[Any, "Results"]):
         _check_whole_scenes(results, parts)
         empty = tuple(name for name in groups if name not in parts)
         drawn = "frame" if results.scenes is None else "scene"
-        return cls(by if isinstance(by, str) else "slice", parts, empty, drawn, samples, level, seed)
+        return cls(
+            by=by if isinstance(by, str) else "slice",
+            parts=parts,
+            empty=empty,
+            drawn=drawn,
+            samples=samples,
+            level=level,
+            seed=seed,
+            correction=correction,
+        )
 
     def __getitem__(self, name: Any) -> "Results":
         """Return the results of a slice."""
@@ -112,15 +136,59 @@ class Slices(Mapping[Any, "Results"]):
     @cached_property
     def differences(self) -> Differences:
         """The differences between each two slices, second minus first, by class name (or "mean") and key."""
+        if self.corrected is not None:
+            return self.corrected
+        if self.correction == "holm":
+            (corrected,) = correct_together(self._uncorrected, level=self.level)
+            return dict(corrected)
+        return self._uncorrected
+
+    @cached_property
+    def _uncorrected(self) -> Differences:
         return {
             pair: self._sampled[pair[1]].minus(self._sampled[pair[0]], self.level, paired=pair in self.paired)
             for pair in self._pairs
         }
 
+    @property
+    def tested(self) -> int:
+        """Number of differences that have a verdict, over all classes, keys and pairs of slices.
+
+        If others were corrected together with them, they count too.
+        """
+        return self._tests.count
+
+    @property
+    def tests(self) -> str:
+        """How many differences were tested and with which correction, in words; empty if none was tested."""
+        return str(self._tests)
+
+    @property
+    def _tests(self) -> Tested:
+        if self.family is not None:
+            return self.family
+        return Tested(count_tests(self.differences), self.correction, self.level, OVER)
+
+    @staticmethod
+    def together(sliced: "Sequence[Slices]") -> "list[Slices]":
+        """Return the slices of several methods, with one count of tests and one correction over all of them."""
+        if not sliced:
+            return []
+        tables = [of_method._uncorrected for of_method in sliced]
+        first = sliced[0]
+        family = Tested(sum(map(count_tests, tables)), first.correction, first.level, OVER)
+        if first.correction == "holm":
+            # The number of the method keeps the differences of several methods apart.
+            (corrected,) = correct_together(dict(enumerate(tables)), level=first.level)
+            tables = [corrected[k] for k in range(len(tables))]
+        return [
+            replace(of_method, corrected=table, family=family) for of_method, table in zip(sliced, tables, strict=True)
+        ]
+
     def table(self, class_name: str = "mean") -> str:
         """Return the values of all slices and their differences as text, for a class or the mean over classes."""
         tables = "\n\n".join(text_table(*table) for table in self.tables(class_name))
-        return "\n".join([tables, *self.notes])
+        return "\n".join([tables, *filter(None, [self.tests]), *self.notes])
 
     def tables(self, class_name: str = "mean") -> list[Table]:
         """Return the table of values, and the table of differences if there are any."""
@@ -144,7 +212,7 @@ class Slices(Mapping[Any, "Results"]):
             for (first, second), changes in self.differences.items()
         ]
         values: Table = ([self.by, *counts, *titles], rows)
-        return [values, (["difference, * told apart", "", *titles], apart)] if apart else [values]
+        return [values, (["difference, * decided", "", *titles], apart)] if apart else [values]
 
     @property
     def notes(self) -> list[str]:
@@ -169,6 +237,8 @@ class Slices(Mapping[Any, "Results"]):
             "drawn": self.drawn,
             "samples": self.samples,
             "level": self.level,
+            "correction": self.correction,
+            "tested": self.tested,
             "slices": [
                 {
                     "name": name,

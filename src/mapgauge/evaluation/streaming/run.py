@@ -19,7 +19,7 @@ from mapgauge.evaluation.prepare import check_axes, cropped, no_confidences
 from mapgauge.evaluation.scoring import has_scene_metrics, score_frames
 from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
 from mapgauge.evaluation.streaming.work import Job, findings_in, read_again, scenes_by_token, score_chunk, sides_of
-from mapgauge.frames.alignment import align
+from mapgauge.frames.alignment import UnknownFrames, align
 from mapgauge.frames.findings import Finding
 from mapgauge.io.dataset import DataSet, open_dataset, stamp_of
 from mapgauge.io.files.places import is_url
@@ -138,6 +138,8 @@ def evaluate_stream(
                     folder.keep(chunk.index, outcome)
                 else:
                     error = explained_error(chunk, outcome)
+                    if on_error == "stop" and isinstance(error, UnknownFrames):
+                        raise _unknown_frames(sides) from outcome
                     if on_error == "stop":
                         raise error from outcome
                     failed[chunk.index] = error.message  # without the remedy, which differs between Python and shell
@@ -167,6 +169,14 @@ def evaluate_stream(
     if work is None:
         weakref.finalize(results.rows, remove_folder, path)
     return results
+
+
+def _unknown_frames(sides: tuple[DataSet, DataSet]) -> UnknownFrames:
+    """Return the error about all frames that the truth lacks. That of a chunk counts the frames of the chunk."""
+    predicted, true = sides[0].tokens(), sides[1].tokens()
+    known = set(true)
+    extra = [token for token in predicted if token not in known]
+    return UnknownFrames.of(extra, len(predicted), true[0] if true else None)
 
 
 def _sampled_findings(job: Job, plan: Plan) -> tuple[Finding, ...]:

@@ -111,12 +111,12 @@ def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict
     return dict.fromkeys(tokens) if scenes is None else dict(zip(tokens, scenes, strict=True))
 
 
-def sides_of(job: Job, chunk: Chunk) -> tuple[MapFrames, MapFrames]:
-    """Return the predictions and the truth of a chunk."""
+def sides_of(job: Job, chunk: Chunk, *, times: bool = False) -> tuple[MapFrames, MapFrames]:
+    """Return the predictions and the truth of a chunk, with time stamps if a metric uses them or on request."""
     plugins.use(job.plugins)
     both = []
     for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
-        side = _owned(job, chunk, pieces).as_classes(classes) if pieces else _nothing(classes)
+        side = _owned(job, chunk, pieces, times=times).as_classes(classes) if pieces else _nothing(classes)
         both.append(side if side.forward == forward else side.with_forward(forward))
     predictions, truth = both
     if not chunk.predictions:
@@ -133,7 +133,7 @@ def _nothing(classes: tuple[str, ...]) -> MapFrames:
 
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
-    sides = sides_of(job, chunk)
+    sides = sides_of(job, chunk, times=True)  # the checks compare neighbours in time
     findings = findings_of(*sides, job.protocol, job.metrics, job.unknown)
     if job.protocol.ties == "content":
         return findings
@@ -142,11 +142,11 @@ def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     return (*findings, *ties_by_file(data, job.metrics, score_frames(data, job.metrics), 1))
 
 
-def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...]) -> MapFrames:
+def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...], *, times: bool = False) -> MapFrames:
     """Return the frames in some row groups that belong to the chunk, sorted by their keys."""
     metrics = [METRICS[name] for name in job.metrics]
     in_time = any(metric.level == "scene" for metric in metrics)
-    unused = [] if in_time else ["timestamp"]
+    unused = [] if in_time or times else ["timestamp"]
     unused += [] if any(metric.needs & {"tracks", "truth tracks"} for metric in metrics) else ["track"]
     unused += [] if any("poses" in metric.needs for metric in metrics) else ["pose"]
     frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=tuple(unused))

@@ -24,6 +24,7 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.comparison import check_comparable, sorted_by_token
+from mapgauge.results.families import Correction, check_correction, correct_together
 from mapgauge.results.intervals import (
     FEWEST,
     LEVEL,
@@ -256,7 +257,13 @@ def _sums_of(results: Results, instances: Instances) -> Floats:
 
 
 def compare_causes(
-    first: Results, second: Results, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
+    first: Results,
+    second: Results,
+    *,
+    samples: int = SAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+    correction: Correction = "none",
 ) -> dict[str, dict[str, Difference]]:
     """Split the difference in PLD between two methods by cause, with intervals.
 
@@ -266,6 +273,8 @@ def compare_causes(
         samples: Number of bootstrap samples.
         level: The probability with which an interval covers the true value.
         seed: Seed of the draws.
+        correction: ``"holm"`` corrects p-values and verdicts for the number of differences, over all classes and
+            causes. ``"none"`` tests each difference alone. ``correct_together`` corrects them together with others.
 
     Returns:
         By class (or ``"mean"``) and cause, the PLD of the second method minus the PLD of the first. The causes of a
@@ -282,6 +291,7 @@ def compare_causes(
     (None, 0.0)
     """
     check_draws(samples, level, seed)
+    check_correction(correction)
     for name, method in (("the first results", first), ("the second", second)):
         check_results(method, name)
     check_comparable([first, second], ("the first results", "the second"), metrics=False)
@@ -296,15 +306,18 @@ def compare_causes(
     count = count_units([units_with_class(method, unit_of_frame) for method in methods])
     occurs = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
     having = dict(zip(first.class_names, occurs.sum(axis=0), strict=True)) | {"mean": occurs.any(axis=1).sum(axis=0)}
-    changes = {}
+    changes: dict[str, dict[str, Difference]] = {}
     for name, values in apart.items():
         # A cause in few units says nothing about its spread, so it has no interval.
         units = np.where(having[name] >= FEWEST, having[name], 1).tolist()
         draws = {cause: Draws(values[1:, k], units[k]) for k, cause in enumerate(CAUSES)}
         draws["pld"] = draws_of(whole, name, "pld", count)
         changes[name] = {
-            key: difference(value, draws[key], level) for key, value in zip(draws, values[0].tolist(), strict=True)
+            key: difference(value, draws[key], level, (-1.0, 1.0))
+            for key, value in zip(draws, values[0].tolist(), strict=True)
         }
+    if correction == "holm":
+        (changes,) = correct_together(changes, level=level)
     return changes
 
 

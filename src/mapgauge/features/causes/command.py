@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -16,6 +16,7 @@ from mapgauge.markup import number
 if TYPE_CHECKING:
     from mapgauge.features.causes.causes import Causes, Lengths
     from mapgauge.results.comparison import Differences
+    from mapgauge.results.families import Correction, Tested
     from mapgauge.results.results import Results
 
 
@@ -31,6 +32,7 @@ def why(
     ] = None,
     worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
     by: o.ByOption = None,
+    correction: o.CorrectionOption = "none",
     protocol: o.ProtocolOption = None,
     workers: o.WorkersOption = None,
     json: o.JsonOption = False,
@@ -45,6 +47,8 @@ def why(
     form = form_of(json=json, csv=csv)
     cause = _check(context, cause, csv=csv)
     sides = Methods.of(context, files)
+    if len(sides.names) == 1 or by is not None or form == "csv":
+        without_effect(context, ["correction"], "without differences: with one method, with --by and with --csv")
     names, methods = sides.names, _load(sides, fixes=fixes)
     if by is not None:  # every slice is a method of its own
         parts = each_slice(names, methods, by, tags_of(sides.files, by))
@@ -53,6 +57,8 @@ def why(
 
     from mapgauge import causes
     from mapgauge.protocols import full_name
+    from mapgauge.results.families import Tested, correct_together, count_tests
+    from mapgauge.results.intervals import LEVEL
 
     splits: dict[str, Causes] = {}
     for called, method in zip(names, methods, strict=True):
@@ -60,8 +66,12 @@ def why(
             splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
     pairs_of = [(names[0], name) for name in names[1:]] if form != "csv" and by is None else []
     by_cause = differences_by_cause(names, methods, pairs_of)
+    tested = Tested(count_tests(by_cause.differences), cast("Correction", correction), LEVEL, "classes and causes")
+    if correction == "holm":
+        (corrected,) = correct_together(by_cause.differences)
+        by_cause = by_cause._replace(differences=corrected)
     if form == "json":
-        documents = _documents(splits, by_cause, cause, worst)
+        documents = _documents(splits, by_cause, cause, worst, tested=tested)
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
         write_csv(
@@ -78,6 +88,8 @@ def why(
             _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
         for _, called in pairs_of:
             by_cause.show(names[0], called, "mean")
+        if tested.count:
+            say(str(tested))
 
 
 def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
@@ -119,7 +131,7 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
 
 
 def _documents(
-    splits: "Mapping[str, Causes]", by_cause: "ByCause", cause: str | None, worst: int
+    splits: "Mapping[str, Causes]", by_cause: "ByCause", cause: str | None, worst: int, *, tested: "Tested"
 ) -> list[dict[str, Any]]:
     """Return the causes of each method, its difference to the first, and the frames with most of a cause, for JSON."""
     documents = []
@@ -134,7 +146,12 @@ def _documents(
                 class_name: {key: change._asdict() for key, change in changes.items()}
                 for class_name, changes in by_cause.differences[first, called].items()
             }
-            document["difference"] = {"to": first, "classes": classes}
+            document["difference"] = {
+                "to": first,
+                "correction": tested.correction,
+                "tested": tested.count,
+                "classes": classes,
+            }
         documents.append(document)
     return documents
 
@@ -182,7 +199,9 @@ class ByCause(NamedTuple):
     def show(self, first: str, second: str, class_name: str) -> None:
         """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
         from mapgauge.features.causes.metric import label_of
+        from mapgauge.results.comparison import verdict_of
 
+        names = printable(first), printable(second)
         changes = self.differences[first, second][class_name]
         both = [by_class[class_name] for name in (first, second) if class_name in (by_class := self.lengths[name])]
         causes = sorted((key for key in changes if key != "pld"), key=lambda key: -abs(changes[key].value))
@@ -190,13 +209,12 @@ class ByCause(NamedTuple):
             [
                 "PLD" if key == "pld" else label_of(key),
                 changes[key].numbers,
-                changes[key].verdict,
+                verdict_of(changes[key], "pld" if key == "pld" else f"due_to_{key}", *names),
                 *(number(sum(of.per_km.values()) if key == "pld" else of.per_km[key]) for of in both),
             ]
             for key in [*causes, "pld"]
             if abs(changes[key].value) > 0 or key == "pld"
         ]
-        names = printable(first), printable(second)
         per_km = [f"{name} per km" for name in names] if both else []
         title = f"{names[1]} minus {names[0]}, {printable(class_name)}: causes of the difference in PLD"
         show_table(Table(title, ["cause", "difference", "", *per_km], rows))

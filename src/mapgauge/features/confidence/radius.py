@@ -1,5 +1,8 @@
 """Conformal radius: how far matched points lie from their true points at most, for a share of them.
 
+Points are matched only if they are closer than the cutoff, so no radius is longer than the cutoff. It says nothing
+about points without a match.
+
 The radius is calibrated on one half of the scenes and checked on the other half. Points count with the weight that they
 have in PLD. The histograms of the metric ``completeness`` have all that is needed, so the radius is the upper edge of a
 bin, a hundredth of the cutoff wide.

@@ -15,7 +15,7 @@ from mapgauge.evaluation.prepare import Frames
 from mapgauge.features.priors import STATES
 from mapgauge.features.priors.labels import MEAN, mean_accuracy, scores_of_labels
 from mapgauge.features.priors.prior import aligned_prior, blocks_of
-from mapgauge.features.priors.states import KEPT, PARTS, Comparison, compare
+from mapgauge.features.priors.states import KEPT, PARTS, Comparison, compare, of_geometry
 from mapgauge.frames.findings import Finding
 from mapgauge.markup import text_table
 from mapgauge.metrics.pld import added, normalised_parts, normalised_pld
@@ -24,6 +24,8 @@ from mapgauge.results import intervals
 from mapgauge.results.intervals import LEVEL, SAMPLES, Difference, Draws
 from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Floats, Indices, Progress
+
+_GAINS = (-1.0, 1.0)  # two values of PLD, from 0 to 1, differ by at most 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class Changes:
 
     name: str  # of the predictions
     prior_name: str
-    protocol: Protocol
+    protocol: Protocol  # of the results, with even sampling
     class_names: tuple[str, ...]
     tokens: tuple[str, ...]
     same: float  # normalised SOSPA up to which a line is kept
@@ -154,6 +156,9 @@ def changes(
 ) -> Changes:
     """Split the PLD of results by what changed since a prior map, and compare it with copying the prior.
 
+    Lines are sampled evenly, whatever the protocol of the results says, so that neither the direction of a line nor the
+    first point of a closed one has an effect. With the paper's sampling, PLD of the results is a little different.
+
     Args:
         results: From ``evaluate``, with order 1, a cutoff and their data.
         prior: The prior map in the coordinates of each frame: frames with the tokens of the truth, or a file of them.
@@ -190,11 +195,12 @@ def changes(
             "kept nor deleted",
             remedy=Remedy("Evaluate with truth.with_ignore(None)", "Leave the flags out of the file"),
         )
-    aligned = aligned_prior(prior, y, protocol, workers)
+    sampled = of_geometry(protocol)
+    aligned = aligned_prior(prior, y, sampled, workers)
     z = aligned.prior
 
     def work(some: slice) -> Comparison:
-        return compare(x.between(some), y.between(some), z.between(some), protocol, same, floor)
+        return compare(x.between(some), y.between(some), z.between(some), sampled, same, floor)
 
     parts = in_threads(work, blocks_of(y), workers, progress)
     sums = np.concatenate([part.sums for part in parts], axis=1)
@@ -202,7 +208,7 @@ def changes(
     return Changes(
         results.input_names[0],
         z.name,
-        protocol,
+        sampled,
         y.classes,
         y.tokens,
         same,
@@ -255,12 +261,12 @@ def _gains(
         of_samples = np.where(draws[:, :, -1].any(axis=0), _gain_of(draws), np.nan)
         units = int(np.count_nonzero((by_unit[0] + by_unit[1])[:, -1]))
         drawn.append((float(_gain_of(totals)), Draws(of_samples, units)))
-        gains[name] = intervals.difference(*drawn[-1], level)
+        gains[name] = intervals.difference(*drawn[-1], level, _GAINS)
     if drawn:
         of_mean = intervals.mean_over_classes([draws.samples for _, draws in drawn])
         parts = tuple(draws for _, draws in drawn)
         mean = float(np.mean([value for value, _ in drawn]))
-        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level)
+        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, _GAINS)
     return gains
 
 

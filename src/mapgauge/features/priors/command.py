@@ -116,17 +116,33 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
         )
 
 
+def _rules(measured: "Changes") -> list[str]:
+    """Return which lines are kept, and how lines are sampled, as sentences."""
+    same, cutoff = measured.same, measured.protocol.cutoffs[0]
+    # Lines with as many points, each d from its partner, have the normalised SOSPA 2 d / (c + d).
+    apart = cutoff * same / (2 - same)
+    rules = [
+        f"A line is kept if its normalised SOSPA to a line of the prior is at most {same:g}, as that of parallel lines "
+        f"{apart:.2f} m apart"
+    ]
+    if measured.protocol.sampling == "even":
+        effect = "the first point of a closed line has no effect"
+        if not measured.protocol.directed:
+            effect = "neither the direction of a line nor the first point of a closed one has an effect"
+        rules.append(f"Lines are sampled evenly, so that {effect}. PLD of the paper's sampling is a little different")
+    return rules
+
+
 def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
     """Print PLD by change, the detection of changes and the accuracy over frames."""
     from mapgauge.features.priors.changes import cells_of
 
     first = next(iter(methods.values()))
-    cutoff = f"{first.protocol.cutoffs[0]:g} m"
-    title = (
-        f"PLD by change (cutoff {cutoff}, kept up to {first.same:g}), and the gain over a copy ({first.level:.0%} of "
-        f"draws of {first.units})"
-    )
+    settings = f"cutoff {first.protocol.cutoffs[0]:g} m, {first.protocol.sampling_in_words}"
+    title = f"PLD by change ({settings}), and the gain over a copy ({first.level:.0%} of draws of {first.units})"
     out.show_table(out.Table(title, *cells_of(methods), 2), gap=gap)
+    for sentence in _rules(first):
+        out.say(sentence)
     head = ["of", "state", "lines", "stated", "right", "precision ↑", "recall ↑", "F1 ↑"]
     rows = [
         [

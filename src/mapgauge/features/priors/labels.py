@@ -85,7 +85,8 @@ def _precisions(x: MapFrames, y: MapFrames, protocol: Protocol, of_x: Indices, o
         label = np.where(groups.is_prediction, _at(of_x, start[0] + groups.row), _at(of_y, start[1] + groups.row))
 
         def distance(groups: Groups, protocol: Protocol, own: Any, limit: float, label: Indices = label) -> Floats:
-            distances = chamfer_distances(groups, protocol, own, limit)
+            # A farther line with the right label can be matched, if the nearest line has another one.
+            distances = chamfer_distances(groups, protocol, own, limit, nearest_only=False)
             pairs = kernels.gains.pairs_of_groups(groups.bounds)
             distances[label[pairs[:, 0]] != label[pairs[:, 1]]] = np.inf
             return distances

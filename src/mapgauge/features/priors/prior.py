@@ -14,7 +14,7 @@ from mapgauge.evaluation.data import BLOCK, in_threads
 from mapgauge.evaluation.ignored import refuse_ignored
 from mapgauge.evaluation.prepare import Frames, cut, loaded
 from mapgauge.features.priors import STATES, TRUE_STATES
-from mapgauge.features.priors.states import INSERTED, match, states_of
+from mapgauge.features.priors.states import INSERTED, match, of_geometry, states_of
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
@@ -107,6 +107,7 @@ def mark_ignored(
         prior: The prior map, as for ``changes``.
         only: The states of lines that count: ``"kept"``, ``"moved"``, ``"inserted"``, or several of them.
         protocol: The settings by which prior and truth are matched. Without a cutoff, those of the paper are taken.
+            Lines are sampled evenly, as ``changes`` does.
         same: Largest normalised SOSPA of a line that is kept.
         workers: Number of threads.
 
@@ -116,7 +117,7 @@ def mark_ignored(
     >>> mg.mark_ignored(truth, prior).ignore
     array([ True, False])
     """
-    settings, limit = with_pld(protocol_of(protocol)), check_share("same", same)
+    settings, limit = of_geometry(with_pld(protocol_of(protocol))), check_share("same", same)
     states = [only] if isinstance(only, str) else only
     unknown = [state for state in states if state not in TRUE_STATES]
     if unknown or not states:

@@ -7,6 +7,9 @@ state of its match, and is *inserted* without one.
 The cost of a true line, matched or missed, belongs to its state. The cost of a false prediction is *stale* if it lies
 within ``same`` of a deleted line of the prior or of the old place of a moved one, and *invented* otherwise. So the five
 parts add up to PLD.
+
+Maps of different sources draw the same line from either end, and begin the same polygon anywhere. So lines are sampled
+evenly, whatever the protocol says: their points then depend on their geometry alone.
 """
 
 from typing import NamedTuple
@@ -19,7 +22,7 @@ from mapgauge.features.priors import TRUE_STATES
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Groups, group
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import PROTOCOLS, Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
 KEPT, MOVED, INSERTED, DELETED = range(4)
@@ -43,6 +46,17 @@ class Comparison(NamedTuple):
     confusion: NDArray[np.int64]  # (frames, classes, 5, 5): lines by true state and by what predictions say
     truth: Indices  # (true instances,): states
     prior: Indices  # (instances of the prior,): states
+
+
+def of_geometry(protocol: Protocol) -> Protocol:
+    """Return a protocol whose points depend on the geometry of lines alone: with even sampling, if lines are sampled.
+
+    A protocol with a number of points gets the spacing of the paper. Points of files stay as they are.
+    """
+    if protocol.spacing is None and protocol.count is None:
+        return protocol
+    spacing = protocol.spacing or PROTOCOLS["paper-60x30"].spacing
+    return protocol.replace(spacing=spacing, sampling="even", truth_count=None)
 
 
 def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:

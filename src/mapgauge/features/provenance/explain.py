@@ -1,10 +1,13 @@
 """``explain``: walks from one evaluation to another, one difference at a time, and says what each step adds."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.evaluate import evaluate_frames
@@ -243,7 +246,7 @@ def _data(first: _State, second: _State) -> Iterator[_Change]:
             before, after = (
                 f"{frames.name or 'in memory'}, {counted(len(frames.polylines), 'instance')}" for frames in (old, new)
             )
-            sides.append(((f"the {side}", before, after), {side: second[side]}))
+            sides.append(((f"the {side}{_in_what(old, new)}", before, after), {side: second[side]}))
     axes = [{state[side].forward for side in _SIDES} for state in (first, second)]
     if len(sides) == len(_SIDES) and axes in ([{"x"}, {"y"}], [{"y"}, {"x"}]):
         # The truth of one with the predictions of the other would be turned against each other.
@@ -252,3 +255,31 @@ def _data(first: _State, second: _State) -> Iterator[_Change]:
     yield from sides
     if common != second["tokens"]:
         yield ("frames in the second only", both, others), everything
+
+
+def _in_what(old: MapFrames, new: MapFrames) -> str:
+    """Return in what two sides differ, if it is only the order of the lines or the confidences; "" otherwise."""
+    if any(side.links is not None and len(side.links) for side in (old, new)):
+        return ""  # links name lines by their place, so the order is more than an order
+    if _lines(old, confidences=True) == _lines(new, confidences=True):
+        return ": only the order of lines differs"
+    if _lines(old, confidences=False) == _lines(new, confidences=False):
+        return ": only confidences differ, the geometry is the same"
+    return ""
+
+
+def _lines(frames: MapFrames, *, confidences: bool) -> Counter[tuple[Any, ...]]:
+    """Return how often each line occurs: its frame, class and points, and what else the hash of a frame has of it."""
+    coords, offsets = frames.polylines.coords, frames.polylines.offsets
+    columns = [frames.track, frames.intersection, frames.ignore, frames.confidence if confidences else None]
+    return Counter(
+        (
+            frames.tokens[frame],
+            frames.classes[label],
+            np.ascontiguousarray(coords[start:end]).tobytes(),
+            *(None if column is None else column[k] for column in columns),
+        )
+        for k, (frame, label, (start, end)) in enumerate(
+            zip(frames.frame.tolist(), frames.label.tolist(), pairwise(offsets.tolist()), strict=True)
+        )
+    )

@@ -10,6 +10,7 @@ import shapely
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import left_out_of
+from mapgauge.frames.synonyms import SYNONYMS
 from mapgauge.geometry.projections import (
     AUTO,
     EXCHANGED,
@@ -30,12 +31,6 @@ from mapgauge.typing import Indices
 
 _FARTHEST = 1e9  # metres
 AS_IS = "none"  # the projection of a map whose coordinates are metres
-# What other maps call the classes. Types of Lanelet2 are among them.
-SYNONYMS = {
-    "divider": ("lane_marking", "lane_divider", "road_divider", "line_thin", "line_thick"),
-    "boundary": ("road_edge", "road_boundary", "road_border", "curb", "curbstone"),
-    "ped_crossing": ("crosswalk", "crossing", "pedestrian_crossing", "ped"),
-}
 _PROJECT = Remedy(
     'Pass project="utm:LAT:LON" with the origin of the poses; local: and mercator: are other projections, and '
     '"EPSG:CODE" is a reference system. If the coordinates are metres, pass project="none"',

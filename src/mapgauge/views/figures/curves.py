@@ -100,12 +100,12 @@ def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str
     rows_of: dict[str, list[dict[str, Any]]] = {}
     for name, sweep in zip(legend_names([sweep.results[0] for sweep in sweeps], names), sweeps, strict=True):
         need(PLD.name, ((name, results) for results in sweep.results))
-        several_regions = len({row["region"] for row in sweep.rows}) > 1
+        several_regions = len({region_of(row) for row in sweep.rows}) > 1
         several_samplings = len({(row["spacing"], row["count"]) for row in sweep.rows}) > 1
         for row in sweep.rows:
             words = [name] if len(sweeps) > 1 else []
             if several_regions:
-                words.append("all" if row["region"] is None else f"{region_of(row)} m")
+                words.append("all" if row["region"] is None else region_of(row, unit=" m"))
             if several_samplings:
                 words.append(sampling_of(row))
             rows_of.setdefault(", ".join(words) or name, []).append(row)

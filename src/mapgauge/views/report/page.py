@@ -19,6 +19,7 @@ from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
+from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags
 from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Progress
@@ -103,7 +104,7 @@ def write_report(
         comparing = pool.submit(compare, methods, names=called)
         explorer = _explorer(ordered, called, drawn, causes, tags, progress)
         comparison = comparing.result()
-    sliced = [] if by is None else [method.by(by, tags=tags) for method in methods]
+    sliced = [] if by is None else Slices.together([method.by(by, tags=tags) for method in methods])
     about = " ".join(filter(None, [explorer.about, *notes]))
     named = ordered if with_paths else [_without_folders(method) for method in ordered]
     page = _page(title or ", ".join(called), summary(named, comparison, sliced), about, explorer)

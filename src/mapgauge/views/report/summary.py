@@ -154,6 +154,8 @@ def _slices(names: Sequence[str], sliced: Sequence[Slices]) -> str:
             header, *rows = (list(map(escape, row)) for row in (titles, *cells))
             parts.append(_table(f"{escape(name)}, means over classes", header, rows))
         parts += [f"<p>{escape(note)}</p>" for note in of_method.notes]
+    if sliced and sliced[0].tests:
+        parts.append(f"<p>{escape(sliced[0].tests)}.</p>")
     return "".join(parts)
 
 
@@ -250,7 +252,7 @@ def _estimate(estimate: Estimate | None, results: Results, name: str, key: str) 
 
 
 def _difference(difference: Difference | None, unsure: str = '<br><em class="unsure">{}</em>') -> str:
-    """Return a difference with its interval, and the verdict if the methods are not told apart."""
+    """Return a difference with its interval, and the verdict if it is not decided which method is better."""
     if difference is None or isnan(difference.value):
         return number(None)
     unsure = "" if difference.told_apart else unsure.format(difference.verdict)

@@ -1,0 +1,298 @@
+"""Measures how well the lines of single frames lie on their truth, on that of other frames, and after a motion.
+
+The distances tell whether tokens, axes or coordinates of some frames are wrong. They are never used as a score.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mapgauge.checks.neighbours import POINTS, Motion, Turn, chamfer, evenly, most_confident, rows_with_points, spread
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.typing import Flags, Floats, Indices, Points
+
+FRAMES = 64  # at most this many frames are measured
+FARTHEST = 3.0  # metres; all lines that are farther away count the same
+_LINES = 150  # at most this many lines of a frame are used
+_OUT_OF_REACH = 1e6  # metres; points beyond count as if they were there
+_OTHERS = (1, 2, 3)  # each frame is compared with the truth of the frames that are so many quarters of the sample away
+_AWAY = 1.8  # metres from the truth of other frames; on the samples it is 2.6 or more
+_STEPS = 6  # steps of a fit; on the samples, more change a scale by less than 0.001
+_DOUBT = 0.5  # metres; in a fit, a point at this distance counts half of a point at distance 0
+_ANY = 0  # the only class if classes do not count
+
+
+class Lines(NamedTuple):
+    """Some lines of a frame."""
+
+    points: Points  # (lines, POINTS, 2)
+    label: Indices  # (lines,): numbers of the classes
+
+    def moved(self, motion: Motion) -> "Lines":
+        """Return the lines after a motion."""
+        return self._replace(points=motion(self.points))
+
+    def of_class(self, label: int) -> "Lines":
+        """Return the lines of one class."""
+        own = self.label == label
+        return Lines(self.points[own], self.label[own])
+
+
+class Fit(NamedTuple):
+    """One frame: its truth, and as many of the most confident predictions."""
+
+    token: str
+    predictions: Lines
+    truth: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """A scale, a turn and a shift that move the predictions onto the truth."""
+
+    scale: float = 1.0
+    degrees: float = 0.0  # counter-clockwise
+    shift: tuple[float, float] = (0.0, 0.0)  # metres, after scale and turn
+
+    def __call__(self, points: Points) -> Points:
+        """Move points ``(..., 2)``."""
+        moved: Points = points @ self.matrix.T + np.array(self.shift)
+        return moved
+
+    @property
+    def matrix(self) -> Points:
+        """Scale and turn."""
+        cosine, sine = np.cos(np.radians(self.degrees)), np.sin(np.radians(self.degrees))
+        return self.scale * np.array([[cosine, -sine], [sine, cosine]])
+
+
+def tables(predicted: Sequence[str], true: Sequence[str]) -> tuple[Indices, Indices]:
+    """Return the number of each class of both sides: the same for classes of the same name, -1 for other classes."""
+    numbers = {name: k for k, name in enumerate(true) if name in predicted}
+    x, y = (np.array([numbers.get(name, -1) for name in names], np.int64) for names in (predicted, true))
+    return x, y
+
+
+def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
+    """Return the lines of a frame whose class has a number. Without a table, all classes have."""
+    rows = rows_with_points(side, frame)
+    known: Indices = rows if table is None else rows[table[side.label[rows]] >= 0]
+    return known
+
+
+def lines_of(side: MapFrames, rows: Indices, table: Indices | None) -> Lines:
+    """Return some lines of a frame. Without a table, classes do not count."""
+    rows = spread(side, rows, _LINES)
+    label = np.full(len(rows), _ANY) if table is None else table[side.label[rows]]
+    return Lines(_coarse(side, rows), label)
+
+
+def _coarse(side: MapFrames, rows: Indices) -> Points:
+    """Resample lines to a few points at equal distances, in the plane."""
+    lines = side.polylines.pick(rows)
+    coords = np.clip(lines.coords[:, :2], -_OUT_OF_REACH, _OUT_OF_REACH)
+    first, last = lines.offsets[:-1], lines.offsets[1:] - 1
+    # All lines are laid one after another, 1 m apart, so that one call interpolates all of them.
+    step = np.hypot(*np.diff(coords, axis=0).T)
+    step[last[:-1]] = 1.0
+    along = np.concatenate([[0.0], step.cumsum()])
+    share = np.linspace(0, 1, POINTS)
+    at = along[first][:, None] * (1 - share) + along[last][:, None] * share
+    return np.stack([np.interp(at, along, coords[:, k]) for k in (0, 1)], axis=2)
+
+
+def distances(predictions: Lines, truth: Lines, most: float = FARTHEST) -> Floats:
+    """Return one row per prediction: Chamfer distances to the truth of its class, at most ``most``."""
+    x, y = predictions.points, truth.points
+    matrix = np.full((len(x), len(y)), most)
+    gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
+    rows, columns = np.nonzero((gap < most).all(axis=2) & (predictions.label[:, None] == truth.label))
+    matrix[rows, columns] = np.minimum(chamfer(x[rows], y[columns]), most)
+    return matrix
+
+
+def distance(predictions: Lines, truth: Lines) -> float:
+    """Return the mean distance in metres to the nearest line of the other side, the smaller of both directions.
+
+    A model that finds few lines is near in one direction, and a model with many false lines in the other.
+    """
+    matrix = distances(predictions, truth)
+    if not matrix.size:
+        return FARTHEST
+    return float(min(matrix.min(axis=1).mean(), matrix.min(axis=0).mean()))
+
+
+@dataclass(frozen=True)
+class Fits:
+    """An even sample of frames that have lines on both sides."""
+
+    frames: tuple[Fit, ...]
+    predictions: MapFrames
+    truth: MapFrames
+    turn: Turn  # of the predictions to the axes of the truth
+    tables: tuple[Indices | None, Indices | None]  # number of each class of both sides; None if classes do not count
+    order: tuple[int, ...]  # frames of the truth in the order of time or, if it is not known, of the file
+
+    @classmethod
+    def of(cls, predictions: MapFrames, truth: MapFrames, tokens: Sequence[str], turn: Turn, by_class: bool) -> "Fits":
+        """Prepare a sample of the frames with these tokens, the predictions turned to the axes of the truth.
+
+        If classes count, only classes of both sides are used.
+        """
+        x_table, y_table = tables(predictions.classes, truth.classes) if by_class else (None, None)
+        frames = []
+        for token in evenly(tokens, FRAMES):
+            y = rows_of(truth, truth.index[token], y_table)
+            x = rows_of(predictions, predictions.index[token], x_table)
+            if not len(x) or not len(y):
+                continue
+            sure = most_confident(predictions, x, len(y))
+            frames.append(Fit(token, lines_of(predictions, sure, x_table).moved(turn), lines_of(truth, y, y_table)))
+        return cls(tuple(frames), predictions, truth, turn, (x_table, y_table), _in_order(truth))
+
+    @cached_property
+    def own(self) -> Floats:
+        """The distance of each frame from its own truth."""
+        return self.after(np.asarray)
+
+    def after(self, motion: Motion) -> Floats:
+        """Return the distance of each frame from its own truth after a motion."""
+        return np.array([distance(frame.predictions.moved(motion), frame.truth) for frame in self.frames])
+
+    @cached_property
+    def others(self) -> Floats:
+        """The distance of each frame from the truth of other frames: the median of three."""
+        number = len(self.frames)
+        rows = []
+        for k, frame in enumerate(self.frames):
+            others = [self.frames[(k + quarter * number // 4) % number] for quarter in _OTHERS]
+            rows.append([distance(frame.predictions, other.truth) for other in others])
+        return np.median(np.array(rows), axis=1) if rows else np.empty(0)
+
+    @cached_property
+    def share(self) -> Floats:
+        """The distance from the own truth as a share of the distance from others: near 1 for unrelated frames.
+
+        It is 0 if the frame is near the truth of others, too: frames that look alike cannot be told apart.
+        """
+        away = self.others > _AWAY
+        return np.where(away, self.own / np.where(away, self.others, 1.0), 0.0)
+
+    @cached_property
+    def beside(self) -> tuple[Floats, Floats]:
+        """The distance of each frame from the truth of the previous and the next frame; NaN if there is none."""
+        place = {frame: k for k, frame in enumerate(self.order)}
+        scenes = self.truth.scenes
+        result = np.full((2, len(self.frames)), np.nan)
+        for k, frame in enumerate(self.frames):
+            index = self.truth.index[frame.token]
+            for row, step in enumerate((-1, 1)):
+                at = place[index] + step
+                if not 0 <= at < len(self.order):
+                    continue
+                other = self.order[at]
+                rows = rows_of(self.truth, other, self.tables[1])
+                if len(rows) and (scenes is None or scenes[other] == scenes[index]):
+                    result[row, k] = distance(frame.predictions, lines_of(self.truth, rows, self.tables[1]))
+        return result[0], result[1]
+
+    @cached_property
+    def enough(self) -> Flags:
+        """The frames that have at least three lines on both sides. With fewer, one wrong line decides."""
+        sizes = [min(len(frame.predictions.label), len(frame.truth.label)) for frame in self.frames]
+        return np.array(sizes, np.int64) >= 3
+
+    def similarity(self, start: Similarity, frames: Sequence[Fit]) -> Similarity:
+        """Return the scale, turn and shift that bring lines of the predictions nearest to those of the truth.
+
+        Each step moves points along the normals of the nearest lines, because nothing is known about where along a line
+        a point belongs.
+        """
+        matrix, shift = start.matrix, np.array(start.shift)
+        for _ in range(_STEPS):
+            parts = [_equations(frame, frame.predictions.points @ matrix.T + shift) for frame in frames]
+            left = np.concatenate([part[0] for part in parts]) if parts else np.empty((0, 4))
+            right = np.concatenate([part[1] for part in parts]) if parts else np.empty(0)
+            if len(right) < len(left.T) * POINTS:
+                break
+            weight = 1 / (1 + np.square(right / _DOUBT))
+            weighted = (left * weight[:, None]).T
+            # Points of a single straight line leave some directions open. Those do not move.
+            grow, turn, dx, dy = np.linalg.lstsq(weighted @ left, weighted @ right, rcond=1e-9)[0]
+            change = np.array([[1 + grow, -turn], [turn, 1 + grow]])
+            matrix, shift = change @ matrix, change @ shift + (dx, dy)
+        scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
+        degrees = float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
+        return Similarity(scale, degrees, (float(shift[0]), float(shift[1])))
+
+
+def _equations(frame: Fit, points: Points) -> tuple[Points, Floats]:
+    """Return the linear equations for a small change that moves points onto the nearest line of their class.
+
+    The unknowns are the growth, the angle in radians and the shift in x and y.
+    """
+    matrix = distances(frame.predictions._replace(points=points), frame.truth)
+    nearest = matrix.argmin(axis=1)
+    near = matrix[np.arange(len(points)), nearest] < FARTHEST
+    points, lines = points[near], frame.truth.points[nearest[near]]
+    start, along = lines[:, None, :-1], np.diff(lines, axis=1)[:, None]  # (lines, 1, segments, 2)
+    square = np.maximum(np.square(along).sum(axis=-1), 1e-12)
+    place = ((points[:, :, None] - start) * along).sum(axis=-1) / square
+    foot = start + np.clip(place, 0, 1)[..., None] * along
+    segment = np.square(points[:, :, None] - foot).sum(axis=-1).argmin(axis=-1)
+    i, k = np.indices(segment.shape)
+    beside = (place[i, k, segment] > 0) & (place[i, k, segment] < 1)  # not beyond the end of a segment
+    direction = along[i, 0, segment] / np.sqrt(square[i, 0, segment])[..., None]
+    normal = np.stack([-direction[..., 1], direction[..., 0]], axis=-1)[beside]
+    missing = ((foot[i, k, segment][beside] - points[beside]) * normal).sum(axis=-1)
+    x, y = points[beside].T
+    growth = normal[:, 0] * x + normal[:, 1] * y
+    turn = normal[:, 1] * x - normal[:, 0] * y
+    return np.column_stack([growth, turn, normal]), missing
+
+
+def _in_order(truth: MapFrames) -> tuple[int, ...]:
+    """Return the frames in the order of their scenes and times or, without times, as they are in the file."""
+    frames = range(len(truth))
+    if truth.timestamps is None:
+        return tuple(frames)
+    times, scenes = truth.timestamps.tolist(), truth.scenes or ("",) * len(truth)
+    return tuple(sorted(frames, key=lambda i: (scenes[i], times[i], truth.tokens[i])))
+
+
+class Ranking(NamedTuple):
+    """Whether predictions that lie on a line of the truth have higher confidences than others."""
+
+    area: float  # under the ROC curve: the share of pairs of a hit and another in which the hit has the higher one
+    error: float  # its standard error if confidences were random
+    hits: int
+    others: int
+    found: float  # share of the truth that has a hit
+
+
+def ranking(fits: Fits, near: float) -> Ranking | None:
+    """Return how confidences rank hits, which lie within ``near`` metres of truth; None without hits or others."""
+    predictions = fits.predictions
+    if predictions.confidence is None:
+        return None
+    hit, found, confidence = [], [], []
+    for frame in fits.frames:
+        # All predictions, not only the most confident.
+        rows = spread(predictions, rows_of(predictions, predictions.index[frame.token], fits.tables[0]), _LINES)
+        matrix = distances(lines_of(predictions, rows, fits.tables[0]).moved(fits.turn), frame.truth, near)
+        hit.append(matrix.min(axis=1) < near)
+        found.append(matrix.min(axis=0) < near)
+        confidence.append(predictions.confidence[rows])
+    is_hit = np.concatenate(hit) if hit else np.empty(0, np.bool_)
+    hits, others = int(np.count_nonzero(is_hit)), int(np.count_nonzero(~is_hit))
+    if not hits or not others:
+        return None
+    values = np.concatenate(confidence)
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    rank = sizes.cumsum() - (sizes - 1) / 2  # equal confidences have the mean of their ranks
+    area = (float(rank[group[is_hit]].sum()) - hits * (hits + 1) / 2) / (hits * others)
+    error = float(np.sqrt((hits + others + 1) / (12 * hits * others)))
+    return Ranking(area, error, hits, others, float(np.concatenate(found).mean()))
