@@ -57,15 +57,6 @@ class Finding:
         return self.message + (f" ({', '.join(shown)}{more})" if shown else "")
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number and what it counts.
-
-    >>> counted(1, "frame"), counted(2, "frame")
-    ('1 frame', '2 frames')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def findings_about(
     names: Sequence[str], level: Level, code: str, text: str, remedy: Remedy | None = None
 ) -> list[Finding]:
