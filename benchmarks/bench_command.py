@@ -44,7 +44,7 @@ def command(folder: Path, workers: int) -> tuple[float, float, str]:
     files = [str(folder / name) for name in ("predictions.json", "truth.json")]
     words = [sys.executable, "-m", "mapgauge", "evaluate", *files, "--brief", "--workers", str(workers)]
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    done = subprocess.run(words, check=True, capture_output=True, text=True, encoding="utf-8")
     seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 

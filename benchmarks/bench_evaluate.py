@@ -161,7 +161,9 @@ def _plain(groups: dict[str, list[plain.Group]], metrics: tuple[str, ...]) -> No
 def memory(frames: int) -> None:
     """Print the peak memory of a fresh process that generates the frames and evaluates them."""
     command = [sys.executable, "-m", "benchmarks.bench_evaluate", "--child", "--frames", str(frames)]
-    made, evaluated = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    made, evaluated = json.loads(
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
+    )
     heading("Memory of a process", "after", "peak, MB")
     row("generating the frames", f"{made:.0f}")
     row("evaluating all three metrics", at_most(evaluated, MEMORY, f"{evaluated:.0f}"))

@@ -58,11 +58,11 @@ TOY = Metric(
 def made(folder: Path, *, code: str = TOY, rows: str = "") -> Path:
     """Write a distribution with an entry point into a folder, and return the folder."""
     folder.mkdir(exist_ok=True)
-    (folder / "toy_metric.py").write_text(code)
+    (folder / "toy_metric.py").write_text(code, encoding="utf-8")
     about = folder / "toy_metric-1.2.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-metric\nVersion: 1.2\n")
-    (about / "entry_points.txt").write_text(rows or "[mapgauge.metrics]\ntoy = toy_metric:TOY\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-metric\nVersion: 1.2\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(rows or "[mapgauge.metrics]\ntoy = toy_metric:TOY\n", encoding="utf-8")
     return folder
 
 
@@ -79,7 +79,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         mg.write(truth, folder / "truth.parquet")
     made(folder / "site")
     (folder / "plain").mkdir()
-    (folder / "plain" / "toy_metric.py").write_text(TOY)
+    (folder / "plain" / "toy_metric.py").write_text(TOY, encoding="utf-8")
     return folder
 
 
@@ -185,7 +185,7 @@ if __name__ == "__main__":  # processes import this file, too
 
 
 def test_python_accumulates_and_streams_with_it(world: Path) -> None:
-    (world / "everywhere.py").write_text(PYTHON)
+    (world / "everywhere.py").write_text(PYTHON, encoding="utf-8")
     done = python(world, "everywhere.py")
     assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
 

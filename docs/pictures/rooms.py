@@ -12,6 +12,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "arguments": ("checks of", "arguments"),
         "decoding": ("JSON in", "threads"),
         "markup": ("HTML, SVG,", "colours"),
+        "words": ("numbers with", "their nouns"),
         "plugins": ("tables with", "plug-ins"),
     },
     "computing": {

@@ -13,9 +13,9 @@ matplotlib, whatever ``matplotlibrc`` or the program says.
 >>> mapgauge.plot.save(figure, pathlib.Path(tempfile.mkdtemp()) / "worst.svg")
 """
 
-from mapgauge.dependencies import require
+from mapgauge.dependencies import matplotlib_module
 
-require("matplotlib", "drawing figures", "plot")  # before the modules below import it
+matplotlib_module()  # before the modules below import it
 
 from mapgauge.features.causes.figure import causes
 from mapgauge.features.confidence.figure import calibration, confidence
