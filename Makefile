@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-slices bench-splits bench-global bench-causes bench-report bench-view bench-cold bench-against clean
+.PHONY: demo test test-bare test-oldest pytest docs lint types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-slices bench-splits bench-global bench-causes bench-report bench-view bench-cold bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -23,6 +23,26 @@ test: lint .venv/tested
 # The tests of a file share what it prepares, so one process runs them.
 pytest: .venv/tested
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+# Installs mapgauge without extras, as the first line of the README does, and runs the commands of the pages: a minute.
+test-bare:
+	rm -rf .venv-bare
+	$(PYTHON) -m venv .venv-bare
+	.venv-bare/bin/python -m pip install --quiet --disable-pip-version-check .
+	.venv-bare/bin/python -m tools.bare .venv-bare/bin/mapgauge
+
+# Runs the tests with the lowest versions of all extras, without pandas. Python must be 3.11, for which all have wheels.
+# Rerun needs a newer pyarrow, and torch takes gigabytes. Old packages warn about newer ones that they use.
+test-oldest:
+	rm -rf .venv-oldest
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	.venv-oldest/bin/python .ci/oldest.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --group pytest --editable \
+	  '.[dask,geo,links,mlflow,parquet,plot,polars,shapely,tensorboard,tracks,truth,wandb,zstd]'
+	.venv-oldest/bin/python -m pip list
+	.venv-oldest/bin/python -c 'import sys, importlib.util; sys.exit(importlib.util.find_spec("pandas") is not None)'
+	.venv-oldest/bin/python -m pytest -W default -n auto -q
 
 lint: .venv/tested
 	$(BIN)/ruff check .
@@ -119,7 +139,7 @@ bench-against: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_against $(BEFORE)
 
 clean:
-	rm -rf .coverage* demo site .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .coverage* demo site .venv .venv-bare .venv-bench .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Dependency groups need pip 25.1.

@@ -25,7 +25,9 @@ def run(tree: Path, name: str, folder: Path, cold: bool) -> dict[str, float | st
     with tempfile.TemporaryDirectory() as empty:
         paths = {"PYTHONPATH": str(tree / "src")} | ({"NUMBA_CACHE_DIR": empty} if cold else {})
         command = [sys.executable, "-m", "benchmarks.jobs", name, str(folder)]
-        done = subprocess.run(command, cwd=HERE, env=os.environ | paths, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=HERE, env=os.environ | paths, capture_output=True, text=True, encoding="utf-8"
+        )
     if done.returncode:
         raise SystemExit(f"{name} failed with the sources in {tree}:\n{done.stderr}")
     found: dict[str, float | str] = json.loads(done.stdout.splitlines()[-1])
@@ -35,7 +37,9 @@ def run(tree: Path, name: str, folder: Path, cold: bool) -> dict[str, float | st
 def main(before: str, names: list[str], frames: int, rounds: int) -> None:
     """Check out the earlier commit, do all jobs, and print the table."""
     machine("numpy", "numba", "mapgauge")
-    commit = subprocess.check_output(["git", "rev-parse", "--short", before], cwd=HERE, text=True).strip()
+    commit = subprocess.check_output(
+        ["git", "rev-parse", "--short", before], cwd=HERE, text=True, encoding="utf-8"
+    ).strip()
     with tempfile.TemporaryDirectory() as name:
         files, tree = Path(name) / "files", Path(name) / "before"
         files.mkdir()

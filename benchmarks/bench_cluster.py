@@ -122,7 +122,7 @@ def watched() -> Iterator[list[float]]:
 def _peak_of(pid: int) -> float:
     """The highest memory of a process so far, in MB; 0 if the system does not provide it."""
     status = Path(f"/proc/{pid}/status")
-    lines = status.read_text().splitlines() if status.exists() else []
+    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
     return next((float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
@@ -204,7 +204,7 @@ def measure(engine: str, folder: Path) -> Run:
         for side in SIDES:
             (place / side).symlink_to(folder / side)
         command = [sys.executable, "-m", "benchmarks.bench_cluster", "--child", engine, name]
-        printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
     return Run(**json.loads(printed.splitlines()[-1]))
 
 

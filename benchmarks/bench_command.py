@@ -21,11 +21,11 @@ from benchmarks.tables import at_least, at_most, heading, machine, race, row
 import mapgauge as mg
 from mapgauge.checks import check
 from mapgauge.demo import demo_world
+from mapgauge.frames.content import content_hash
+from mapgauge.results.results import Results
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import prepare
 from mapgauge.scoring.score import score_frames
-from mapgauge.frames.content import content_hash
-from mapgauge.results.results import Results
 
 FRAMES = 6019  # nuScenes val
 ROUNDS = 5
@@ -44,7 +44,7 @@ def command(folder: Path, workers: int) -> tuple[float, float, str]:
     files = [str(folder / name) for name in ("predictions.json", "truth.json")]
     words = [sys.executable, "-m", "mapgauge", "evaluate", *files, "--brief", "--workers", str(workers)]
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    done = subprocess.run(words, check=True, capture_output=True, text=True, encoding="utf-8")
     seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 

@@ -21,10 +21,10 @@ from benchmarks.tables import race as race_for
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.results.values import Input
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import prepare
 from mapgauge.scoring.score import score_frames
-from mapgauge.results.values import Input
 
 FRAMES = 6019  # nuScenes val
 PLAIN = 24  # frames for the baseline, which is slow
@@ -161,7 +161,9 @@ def _plain(groups: dict[str, list[plain.Group]], metrics: tuple[str, ...]) -> No
 def memory(frames: int) -> None:
     """Print the peak memory of a fresh process that generates the frames and evaluates them."""
     command = [sys.executable, "-m", "benchmarks.bench_evaluate", "--child", "--frames", str(frames)]
-    made, evaluated = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    made, evaluated = json.loads(
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
+    )
     heading("Memory of a process", "after", "peak, MB")
     row("generating the frames", f"{made:.0f}")
     row("evaluating all three metrics", at_most(evaluated, MEMORY, f"{evaluated:.0f}"))

@@ -17,13 +17,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import mapgauge as mg
-from mapgauge.scoring.data import Data
-from mapgauge.scoring.prepare import prepare
-from mapgauge.scoring.score import score_frames
 from mapgauge.features.graph_scores.graph import Graph
 from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphSettings, Roads, Samples
 from mapgauge.features.graph_scores.graph_scores import GraphPairs
 from mapgauge.metrics.table import chosen_metrics
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.score import score_frames
 
 FRAMES, LANES, GOAL = 3, 14, 50.0
 MANY = 32  # frames that are scored together

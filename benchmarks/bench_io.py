@@ -39,7 +39,10 @@ def generate(folder: Path, frames: int) -> None:
     latter.
     """
     rng = np.random.default_rng(0)
-    with (folder / "streammapnet.json").open("w") as ours, (folder / "maptr.json").open("w") as theirs:
+    with (
+        (folder / "streammapnet.json").open("w", encoding="utf-8") as ours,
+        (folder / "maptr.json").open("w", encoding="utf-8") as theirs,
+    ):
         ours.write('{"meta": {"output_format": "vector"}, "results": {')
         theirs.write('{"meta": {"use_lidar": false}, "results": [')
         for i in range(frames):
@@ -105,7 +108,7 @@ def generate_others(folder: Path, frames: int) -> None:
                 },
             }
         )
-    with (folder / "hdmapnet.json").open("w") as file:
+    with (folder / "hdmapnet.json").open("w", encoding="utf-8") as file:
         json.dump({"meta": {"vector": True}, "results": hdmapnet}, file)
     _dump(tracks, folder / "pos_predictions.pkl")
     _dump(
@@ -147,21 +150,21 @@ def _weighted(coords: NDArray[np.float64]) -> float:
 
 def plain_streammapnet(path: Path) -> object:
     """Read with ``json.load`` and make one array per polyline."""
-    with path.open() as file:
+    with path.open(encoding="utf-8") as file:
         results = json.load(file)["results"]
     return [[np.array(points) for points in frame["vectors"]] for frame in results.values()]
 
 
 def plain_maptr(path: Path) -> object:
     """Read with ``json.load`` and make one array per polyline."""
-    with path.open() as file:
+    with path.open(encoding="utf-8") as file:
         results = json.load(file)["results"]
     return [[np.array(vector["pts"]) for vector in frame["vectors"]] for frame in results]
 
 
 def plain_hdmapnet(path: Path) -> object:
     """Read with ``json.load`` and make one array per polyline."""
-    with path.open() as file:
+    with path.open(encoding="utf-8") as file:
         results = json.load(file)["results"]
     return [[np.array(vector["pts"]) for vector in frame] for frame in results.values()]
 
@@ -247,7 +250,7 @@ def child(way: str, path: Path) -> None:
 def measure(way: str, path: Path) -> tuple[float, float, Summary]:
     """Measure one read in a fresh process."""
     command = [sys.executable, "-m", "benchmarks.bench_io", "--child", way, str(path)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8").stdout
     seconds, peak, (frames, instances, checksum) = json.loads(printed)
     return seconds, peak, (frames, instances, checksum)
 

@@ -315,7 +315,9 @@ def _seconds(call: str, cache: str) -> float:
     """Time of the import and one call in a new process with compiled kernels in the folder ``cache``."""
     code = f"import time; start = time.perf_counter(); import mapgauge; {call}; print(time.perf_counter() - start)"
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
     return float(done.stdout)
 
 

@@ -14,15 +14,15 @@ from benchmarks import plain_lanes as plain
 from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
-from mapgauge.scoring.data import Data
-from mapgauge.scoring.prepare import prepare
-from mapgauge.scoring.scores import Totals
-from mapgauge.scoring.score import score_frames
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import LANE, TRAFFIC_ELEMENTS
 from mapgauge.results.values import mean_of, values_of_classes
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.prepare import prepare
+from mapgauge.scoring.score import score_frames
+from mapgauge.scoring.scores import Totals
 
 FRAMES, TRUE, FALSE, BOXES = 16, 30, 10, 4
 GOAL = 50.0

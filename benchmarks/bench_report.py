@@ -18,12 +18,12 @@ from benchmarks.tables import heading, machine, race, row
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.views.report.causes import cause_columns
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.intervals import drawn_values
 from mapgauge.typing import Floats
+from mapgauge.views.report.causes import cause_columns
 from mapgauge.views.report.drawings import drawings
 from mapgauge.views.report.frames import frame_numbers
 from mapgauge.views.report.pack import pack

@@ -18,7 +18,6 @@ from tests.tracks.stability_twin import slow_sums
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.solver import Problem, Sparse, solve
 from mapgauge.features.tracks import track_scene as over_time
 from mapgauge.features.tracks.consistent_ap import MAS
 from mapgauge.features.tracks.track_pld import SWITCH_COST
@@ -27,6 +26,7 @@ from mapgauge.frames.alignment import join_frames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
+from mapgauge.solver import Problem, Sparse, solve
 
 FRAMES = 40
 CLASSES = ("ped_crossing", "divider", "boundary")

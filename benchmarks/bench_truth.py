@@ -135,7 +135,7 @@ def _few(scene: Scene) -> Scene:
 def _elements(log: Path, rules: Rules) -> PlainMap:
     path = find_map(log)
     assert path is not None
-    content: dict[str, Any] = json.loads(path.read_text())
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content if rules.per_frame else plain_truth.elements_of(content, rules)
 
 

@@ -52,7 +52,7 @@ def plainly(
 
 def against_plain(root: Path, scenes_of: slice, baselines: Sequence[bool]) -> None:
     """Compare with the baseline, whose shapes are made in every frame (False) or kept (True)."""
-    names = (root / "scenes.txt").read_text().strip().split(",")[scenes_of]
+    names = (root / "scenes.txt").read_text(encoding="utf-8").strip().split(",")[scenes_of]
     for name in RULES:
         rules = rules_named("nuscenes", name)
         source = NuScenes(root, "v1.0-trainval", Selection.of("val", names, None, EVERY), rules)
@@ -81,7 +81,7 @@ def copied(root: Path, folder: Path) -> Path:
         if path.is_file() and path.parent != root / FOLDER:
             (folder / path.relative_to(root)).write_bytes(path.read_bytes())
     for path in (root / FOLDER).glob("*.json"):
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         text = json.dumps({kind: records for kind, records in content.items() if isinstance(records, list)})
         tokens = {node["token"] for node in content["node"]}
         for k in range(1, COPIES):
@@ -102,12 +102,14 @@ def copied(root: Path, folder: Path) -> Path:
                 if kind != "canvas_edge":
                     content[kind] += records
         assert len(content["node"]) == COPIES * len(tokens)
-        (folder / FOLDER / path.name).write_text(json.dumps(content))
+        (folder / FOLDER / path.name).write_text(json.dumps(content), encoding="utf-8")
     return folder
 
 
 def _elements(root: Path, place: str, rules: Rules, keep: bool) -> plain_nuscenes.Elements:
-    return plain_nuscenes.elements_of(json.loads((root / FOLDER / f"{place}.json").read_text()), rules, keep)
+    return plain_nuscenes.elements_of(
+        json.loads((root / FOLDER / f"{place}.json").read_text(encoding="utf-8")), rules, keep
+    )
 
 
 def _compare(

@@ -31,7 +31,7 @@ def prepare(folder: Path, frames: int, predictions: int) -> None:
 
 def memory(process: int, key: str) -> int:
     """A line of the status of a process, in MB."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
     return int(next(line for line in lines if line.startswith(key)).split()[1]) // 1024
 
 
@@ -40,7 +40,7 @@ def measure(browser: Browser, folder: Path, results: str = "results.mg") -> tupl
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     begun = time.perf_counter()
     command = [sys.executable, "-m", "mapgauge", "view", results, "--no-browser", "--quiet"]
-    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     try:
         assert server.stdout is not None
         page.goto(server.stdout.readline().strip())

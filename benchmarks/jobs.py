@@ -58,7 +58,7 @@ def command(*arguments: str) -> Callable[[Path], Callable[[], str]]:
 
         def work() -> str:
             done = subprocess.run(
-                [sys.executable, "-m", "mapgauge", *given], check=True, capture_output=True, text=True
+                [sys.executable, "-m", "mapgauge", *given], check=True, capture_output=True, text=True, encoding="utf-8"
             )
             return done.stdout or "a file"
 

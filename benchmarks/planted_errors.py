@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import mapgauge as mg
-from mapgauge.metrics.causes import CAUSES, label_of
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.metrics.causes import CAUSES, label_of
 from mapgauge.typing import Floats, Points
 
 SHARE = 0.2  # of instances that get an error

@@ -56,7 +56,7 @@ def machine(*packages: str) -> None:
 
 def _processor() -> str:
     cpus = Path("/proc/cpuinfo")
-    lines = cpus.read_text().splitlines() if cpus.exists() else []
+    lines = cpus.read_text(encoding="utf-8").splitlines() if cpus.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
@@ -68,6 +68,6 @@ def peak_memory() -> float:
     """
     status = Path("/proc/self/status")
     if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
         return float(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

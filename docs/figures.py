@@ -142,7 +142,7 @@ def photograph_view() -> None:
         page = browser.new_page(viewport={"width": 1366, "height": 940})
         words = ["good.mg", "poor.mg", "--images", "images", "--no-browser"]
         command = [sys.executable, "-m", "mapgauge", "view", *words]
-        server = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True, encoding="utf-8")
         try:
             assert server.stdout is not None
             address = server.stdout.readline().strip()

@@ -26,6 +26,7 @@ ROOMS = [
     "arguments",
     "decoding",
     "markup",
+    "words",
     "manifest",
     "core",
     "kernels",
@@ -186,7 +187,7 @@ def test_the_law_of_imports_sees_public_names() -> None:
 
 
 def test_the_map_of_contributing_names_every_room() -> None:
-    text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text()
+    text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     named = [room for row in rows for room in re.findall(r"`(\w+)`", row)]
     there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
@@ -220,7 +221,7 @@ def test_kernels_stand_alone() -> None:
 def test_kernels_do_not_raise() -> None:
     """A kernel inside a kernel has no environment for exceptions (``kernels/_inner.py``)."""
     for path in (MODULES[name] for name in MODULES if has_kernels(name)):
-        for function in ast.walk(ast.parse(path.read_text())):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef) and any(
                 isinstance(one, ast.Name) and one.id.startswith("jit") for one in function.decorator_list
             ):
@@ -230,7 +231,7 @@ def test_kernels_do_not_raise() -> None:
 
 def test_the_readme_of_kernels_names_every_module_and_no_other() -> None:
     folder = PACKAGE / "kernels"
-    rows = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    rows = [line for line in (folder / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     named = [name for row in rows for name in re.findall(r"`(\w+\.py)`", row.split("|")[1])]
     assert sorted(named) == sorted(path.name for path in folder.glob("*.py") if path.name != "__init__.py")
 
@@ -256,7 +257,9 @@ READING = {"open", "read_bytes", "read_text", "fromfile", "loadtxt", "memmap", "
 def test_files_are_read_in_one_place() -> None:
     found = set()
     for name, path in MODULES.items():
-        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        calls = [
+            node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+        ]
         called = {text for call in calls for text in (ast.unparse(call), ast.unparse(call).rpartition(".")[2])}
         if READING & called and name.split(".")[0] != "kernels" and not name.startswith("io.files"):
             found.add(name)
@@ -266,7 +269,7 @@ def test_files_are_read_in_one_place() -> None:
 def loaded_after(code: str) -> set[str]:
     """Return the packages that a separate process imports when it runs some code."""
     full = f"import sys\n{code}\nprint(*sorted({{name.split('.')[0] for name in sys.modules}}))"
-    done = subprocess.run([sys.executable, "-c", full], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", full], capture_output=True, text=True, check=True, encoding="utf-8")
     return set(done.stdout.split())
 
 
@@ -304,13 +307,15 @@ def test_editing_one_kernel_recompiles_those_that_use_it(tmp_path: Path) -> None
 
     def cache_hits() -> int:
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, encoding="utf-8"
+        )
         return int(run.stdout)
 
     assert [cache_hits(), cache_hits()] == [0, 1]
     for edited, hits in (("chain", 1), ("_inner", 0)):
         file = tmp_path / "mapgauge" / "kernels" / f"{edited}.py"
-        file.write_text(file.read_text() + "\n")
+        file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
         assert cache_hits() == hits, edited
 
 
@@ -321,6 +326,8 @@ def test_kernels_work_where_nothing_can_be_written(tmp_path: Path) -> None:
     )
     (tmp_path / "file").touch()
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache")}
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, encoding="utf-8"
+    )
     assert run.stdout.strip() == "2.0 2.0"
     assert run.stderr.count("Not a directory). They are compiled again in every run. Set the environment") == 1

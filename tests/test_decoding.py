@@ -32,5 +32,5 @@ for number in range(100):
 
 
 def test_threads_that_meet_a_type_at_the_same_time_do_not_end_the_process() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False, encoding="utf-8")
     assert done.returncode == 0, done.stderr

@@ -267,20 +267,20 @@ def test_the_check_of_the_site_finds_faults(tmp_path: Path) -> None:
     docs, site = tmp_path / "docs", tmp_path / "site"
     for folder in (docs / "how-to", site / "how-to"):
         folder.mkdir(parents=True)
-    (docs / "index.md").write_text("# One\n\n$$\na + b\n$$\n")
-    (docs / "how-to" / "two.md").write_text("# Two\n")
+    (docs / "index.md").write_text("# One\n\n$$\na + b\n$$\n", encoding="utf-8")
+    (docs / "how-to" / "two.md").write_text("# Two\n", encoding="utf-8")
     first = '<link href="style.css"><a href="https://example.org">elsewhere</a><script src="../a.js"></script>'
-    (site / "index.html").write_text(f"{first}<math></math>")
-    (site / "how-to" / "two.html").write_text("<img src='data:image/png;base64,//8='>")
+    (site / "index.html").write_text(f"{first}<math></math>", encoding="utf-8")
+    (site / "how-to" / "two.html").write_text("<img src='data:image/png;base64,//8='>", encoding="utf-8")
     assert faults(docs, site) == []
-    (site / "index.html").write_text(first)
+    (site / "index.html").write_text(first, encoding="utf-8")
     (site / "how-to" / "two.html").unlink()
     tags = [
         '<script async src="https://example.org/a.js">',
         "<link href=//example.org/a.css>",
         "<img src='http://a/b'>",
     ]
-    (site / "search.html").write_text("\n".join(tags))
+    (site / "search.html").write_text("\n".join(tags), encoding="utf-8")
     assert faults(docs, site) == [
         f"how-to/two.html: expected a page made from {docs / 'how-to' / 'two.md'}, got no file",
         "index.html: expected equations as MathML, got none",

@@ -1,6 +1,8 @@
 """The mutants that ``make mutants`` tries."""
 
 import ast
+import subprocess
+import sys
 
 import pytest
 
@@ -38,3 +40,18 @@ def test_modules_and_their_tests_exist() -> None:
     root = SOURCE.parents[1]
     assert all((SOURCE / module).is_file() for module in TESTS)
     assert all((root / path.partition("::")[0]).exists() for paths in TESTS.values() for path in paths)
+
+
+def test_a_mutant_is_applied_and_a_known_one_is_killed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.mutants", "metrics/metric.py", "plain", "-v"],
+        cwd=SOURCE.parents[1],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    outcomes = [line for line in done.stdout.splitlines() if "plain: " in line]
+    assert [line.partition(" ")[0] for line in outcomes] == ["killed"] * 3
+    assert outcomes[0].endswith("return not (self.setting or self.ring or self.hits) -> return None")
+    assert "'killed': 3, 'survives': 0" in done.stdout
+    assert "'not applied': 0" in done.stdout

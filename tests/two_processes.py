@@ -23,6 +23,7 @@ def run_two(script: Path, folder: Path) -> list[Any]:
             env=environment,
             stderr=subprocess.PIPE,
             text=True,
+            encoding="utf-8",
         )
         for rank in range(2)
     ]

@@ -124,10 +124,10 @@ def main() -> None:
     for name in WORK:
         command = [sys.executable, "-m", "tools.kernel_signatures", name]
         environment = os.environ | {"MAPGAUGE_INTERPRET": "0"}  # kernels that are interpreted are not listed
-        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, encoding="utf-8")
         rows[name] = json.loads(run.stdout.splitlines()[-1])
         sys.stderr.write(f"{name}: {len(rows[name])} kernels\n")
-    compiling.FILE.write_text(json.dumps(rows, indent=1) + "\n")
+    compiling.FILE.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

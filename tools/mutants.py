@@ -40,8 +40,34 @@ TRACKS = (
     f"{_ROW}the_longest_instance_in_each_frame_is_the_track_if_a_track_repeats",
     f"{_ROW}tracks_that_repeat_in_a_frame_are_counted",
 )
+# Without the tests of samples and of random frames, which take longer.
+CHECKS = tuple(
+    f"tests/checks/test_{name}.py"
+    for name in (
+        "classes",
+        "confidence",
+        "coordinates",
+        "counts",
+        "degrees",
+        "links",
+        "region",
+        "shapes",
+        "tokens",
+        "tracks",
+    )
+)
 # The tests of each module. Its doctests are added.
 TESTS = {
+    **{
+        f"checks/{name}.py": CHECKS
+        for name in ("context", "coordinates", "instances", "names", "neighbours", "relations")
+    },
+    "scoring/prepare.py": (
+        "tests/evaluation/test_axes.py",
+        "tests/evaluation/test_errors.py",
+        "tests/evaluation/test_prepare.py",
+    ),
+    "metrics/completeness.py": ("tests/metrics/test_completeness.py", "tests/metrics/test_short_lengths.py"),
     "../../tests/kernels/reference.py": ("tests/kernels/test_reference.py",),
     "metrics/metric.py": TABLE,
     "features/tracks/consistent_ap.py": ("tests/tracks/test_consistent_ap.py", *STABILITY),
@@ -67,7 +93,7 @@ REPLACED = ((ast.FloorDiv, ast.Div), (ast.Mod, ast.Mult), (ast.Pow, ast.Mult), (
 OPERATORS = {**dict(SWAPPED), **{b: a for a, b in SWAPPED}, **dict(REPLACED), ast.Invert: ast.UAdd}
 CALLS = {"min": "max", "any": "all", "minimum": "maximum", "ones": "zeros"}
 CALLS |= {to: name for name, to in CALLS.items()} | {"sorted": "list"}
-KILLED, BROKEN = 1, 2  # exit codes of the process of a mutant; 0 if it survives
+KILLED, BROKEN, NOT_APPLIED = 1, 2, 3  # exit codes of the process of a mutant; 0 if it survives
 TOO_LONG = (-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL)
 
 Change = Callable[[Any], None]
@@ -227,9 +253,10 @@ class Session:
         """Try all mutants, and print those that survive."""
         for item in session.items:
             self.run_as_it_is(item)
-        again = self.run_forked(list(self.seconds), lambda: None)
+        again = self.run_forked(list(self.seconds), lambda: 1)
         if again != 0:
             pytest.exit("Some tests fail when they run twice in a process.", 1)
+        gc.unfreeze()  # the conftest freezes what was collected, and frozen objects are not listed
         objects = gc.get_objects()
         functions = [one for one in objects if type(one) is FunctionType]
         self.functions = [one for one in functions if one.__code__.co_filename == str(self.path)]
@@ -238,7 +265,7 @@ class Session:
         print(f"{len(self.seconds)} tests, {sum(self.seconds.values()):.0f} s", flush=True)
         tree = ast.parse(self.path.read_text("utf-8"))
         plain = list(codes(compile(tree, str(self.path), "exec")))
-        count = {"killed": 0, "survives": 0, "runs on": 0, "broken": 0, "same code": 0}
+        count = {"killed": 0, "survives": 0, "runs on": 0, "broken": 0, "same code": 0, "no test": 0, "not applied": 0}
         for function, text, changed in mutants(tree):
             if function == self.only or not self.only:
                 start = time.time()
@@ -276,18 +303,26 @@ class Session:
         tests = sorted({item for old in new for item in self.reached.get(old, [])}, key=self.seconds.__getitem__)
         if not new:
             return "same code"
+        if not tests:
+            return "no test"
 
-        def change() -> None:
-            for function in self.functions:
-                function.__code__ = new.get(function.__code__, function.__code__)
+        def change() -> int:
+            changed = [function for function in self.functions if function.__code__ in new]
+            for function in changed:
+                function.__code__ = new[function.__code__]
             for cache in self.caches:
                 cache.cache_clear()
+            return len(changed)
 
         status = self.run_forked(tests, change)
-        return {0: "survives", BROKEN: "broken", **dict.fromkeys(TOO_LONG, "runs on")}.get(status, "killed")
+        outcomes = {0: "survives", BROKEN: "broken", NOT_APPLIED: "not applied", **dict.fromkeys(TOO_LONG, "runs on")}
+        return outcomes.get(status, "killed")
 
-    def run_forked(self, tests: list[pytest.Item], change: Callable[[], None]) -> int:
-        """Run tests in a forked process after a change, until one fails. Return the exit code, or minus the signal."""
+    def run_forked(self, tests: list[pytest.Item], change: Callable[[], int]) -> int:
+        """Run tests in a forked process after a change, until one fails. Return the exit code, or minus the signal.
+
+        The change returns how many functions it has changed. If there are none, no test could notice it.
+        """
         seconds = 4 + 5 * sum(self.seconds[item] for item in tests)
         sys.stdout.flush()
         child = os.fork()
@@ -299,9 +334,11 @@ class Session:
             os.dup2(null, 1)
             os.dup2(null, 2)
             try:
-                change()
+                applied = change()
             except BaseException:
                 os._exit(BROKEN)
+            if not applied:
+                os._exit(NOT_APPLIED)
             try:
                 os._exit(KILLED if any(map(failed, tests)) else 0)
             except BaseException:

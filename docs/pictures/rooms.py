@@ -23,6 +23,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "arguments": ("checks of", "arguments"),
         "decoding": ("JSON in", "threads"),
         "markup": ("HTML, SVG,", "colours"),
+        "words": ("numbers with", "their nouns"),
     },
     "tables": {
         "manifest": ("manifests of features and plug-ins,", "and the tables made from them"),

@@ -20,17 +20,22 @@ def require(module: str, purpose: str, extra: str) -> Any:
     mapgauge.errors.MissingDependency: this example needs no_such_package. Install it with: pip install
     'mapgauge[example]'
     """
+    package = module.partition(".")[0]
     try:
         return import_module(module)
     except ImportError as error:
         if lacks_memory(error):
             raise MemoryError(f"{module} cannot be loaded") from error
-        raise missing(module, purpose, extra) from error
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package:
+            raise missing(module, purpose, extra) from error
+        raise _does_not_work(purpose, module, error) from error
     except (ValueError, OSError) as error:  # a setting of the environment, or a file of settings that is damaged
-        why = " ".join(str(error).split())
-        raise MissingDependency(
-            f"{purpose} needs {module}, which cannot be imported: {why}", remedy=_SETTINGS.get(module)
-        ) from error
+        raise _does_not_work(purpose, module, error) from error
+
+
+def matplotlib_module() -> Any:
+    """Return ``matplotlib``. It is asked for before the modules of figures, which import it, are imported."""
+    return require("matplotlib", "drawing figures", "plot")
 
 
 def missing(module: str, purpose: str, extra: str) -> MissingDependency:
@@ -80,6 +85,13 @@ def zstd_module() -> Any:
         except ImportError:
             continue
     raise MissingDependency("zstd files need backports.zstd on Python below 3.14", remedy=_install("zstd"))
+
+
+def _does_not_work(purpose: str, module: str, error: Exception) -> MissingDependency:
+    """Return the error for a package that is there and fails, such as one that was built for another numpy."""
+    why = " ".join(str(error).split())
+    remedy = "Upgrade it, or install it again" if isinstance(error, ImportError) else _SETTINGS.get(module)
+    return MissingDependency(f"{purpose} needs {module}, which cannot be imported: {why}", remedy=remedy)
 
 
 def _install(extra: str) -> str:

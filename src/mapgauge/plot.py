@@ -15,10 +15,10 @@ matplotlib, whatever ``matplotlibrc`` or the program says.
 
 from typing import Any
 
-from mapgauge.dependencies import require
+from mapgauge.dependencies import matplotlib_module
 from mapgauge.manifest import mapping, own
 
-require("matplotlib", "drawing figures", "plot")  # before the modules of figures import it
+matplotlib_module()  # before the modules of figures import it
 
 from mapgauge.views.figures.style import save as save
 

@@ -117,7 +117,7 @@ def nuscenes_rig(root: Path, frames: MapFrames, version: str = "v1.0-mini") -> P
                 draw_image(root / file, f"{channel} {token}", CAMERAS[channel], lines)
     (root / version).mkdir(parents=True, exist_ok=True)
     for table, rows in tables.items():
-        (root / version / f"{table}.json").write_text(json.dumps(rows, indent=0))
+        (root / version / f"{table}.json").write_text(json.dumps(rows, indent=0), encoding="utf-8")
     return root
 
 

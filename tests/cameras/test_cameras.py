@@ -293,7 +293,7 @@ def test_tokens_of_another_data_set_are_refused(log_rig: tuple[Path, list[int]])
         ("calibrated_sensor", "camera_intrinsic", [[1, 0], [0, 1]], "is not a matrix of 3 x 3 numbers"),
         ("calibrated_sensor", "rotation", [9, 0, 0, 0], "is not a rotation and a translation"),
         ("sample_data", "width", 0, "expected at least 1 x 1 pixels"),
-        ("sample_data", "ego_pose_token", "none", "1 poses of images not found"),
+        ("sample_data", "ego_pose_token", "none", "1 pose of images not found"),
     ],
 )
 def test_damaged_tables_are_refused(
@@ -301,9 +301,9 @@ def test_damaged_tables_are_refused(
 ) -> None:
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / f"{table}.json"
-    rows = json.loads(path.read_text())
+    rows = json.loads(path.read_text(encoding="utf-8"))
     rows[-1][field] = value
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps(rows), encoding="utf-8")
     with pytest.raises(UnreadableFile, match=message):
         open_rig(tmp_path, truth.tokens)
 
@@ -311,6 +311,6 @@ def test_damaged_tables_are_refused(
 def test_a_sample_without_a_sweep_is_refused(truth: MapFrames, tmp_path: Path) -> None:
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / "sample_data.json"
-    path.write_text(json.dumps(json.loads(path.read_text())[1:]))
-    with pytest.raises(UnreadableFile, match="no keyframe of LIDAR_TOP for 1 samples"):
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))[1:]), encoding="utf-8")
+    with pytest.raises(UnreadableFile, match="no keyframe of LIDAR_TOP for 1 sample"):
         open_rig(tmp_path, truth.tokens)

@@ -457,7 +457,7 @@ def test_lengths_and_shares_in_words_are_of_all_classes_together() -> None:
 def test_errors_of_the_sample_are_those_it_was_given() -> None:
     folder = DATA / "sample_60x30"
     x, y = mg.read(folder / "submission_vector.json"), mg.read(folder / "tmp_gts_av2_60x30.pkl")
-    errors = json.loads((folder / "prediction_errors.json").read_text())
+    errors = json.loads((folder / "prediction_errors.json").read_text(encoding="utf-8"))
     results = mg.evaluate(x, y)
     found = mg.causes(results)
     assert results.data is not None

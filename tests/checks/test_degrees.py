@@ -106,7 +106,7 @@ def test_an_evaluation_refuses_degrees(predictions: mg.MapFrames, truth: mg.MapF
 @needs_data("own_map")
 @pytest.mark.parametrize(("name", "geographic"), [("map_wgs84", True), ("map_metres", False)])
 def test_a_map_is_told_by_its_values(name: str, geographic: bool) -> None:
-    features = json.loads((DATA / "own_map" / f"{name}.geojson").read_text())["features"]
+    features = json.loads((DATA / "own_map" / f"{name}.geojson").read_text(encoding="utf-8"))["features"]
     drawn = [one["geometry"] for one in features if one["geometry"]]
     lines = [shape["coordinates"] for shape in drawn if shape["type"] == "LineString"]
     assert is_geographic(mg.MapFrames.of({"map": {"divider": lines}})) is geographic

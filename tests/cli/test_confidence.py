@@ -33,7 +33,7 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     assert " if each half of the scenes has the thresholds of the other half)" in advice
     assert "Over-confident on average: " in advice
     assert "They can raise it" in recalibrated
-    chosen = json.loads((tmp_path / "thresholds.json").read_text())["classes"]
+    chosen = json.loads((tmp_path / "thresholds.json").read_text(encoding="utf-8"))["classes"]
     assert f"{chosen['divider']['best_pld']:.3f}" in advice
     assert apply.startswith("To apply it: mapgauge evaluate PREDICTIONS,confidence=ped_crossing:0.")
     assert "ECE" in (tmp_path / "figure.svg").read_text(encoding="utf-8")

@@ -20,11 +20,11 @@ def broken(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("broken")
     (folder / "folder").mkdir()
     (folder / "empty.json").touch()
-    (folder / "corrupt.json").write_text('{"meta": {}, "results": {"a": {"vectors": [[[0, 0], [9,')
-    (folder / "other.json").write_text('{"weather": "rain"}')
+    (folder / "corrupt.json").write_text('{"meta": {}, "results": {"a": {"vectors": [[[0, 0], [9,', encoding="utf-8")
+    (folder / "other.json").write_text('{"weather": "rain"}', encoding="utf-8")
     (folder / "harmful.pkl").write_bytes(pickle.dumps({"a": Harmful()}))
     (folder / "corrupt.mg").write_bytes((world / "good.mg").read_bytes()[:1000])
-    (folder / "scenes.json").write_text(json.dumps({"a": 3}))
+    (folder / "scenes.json").write_text(json.dumps({"a": 3}), encoding="utf-8")
     frames = mg.read(world / "poor.json")
     mg.evaluate(frames, world / "truth.geojson", mg.protocol("paper-60x30", cutoffs=[0.5])).save(folder / "other.mg")
     return folder
@@ -42,7 +42,7 @@ INPUT = {
     "evaluate {w}/good.json,rename=lane:divider {w}/truth.geojson": "no class lane",
     "evaluate {w}/good.json {w}/truth.geojson,scenes={b}/scenes.json": "expected a JSON object from token to scene",
     "evaluate {w}/good.json {w}/truth.geojson -o {b}/none/results.mg": "does not exist. Create it first",
-    "evaluate {w}/good.json {w}/truth.geojson -o {b}/folder": "expected the name of a file, found a folder",
+    "splits thin {w}/truth.geojson -o {b}/folder": "expected the name of a file, found a folder",
     "evaluate {w}/good.json {w}/poor.json {w}/truth.geojson -o {w}/good.json": "the folder cannot be created",
     "evaluate {w}/good.json {w}/truth.geojson --report {b}/none/x.html": "does not exist. Create it first",
     "sweep {w}/good.json {w}/nothing.pkl": "nothing.pkl: no such file",

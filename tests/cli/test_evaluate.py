@@ -58,7 +58,7 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
 
 
 def test_every_key_of_the_json_is_on_its_page() -> None:
-    documented = set(re.findall(r"`([a-z_]+)`", PAGE.read_text()))
+    documented = set(re.findall(r"`([a-z_]+)`", PAGE.read_text(encoding="utf-8")))
     assert documented >= TOP | PLD | {
         "predictions",
         "truth",
@@ -154,7 +154,7 @@ def test_results_of_several_predictions_go_to_a_folder(call: Run, tmp_path: Path
 def test_scenes_may_come_from_a_file(call: Run, world: Path, tmp_path: Path) -> None:
     truth = mg.read(world / "truth.geojson")
     scenes = {token: f"half {k % 2}" for k, token in enumerate(truth.tokens)}
-    (tmp_path / "scenes.json").write_text(json.dumps(scenes))
+    (tmp_path / "scenes.json").write_text(json.dumps(scenes), encoding="utf-8")
     output = tmp_path / "results.mg"
     call("evaluate", "good.json", f"truth.geojson,scenes={tmp_path / 'scenes.json'}", "-o", output)
     assert mg.load_results(output).scenes == tuple(scenes.values())
@@ -196,7 +196,9 @@ def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
 def test_both_files_are_read_and_the_truth_has_the_first_word(call: Run, tmp_path: Path, workers: int) -> None:
     broken = [tmp_path / "a.json", tmp_path / "b.json"]
     for path in broken:
-        path.write_text('{"results": {"token": {"vectors": [[[0, 1], [2]]], "scores": [1], "labels": [1]}}}')
+        path.write_text(
+            '{"results": {"token": {"vectors": [[[0, 1], [2]]], "scores": [1], "labels": [1]}}}', encoding="utf-8"
+        )
     done = call("evaluate", *broken, "--workers", workers)
     assert (done.returncode, done.stdout) == (1, "")
     assert str(broken[1]) in done.stderr

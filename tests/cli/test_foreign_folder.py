@@ -138,7 +138,14 @@ def outcome(start: list[str], world: Path, tmp_path: Path, command: str) -> tupl
     variables = environment() | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     words = [word.replace("WORLD", str(world)) for word in command.split()]
     with subprocess.Popen(
-        [*start, *words], cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True
+        [*start, *words],
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=-1,
+        stderr=-1,
+        text=True,
+        encoding="utf-8",
     ) as process:
         if words[0] == "view":
             assert process.stdout is not None
@@ -180,6 +187,7 @@ def test_a_damaged_file_of_numba_is_not_read(content: str, start: list[str], wor
         env=environment(),
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -196,7 +204,12 @@ def test_settings_of_the_environment_that_cannot_work_are_named(
 ) -> None:
     variables = {name: text for name, text in environment().items() if not name.startswith("NUMBA_")}
     done = subprocess.run(
-        [*start, "compile"], cwd=tmp_path, env=variables | {variable: value}, capture_output=True, text=True
+        [*start, "compile"],
+        cwd=tmp_path,
+        env=variables | {variable: value},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"mapgauge: {said}")
@@ -216,7 +229,12 @@ def test_settings_that_matplotlib_cannot_read_are_named(
     (tmp_path / "matplotlibrc").write_bytes(rc)
     command = ["plot", "parts", str(world / "good.mg"), "-o", "parts.svg"]
     done = subprocess.run(
-        [*start, *command], cwd=tmp_path, env=environment() | variables, capture_output=True, text=True
+        [*start, *command],
+        cwd=tmp_path,
+        env=environment() | variables,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 1
     assert f"mapgauge: drawing figures needs matplotlib, which cannot be imported: {why}" in done.stderr
@@ -231,6 +249,8 @@ def test_a_module_that_is_run_uses_no_packages_of_the_folder(world: Path, tmp_pa
     for module in ("numpy", "numba", "msgspec", "typer", "yaml", "llvmlite", "csv", "http"):
         (tmp_path / f"{module}.py").write_text(TRAP.format(trace=str(trace / module)), encoding="utf-8")
     command = ["-m", "mapgauge", "evaluate", str(world / "good.json"), str(world / "truth.geojson")]
-    done = subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, env=environment(), capture_output=True, text=True, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stderr
     assert list(trace.iterdir()) == []

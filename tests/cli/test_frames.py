@@ -46,7 +46,7 @@ def test_frames_without_predictions_or_truth_are_listed_apart(call: Run, tmp_pat
     mg.evaluate(predictions, truth).save(tmp_path / "x.mg")
     lines = call("frames", tmp_path / "x.mg").stdout.splitlines()
     assert lines[0] == "1 of 1 frames with predictions and truth"
-    assert lines[-2:] == ["1 frames without predictions: b", "1 frames without truth, but with predictions: c"]
+    assert lines[-2:] == ["1 frame without predictions: b", "1 frame without truth, but with predictions: c"]
     assert call("frames", tmp_path / "x.mg", "--tokens").stdout == "a\nb\nc\n"
     assert json.loads(call("frames", tmp_path / "x.mg", "--json").stdout)["without_truth"] == ["c"]
 
@@ -84,7 +84,7 @@ def test_show_draws_a_sheet(call: Run, world: Path, tmp_path: Path) -> None:
         done = call("show", "poor.mg", "--frame", frame, "-o", tmp_path / "x.svg")
         assert done.returncode == 0, done.stderr
         assert [line.split(",")[0] for line in done.stdout.splitlines()] == tokens
-        assert all(token in (tmp_path / "x.svg").read_text() for token in tokens)
+        assert all(token in (tmp_path / "x.svg").read_text(encoding="utf-8") for token in tokens)
     done = call("show", "good.mg", "poor.mg", "--frame", "worst:2", "-o", tmp_path / "x.svg")
     assert len(done.stdout.splitlines()) == 4
     assert call("show", "poor.mg", "--frame", "pld > 2", "-o", tmp_path / "x.svg").returncode == 1
@@ -100,14 +100,14 @@ def test_a_report_draws_the_frames_that_meet_a_condition(call: Run, world: Path,
 
 def test_a_list_of_tokens_goes_back_into_evaluate(call: Run, world: Path, tmp_path: Path) -> None:
     listed = tmp_path / "worst.txt"
-    listed.write_text(call("frames", "poor.mg", "--worst", 3, "--tokens").stdout)
+    listed.write_text(call("frames", "poor.mg", "--worst", 3, "--tokens").stdout, encoding="utf-8")
     done = call("evaluate", "poor.json", "truth.geojson", "--tokens", listed, "-o", tmp_path / "some.mg")
     assert done.returncode == 0, done.stderr
     some, whole = mg.load_results(tmp_path / "some.mg"), mg.load_results(world / "poor.mg")
-    assert set(some.tokens) == set(listed.read_text().split())
+    assert set(some.tokens) == set(listed.read_text(encoding="utf-8").split())
     assert some.mean == whole.of_frames([whole.tokens.index(token) for token in some.tokens]).mean
     assert call("show", tmp_path / "some.mg", "-o", tmp_path / "x.png").returncode == 0  # the files are read again
-    listed.write_text("unknown\n")
+    listed.write_text("unknown\n", encoding="utf-8")
     done = call("evaluate", "poor.json", "truth.geojson", "--tokens", listed)
     assert done.returncode == 1
     assert "no frames have 1 of 1 tokens (first: unknown)" in done.stderr
@@ -117,6 +117,6 @@ def test_tokens_choose_frames_of_parquet(call: Run, tmp_path: Path) -> None:
     predictions, truth = demo_world(6)
     mg.write(predictions, tmp_path / "x.parquet")
     mg.write(truth, tmp_path / "y.parquet")
-    (tmp_path / "tokens.txt").write_text(f"{truth.tokens[2]}\n\n{truth.tokens[4]}\n")
+    (tmp_path / "tokens.txt").write_text(f"{truth.tokens[2]}\n\n{truth.tokens[4]}\n", encoding="utf-8")
     done = call("evaluate", "x.parquet", "y.parquet", "--tokens", "tokens.txt", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["frames"]["evaluated"] == 2

@@ -35,7 +35,7 @@ def test_the_recipe_for_a_paper_shows_the_cutoff_of_the_protocol_and_keeps_the_o
     assert "PLD (1.5 m) ↓" in done.stdout
     assert call("paper", tmp_path / "runs", "-o", tmp_path / "paper", "--samples", "9").returncode == 0
     good, poor = (mg.load_results(world / f"{name}.mg").mean["pld"] for name in ("good", "poor"))
-    table = (tmp_path / "paper" / "table.tex").read_text()
+    table = (tmp_path / "paper" / "table.tex").read_text(encoding="utf-8")
     assert r"& (1.5 m) $\downarrow$ &" in table
     first, second = table.split("\\midrule\n")[1].splitlines()[:2]
     assert first.startswith(rf"Zed & $\mathbf{{{good:.3f}}}$")
@@ -50,7 +50,7 @@ def test_later_results_follow_those_in_the_folder(call: Run, tmp_path: Path) -> 
         assert call(*command, "-q", "-o", tmp_path).returncode == 0
     found = json.loads(call("compare", tmp_path, "--json", "--samples", "9").stdout)
     assert found["names"] == ["d", "c", "a", "b"]
-    (tmp_path / ".mapgauge-order").write_text("[1, {")
+    (tmp_path / ".mapgauge-order").write_text("[1, {", encoding="utf-8")
     assert json.loads(call("compare", tmp_path, "--json", "--samples", "9").stdout)["names"] == ["a", "b", "c", "d"]
 
 

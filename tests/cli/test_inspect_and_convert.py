@@ -64,9 +64,9 @@ def lane_graph(path: Path) -> Path:
 def test_inspect_tells_links_and_boxes(call: Run, tmp_path: Path) -> None:
     path = lane_graph(tmp_path / "lanes.parquet")
     printed = call("inspect", path).stdout
-    assert "1 frames, 3 instances: 3 centerline\n  1 boxes in an image: 1 red\n  3 links: 1 controlled_by, " in printed
+    assert "1 frame, 3 instances: 3 centerline\n  1 box in an image: 1 red\n  3 links: 1 controlled_by, " in printed
     assert "33.3 % of 3 lanes have a successor with a weight above 0.5" in printed
-    assert "1 lanes in intersections" in printed
+    assert "1 lane in intersections" in printed
     assert "x 0.0 to 20.0 m" in printed
     found = json.loads(call("inspect", path, "--json").stdout)
     assert found["boxes"] == {"red": 1}
@@ -99,7 +99,7 @@ def test_inspect_of_results_prints_their_tables(call: Run) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no fifos here")
 def test_inspect_goes_on_after_a_file_that_it_cannot_read(call: Run, world: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("no map")
+    (tmp_path / "a.txt").write_text("no map", encoding="utf-8")
     done = call("inspect", tmp_path / "a.txt", "good.json", tmp_path / "none.json", "good.mg")
     assert done.returncode == 1
     assert [line.split(": ")[1] for line in done.stderr.splitlines()[:2]] == [
@@ -120,13 +120,13 @@ def test_inspect_does_not_wait_for_the_writer_of_a_pipe(call: Run, tmp_path: Pat
 
 def test_inspect_counts_what_a_reader_drops(call: Run, tmp_path: Path) -> None:
     frame = {"vectors": [[[0, 0], [9, 0]], [[0, 0]]], "scores": [0.8, 0.3], "labels": [1, 1]}
-    (tmp_path / "short.json").write_text(json.dumps({"meta": {}, "results": {"a": frame}}))
+    (tmp_path / "short.json").write_text(json.dumps({"meta": {}, "results": {"a": frame}}), encoding="utf-8")
     refused = call("inspect", tmp_path / "short.json")
     assert refused.returncode == 1
     assert "FILE,degenerate=drop" in refused.stderr
     done = call("inspect", f"{tmp_path / 'short.json'},degenerate=drop")
     assert done.returncode == 0
-    assert "1 frames, 1 instances" in done.stdout
+    assert "1 frame, 1 instance" in done.stdout
     assert "1 of 2 instances" in done.stdout
 
 

@@ -21,7 +21,13 @@ def shell(world: Path, command: str) -> "subprocess.CompletedProcess[str]":
     """Run a command line in bash, where ``mapgauge`` stands for this package."""
     text = f'mapgauge() {{ "{sys.executable}" -m mapgauge "$@"; }}; {command}'
     done = subprocess.run(
-        ["bash", "-c", text], cwd=world, env=environment(), capture_output=True, text=True, check=False
+        ["bash", "-c", text],
+        cwd=world,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
@@ -153,6 +159,7 @@ def test_many_interrupts_leave_neither_a_traceback_nor_files(world: Path, tmp_pa
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     ) as process:
         while not any(tmp_path.iterdir()) and process.poll() is None:
             time.sleep(0.01)

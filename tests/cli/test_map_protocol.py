@@ -21,7 +21,7 @@ def drawn(path: Path, shift: float = 0.0, classes: tuple[str, ...] = ("kerb", "f
         }
         for k, name in enumerate(classes)
     ]
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
     return path
 
 
@@ -56,10 +56,10 @@ def test_one_command_gives_a_number_and_a_picture(tmp_path: Path, run: Run) -> N
     assert done.returncode == 0, done.stderr
     assert "fence" in done.stdout
     assert "completeness" in done.stdout
-    assert "drawn around its centre, without an ego" in (tmp_path / "page.html").read_text()
+    assert "drawn around its centre, without an ego" in (tmp_path / "page.html").read_text(encoding="utf-8")
     shown = run("show", "mine.geojson", "truth.geojson", "-p", "map", "-o", "frame.svg", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
-    picture = (tmp_path / "frame.svg").read_text()
+    picture = (tmp_path / "frame.svg").read_text(encoding="utf-8")
     assert "ego" not in picture
     assert ">1.00<" not in picture  # no confidences
 

@@ -31,7 +31,7 @@ def test_a_folder_gets_all_tables_and_figures(call: Run, rich: Path, tmp_path: P
     assert all((out / name).read_bytes().startswith(b"%PDF") for name in FILES if name.endswith(".pdf"))
     assert all(name in done.stdout for name in FILES)
 
-    line = (out / "provenance.txt").read_text()
+    line = (out / "provenance.txt").read_text(encoding="utf-8")
     results = [mg.load_results(rich / f"{name}.mg") for name in ("good", "poor")]
     assert line.count("\n") == 1
     assert line.startswith(f"mapgauge {mg.__version__}; protocol paper-60x30, cutoff 1.5 m, also 0.5 m: classes=")
@@ -39,9 +39,9 @@ def test_a_folder_gets_all_tables_and_figures(call: Run, rich: Path, tmp_path: P
         assert line.count(part) == 1
     assert all(one.inputs[0].hash in line for one in results)
     for name in ("table.tex", "classes.tex", "intervals.tex"):
-        assert f"% {line}" in (out / name).read_text()
-    assert rf"good & $\mathbf{{{results[0].mean['pld']:.3f}}}$" in (out / "table.tex").read_text()
-    assert r"\scriptsize [" in (out / "intervals.tex").read_text()
+        assert f"% {line}" in (out / name).read_text(encoding="utf-8")
+    assert rf"good & $\mathbf{{{results[0].mean['pld']:.3f}}}$" in (out / "table.tex").read_text(encoding="utf-8")
+    assert r"\scriptsize [" in (out / "intervals.tex").read_text(encoding="utf-8")
     rows = list(csv.DictReader((out / "table.csv").read_text(encoding="utf-8").splitlines()))
     same = mg.compare(results, names=["good", "poor"], samples=9, seed=4).estimates[0]["mean"]["pld"]
     assert [float(rows[k]["low"]) for k, row in enumerate(rows) if _is(row, "good", "pld")] == [same.low]
@@ -53,18 +53,18 @@ def _is(row: dict[str, str], name: str, key: str) -> bool:
 
 def test_a_second_run_replaces_its_own_files_only(call: Run, rich: Path, world: Path, tmp_path: Path) -> None:
     assert call("paper", rich, "-o", tmp_path / "out", "--samples", "9").returncode == 0
-    (tmp_path / "out" / "notes.md").write_text("mine")
+    (tmp_path / "out" / "notes.md").write_text("mine", encoding="utf-8")
     again = call("paper", "good.mg", "-o", tmp_path / "out", "--samples", "9", "-q")
     assert (again.returncode, again.stdout) == (0, "")
     assert "written to" not in again.stderr
     names = {file.name for file in (tmp_path / "out").iterdir()}
     assert "notes.md" in names
     assert not names & {"cutoffs.pdf", "ranges.pdf"}  # these results have no such values
-    assert "poor" not in (tmp_path / "out" / "table.tex").read_text()
+    assert "poor" not in (tmp_path / "out" / "table.tex").read_text(encoding="utf-8")
 
 
 def test_other_files_are_never_overwritten(call: Run, world: Path, tmp_path: Path) -> None:
-    (tmp_path / "table.tex").write_text("mine")
+    (tmp_path / "table.tex").write_text("mine", encoding="utf-8")
     refused = call("paper", "good.mg", "-o", tmp_path)
     assert refused.returncode == 1
     assert "files that mapgauge paper did not write (table.tex)" in refused.stderr

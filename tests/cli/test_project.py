@@ -25,7 +25,7 @@ def collection(lines: Any, path: Path, *, confidence: bool = False, crs: str | N
         for line in lines
     ]
     more = {} if crs is None else {"crs": {"type": "name", "properties": {"name": crs}}}
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features} | more))
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features} | more), encoding="utf-8")
     return path
 
 

@@ -221,8 +221,8 @@ def test_thresholds_are_options(call: Run) -> None:
 def foreign(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Truth in GeoJSON with other names of properties."""
     file = tmp_path_factory.mktemp("foreign") / "truth.geojson"
-    text = (world / "truth.geojson").read_text()
-    file.write_text(text.replace('"frame":', '"sample":').replace('"class":', '"kind":'))
+    text = (world / "truth.geojson").read_text(encoding="utf-8")
+    file.write_text(text.replace('"frame":', '"sample":').replace('"class":', '"kind":'), encoding="utf-8")
     return file
 
 

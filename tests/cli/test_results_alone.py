@@ -103,7 +103,9 @@ def test_errors_among_the_findings_are_said_whenever_results_are_used(
     assert done.stderr.count("error: a, b: the predictions are turned\n") == 1
     assert "mapgauge: 1 of the findings above is an error: do not trust the numbers\n" in done.stderr
     if command.startswith("paper"):
-        assert "errors among the findings of a, b: do not trust" in (tmp_path / "out" / "table.tex").read_text()
+        assert "errors among the findings of a, b: do not trust" in (tmp_path / "out" / "table.tex").read_text(
+            encoding="utf-8"
+        )
 
 
 def test_warnings_of_an_evaluation_are_not_repeated(call: Run, world: Path, tmp_path: Path) -> None:

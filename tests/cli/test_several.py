@@ -123,7 +123,7 @@ def test_sweeps_have_csv_latex_and_a_figure(call: Run, tmp_path: Path) -> None:
     arguments = ("sweep", "good.json", "truth.geojson", "--cutoff", "0.5,1.5", "--metrics", "pld")
     done = call(*arguments, "--csv", "--figure", tmp_path / "cutoffs.svg")
     assert [row["region"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["60x30", "60x30"]
-    assert "<svg" in (tmp_path / "cutoffs.svg").read_text()
+    assert "<svg" in (tmp_path / "cutoffs.svg").read_text(encoding="utf-8")
     assert r"60x30 & 0.5 m & 0.5 m & $0." in call(*arguments, "--latex").stdout
 
 

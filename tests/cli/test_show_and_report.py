@@ -40,7 +40,7 @@ def test_a_frame_is_drawn_by_its_token_for_several_methods(call: Run, world: Pat
     done = call("show", "good.json", "poor.json", "truth.geojson", "--frame", token, "-o", figure, "--side-by-side")
     assert done.returncode == 0, done.stderr
     assert re.findall(r"^(\S+), (\w+): pld", done.stdout, re.M) == [(token, "good"), (token, "poor")]
-    assert token in figure.read_text()
+    assert token in figure.read_text(encoding="utf-8")
 
 
 def test_faint_predictions_and_the_title_can_be_chosen(call: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import mapgauge as mg
 @pytest.fixture
 def tags(tmp_path: Path) -> Path:
     file = tmp_path / "tags.csv"
-    file.write_text("scene,city\nscene-0000,boston\nscene-0001,miami\n")
+    file.write_text("scene,city\nscene-0000,boston\nscene-0001,miami\n", encoding="utf-8")
     return file
 
 
@@ -42,8 +42,8 @@ def test_evaluate_prints_the_values_of_slices(call: Run, world: Path, tags: Path
 
 def test_lists_of_tokens_are_slices(call: Run, world: Path, tmp_path: Path) -> None:
     tokens = mg.load_results(world / "poor.mg").tokens
-    (tmp_path / "near.txt").write_text("\n".join(tokens[:7]))
-    (tmp_path / "other.txt").write_text("\n".join(tokens[5:12]))
+    (tmp_path / "near.txt").write_text("\n".join(tokens[:7]), encoding="utf-8")
+    (tmp_path / "other.txt").write_text("\n".join(tokens[5:12]), encoding="utf-8")
     lists = ["--tokens", tmp_path / "near.txt", "--tokens", f"{tmp_path / 'other.txt'},name=far"]
     done = call("evaluate", "poor.json", "truth.geojson", *lists, "--brief", "--metrics", "pld")
     assert done.returncode == 0, done.stderr

@@ -38,11 +38,11 @@ def test_the_commands(call: Run, tmp_path: Path) -> None:
     assert similar.split() == mg.neighbours(val, tokens=[val.tokens[3]]).partners
     done = call("splits", "propose", files[0], "-o", tmp_path / "new", "--shares", "a=0.5,b=0.5")
     assert done.returncode == 0, done.stderr
-    lists = [(tmp_path / "new" / f"{name}.txt").read_text().split() for name in ("a", "b")]
+    lists = [(tmp_path / "new" / f"{name}.txt").read_text(encoding="utf-8").split() for name in ("a", "b")]
     assert set(lists[0]) | set(lists[1]) <= set(train.tokens)
     done = call("splits", "thin", files[0], "-o", tmp_path / "kept.txt", "--radius", "0.9", "--json")
     document = json.loads(done.stdout)
-    kept = (tmp_path / "kept.txt").read_text().split()
+    kept = (tmp_path / "kept.txt").read_text(encoding="utf-8").split()
     assert sorted([*kept, *document["left_out"]]) == sorted(train.tokens)
     assert set(document["left_out"].values()) < set(kept)
     assert document["kept"]["frames"] == len(kept)

@@ -32,7 +32,9 @@ def test_every_command_has_help(call: Run, command: str) -> None:
 
 def test_help_imports_nothing_slow() -> None:
     code = "import sys, mapgauge.cli.app; print(*{name.split('.')[0] for name in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
+    ).stdout.split()
     assert not {"numpy", "msgspec", "numba", "rich", "matplotlib", "pyarrow", "scipy", "shapely"} & set(loaded)
 
 

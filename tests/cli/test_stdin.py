@@ -23,7 +23,7 @@ def test_the_standard_input_is_read_where_the_format_is_named(world: Path, run: 
 
 
 def test_a_map_can_come_from_the_standard_input(tmp_path: Path) -> None:
-    (tmp_path / "poses.json").write_text('{"a": [0, 0, 90]}')
+    (tmp_path / "poses.json").write_text('{"a": [0, 0, 90]}', encoding="utf-8")
     data = b'class,wkt\ndivider,"LINESTRING (0 -90, 0 90)"\n'
     command = [
         sys.executable,

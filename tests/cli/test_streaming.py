@@ -133,7 +133,7 @@ def test_several_files_become_one_data_set(call: Run, world: Path, tmp_path: Pat
 
 
 def test_a_file_that_cannot_be_read_leaves_no_data_set(call: Run, tmp_path: Path) -> None:
-    (tmp_path / "bad.json").write_text('{"meta": {}, "results": {"a": {"vectors": 3}}}')
+    (tmp_path / "bad.json").write_text('{"meta": {}, "results": {"a": {"vectors": 3}}}', encoding="utf-8")
     done = call("convert", "good.json", tmp_path / "bad.json", f"{tmp_path}/out/")
     assert done.returncode == 1
     assert "bad.json" in done.stderr
@@ -157,7 +157,7 @@ def test_targets_that_do_not_fit_are_errors_of_usage(
 
 def test_scenes_come_from_a_table_too(call: Run, world: Path, tmp_path: Path) -> None:
     frames = mg.read(world / "good.json")
-    (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(frames.tokens, "here")))
+    (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(frames.tokens, "here")), encoding="utf-8")
     done = call("convert", f"good.json,scenes={tmp_path / 'scenes.json'}", tmp_path / "out.parquet")
     assert done.returncode == 0
     assert set(mg.read(tmp_path / "out.parquet").scenes or ()) == {"here"}

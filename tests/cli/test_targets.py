@@ -26,8 +26,8 @@ def place(world: Path, tmp_path: Path) -> Path:
         shutil.copy(world / name, folder)
     for name in ("pos_predictions_good.pkl", "tmp_gts_demo_60x30.pkl", "demo_gt_tracks.pkl"):
         shutil.copy(PARITY / name, folder)
-    (folder / "scenes.json").write_text('{"scene-0000-0": "a"}')
-    (folder / "tokens.txt").write_text("scene-0000-0\n")
+    (folder / "scenes.json").write_text('{"scene-0000-0": "a"}', encoding="utf-8")
+    (folder / "tokens.txt").write_text("scene-0000-0\n", encoding="utf-8")
     (folder / "sub").mkdir()
     (folder / "link.geojson").symlink_to("truth.geojson")
     (folder / "sub" / "up").symlink_to(folder, target_is_directory=True)
@@ -238,11 +238,11 @@ def test_devices_and_write_protected_files_are_refused_before_the_work(call: Run
 
 def test_a_demo_overwrites_only_its_own_files(call: Run, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "truth.geojson").write_text("mine")
+    (tmp_path / "mine" / "truth.geojson").write_text("mine", encoding="utf-8")
     done = call("demo", "--size", "1", "-o", "mine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "files that the demo did not write (truth.geojson). Pass another folder" in done.stderr
-    assert (tmp_path / "mine" / "truth.geojson").read_text() == "mine"
+    assert (tmp_path / "mine" / "truth.geojson").read_text(encoding="utf-8") == "mine"
     for _ in range(2):
         assert call("demo", "--size", "1", "-o", "own", cwd=tmp_path).returncode == 0
 
@@ -258,7 +258,7 @@ def test_a_demo_overwrites_only_its_own_files(call: Run, tmp_path: Path) -> None
 def test_a_format_that_cannot_be_written_is_refused_before_a_file_is_read(
     call: Run, place: Path, command: str, message: str
 ) -> None:
-    (place / "broken.json").write_text("{")
+    (place / "broken.json").write_text("{", encoding="utf-8")
     done = call(*command.split(), cwd=place)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr

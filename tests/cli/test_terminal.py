@@ -96,7 +96,13 @@ def test_a_pipe_gets_no_escape_codes(run: Run) -> None:
 def test_a_closed_pipe_is_no_bug(world: Path) -> None:
     command = f"{sys.executable} -m mapgauge inspect good.mg --json | head -c 1"
     done = subprocess.run(
-        ["sh", "-c", command], cwd=world, env=environment(), capture_output=True, text=True, check=True
+        ["sh", "-c", command],
+        cwd=world,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
     )
     assert done.stdout == "{"
     assert "Traceback" not in done.stderr
@@ -137,7 +143,7 @@ class HalfMade:
 cli._run = lambda received: HalfMade()
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -160,7 +166,7 @@ def application(named):
 mapgauge.cli.app.application = application
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8")
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
 
 
@@ -191,5 +197,5 @@ serialize._numba_unpickle = _numba_unpickle
 cli._run = work
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8")
     assert (done.returncode, done.stdout, done.stderr) == (130, "Lines\n", "")

@@ -16,9 +16,7 @@ from tests.shared_data import PARITY
 def test_inspect_speaks_of_tracks(call: Run) -> None:
     done = call("inspect", PARITY / "pos_predictions_poor.pkl")
     assert "123 tracks" in done.stdout
-    assert (
-        "3 instances have the track of another instance of their class in the same frame" in done.stderr + done.stdout
-    )
+    assert "3 instances have the track of another instance of the class in the same frame" in done.stderr + done.stdout
     document = json.loads(call("inspect", PARITY / "pos_predictions_poor.pkl", "--json").stdout)
     assert {"tracks-repeated", "tracks-jump"} <= {finding["code"] for finding in document["findings"]}
 

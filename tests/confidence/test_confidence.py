@@ -77,7 +77,7 @@ def test_thresholds_meet_their_criteria(found: mg.Confidence, tmp_path: Path) ->
         kept = int(levels.kept[levels.place(chosen["equal_counts"])])
         assert abs(kept - one.truth) == np.abs(levels.kept - one.truth).min()
     found.save_thresholds(tmp_path / "thresholds.json")
-    written = json.loads((tmp_path / "thresholds.json").read_text())
+    written = json.loads((tmp_path / "thresholds.json").read_text(encoding="utf-8"))
     assert written["classes"]["divider"] == found.classes["divider"].thresholds
     assert written["common"]["best_pld"] == found.common.threshold if found.common else False
 

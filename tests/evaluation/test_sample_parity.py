@@ -44,7 +44,7 @@ def files(region: str, pair: tuple[str, str] = STREAMMAPNET) -> tuple[Path, Path
 
 @cache
 def reference(region: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / f"sample_{region}" / "reference.json").read_text())
+    found: dict[str, Any] = json.loads((DATA / f"sample_{region}" / "reference.json").read_text(encoding="utf-8"))
     return found
 
 

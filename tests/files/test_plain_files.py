@@ -64,7 +64,10 @@ def test_the_mark_of_a_folder_is_a_small_plain_file(
     mark = tmp_path / "out" / MARK
     for make, message in (
         (lambda: mark.symlink_to("/dev/null"), DEVICE),
-        (lambda: mark.write_text("table.tex " * 10_000), "the file has 100000 bytes, expected at most 65536"),
+        (
+            lambda: mark.write_text("table.tex " * 10_000, encoding="utf-8"),
+            "the file has 100000 bytes, expected at most 65536",
+        ),
     ):
         make()
         done = caller(tmp_path, monkeypatch, capsys)("paper", "r.mg", "-o", "out")
@@ -74,7 +77,7 @@ def test_the_mark_of_a_folder_is_a_small_plain_file(
 
 
 def test_a_file_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "large.json").write_text(json.dumps({"results": "x" * 1000}))
+    (tmp_path / "large.json").write_text(json.dumps({"results": "x" * 1000}), encoding="utf-8")
     monkeypatch.setattr(source, "memory", lambda: 1000)
     with pytest.raises(mg.UnreadableFile, match="has 1015 bytes, more than this machine has memory"):
         mg.read(tmp_path / "large.json")

@@ -98,7 +98,7 @@ def session(leader: int) -> list[int]:
     for entry in PROC.iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                state = (entry / "stat").read_text().rpartition(")")[2].split()
+                state = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
                 if int(state[3]) == leader and state[0] != "Z":
                     found.append(int(entry.name))
     return found

@@ -53,7 +53,7 @@ def limits() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TookTooLong
 
-    pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform == "linux" else 0
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) if sys.platform == "linux" else 0
     before = resource.getrlimit(resource.RLIMIT_AS)
     handler = signal.signal(signal.SIGALRM, stop)
     signal.alarm(SECONDS)

@@ -21,6 +21,7 @@ def soak(*options: str) -> str:
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -94,7 +94,7 @@ def main(rank: int, store: str, answers: Path) -> None:
     fed(metric, ("unknown",))
     found["goes on"] = len(metric.results().tokens)
 
-    answers.write_text(json.dumps(found))
+    answers.write_text(json.dumps(found), encoding="utf-8")
     torch.distributed.destroy_process_group()
 
 

@@ -235,7 +235,7 @@ def test_a_number_without_a_name_is_refused(label: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([predicted(LINE)], []), "1 predictions for 0 frames of truth"),
+        (([predicted(LINE)], []), "1 prediction for 0 frames of truth"),
         ((predicted(LINE), true(LINE)), "predictions must be a list with a dict per frame, got a dict"),
         (
             ([predicted(LINE)], [predicted(LINE)]),

@@ -131,7 +131,7 @@ def hooked(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str
     monkeypatch.chdir(folder)
     (folder / "mapgauge" / "bin").mkdir(parents=True)
     command = folder / "mapgauge" / "bin" / "mapgauge"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mapgauge "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mapgauge "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     maptr = name != "streammapnet"
     mg.write(PREDICTIONS, "predictions.json", "maptr" if maptr else "streammapnet")

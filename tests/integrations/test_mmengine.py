@@ -129,6 +129,6 @@ def test_a_protocol_without_classes_takes_those_of_the_data_set() -> None:
 
 def test_without_mmengine_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['mmengine'] = None; import mapgauge.mmengine"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, encoding="utf-8")
     assert "MissingDependency: the metric for mmengine needs mmengine and torch" in done.stderr
     assert "pip install 'mapgauge[mmengine]'" in done.stderr

@@ -264,7 +264,7 @@ def test_compute_without_frames_is_refused() -> None:
 
 def test_without_torch_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['torch'] = None; import mapgauge.torch"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, encoding="utf-8")
     assert "MissingDependency: mapgauge.torch needs torch" in done.stderr
     assert "pip install 'mapgauge[torch]'" in done.stderr
 

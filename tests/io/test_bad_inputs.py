@@ -198,7 +198,7 @@ CASES: dict[str, tuple[Callable[[Files], Any], str, str]] = {
 
 
 def read(files: Files, folder: Path) -> tuple[mg.MapFrames, mg.MapFrames]:
-    (folder / "results.json").write_text(json.dumps(files.predictions))
+    (folder / "results.json").write_text(json.dumps(files.predictions), encoding="utf-8")
     (folder / "truth.pkl").write_bytes(pickle.dumps(files.truth))
     return mg.read(folder / "results.json", "streammapnet"), mg.read(folder / "truth.pkl", "streammapnet-truth")
 
@@ -224,4 +224,4 @@ def test_no_bad_input_passes_in_silence(tmp_path: Path, case: str) -> None:
 def test_every_case_of_the_survey_is_here() -> None:
     if not SURVEY.exists():
         pytest.skip(f"{SURVEY} not found")
-    assert set(CASES) == set(re.findall(r"^\| (\d\d) ", SURVEY.read_text(), re.MULTILINE))
+    assert set(CASES) == set(re.findall(r"^\| (\d\d) ", SURVEY.read_text(encoding="utf-8"), re.MULTILINE))

@@ -87,8 +87,8 @@ def test_an_intersection_in_parquet_is_true_or_false(tmp_path: Path) -> None:
 
 def test_bad_boxes_are_refused_with_the_place(tmp_path: Path) -> None:
     mg.write(replace(frames(), boxes=()).resample(count=3), tmp_path / "f.geojson")
-    document = json.loads((tmp_path / "f.geojson").read_text())
-    (tmp_path / "f.geojson").write_text(json.dumps(document | {"boxes": ["red"]}))
+    document = json.loads((tmp_path / "f.geojson").read_text(encoding="utf-8"))
+    (tmp_path / "f.geojson").write_text(json.dumps(document | {"boxes": ["red"]}), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"f.geojson: \$.features\[1\] is a box in an image, expected two"):
         mg.read(tmp_path / "f.geojson")
     mg.write(frames(), tmp_path / "f.parquet")
@@ -100,10 +100,10 @@ def test_bad_boxes_are_refused_with_the_place(tmp_path: Path) -> None:
     )
     with pytest.raises(mg.UnreadableFile, match=r"f.parquet: row 1 \(frame a\) is a box in an image, expected two"):
         mg.read(tmp_path / "f.parquet")
-    (tmp_path / "f.geojson").write_text(json.dumps(document | {"boxes": [1]}))
+    (tmp_path / "f.geojson").write_text(json.dumps(document | {"boxes": [1]}), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"\$.boxes is not a list of names"):
         mg.read(tmp_path / "f.geojson")
     document["features"][0]["properties"]["intersection"] = "yes"
-    (tmp_path / "f.geojson").write_text(json.dumps(document))
+    (tmp_path / "f.geojson").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"features\[0\].properties.intersection is .*, expected true or false"):
         mg.read(tmp_path / "f.geojson")

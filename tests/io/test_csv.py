@@ -15,7 +15,7 @@ t1,divider,1,,"LINESTRING(0 1, 9 1)"
 
 
 def read(text: str, folder: Path, **options: object) -> mg.MapFrames:
-    (folder / "lines.csv").write_text(text)
+    (folder / "lines.csv").write_text(text, encoding="utf-8")
     return mg.read(folder / "lines.csv", **options)  # type: ignore[arg-type]
 
 

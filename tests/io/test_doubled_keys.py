@@ -63,12 +63,12 @@ def with_doubled(value: Any, path: tuple[Any, ...], escaped: bool) -> str:
 def test_every_key_that_occurs_twice_is_refused(name: str, escaped: bool, tmp_path: Path) -> None:
     document = sound(name)
     path = tmp_path / "file.json"
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     assert mg.read(path).format == name
     paths = every_key(document)
     assert len(paths) > 4
     for place in paths:
-        path.write_text(with_doubled(document, place, escaped))
+        path.write_text(with_doubled(document, place, escaped), encoding="utf-8")
         with pytest.raises(mg.UnreadableFile, match=f'\\$.*: the key "{place[-1]}" occurs twice, expected once'):
             mg.read(path, name)
 
@@ -76,7 +76,8 @@ def test_every_key_that_occurs_twice_is_refused(name: str, escaped: bool, tmp_pa
 def test_the_place_is_named(tmp_path: Path) -> None:
     frame = '{"vectors": [], "scores": [], "scores": [], "labels": []}'
     (tmp_path / "file.json").write_text(
-        f'{{"results": {{"t0": {frame.replace(chr(34) + "scores" + chr(34) + ": [], ", "", 1)}, "4 b": {frame}}}}}'
+        f'{{"results": {{"t0": {frame.replace(chr(34) + "scores" + chr(34) + ": [], ", "", 1)}, "4 b": {frame}}}}}',
+        encoding="utf-8",
     )
     with pytest.raises(mg.UnreadableFile, match=r'file.json: \$\.results\["4 b"\]: the key "scores" occurs twice'):
         mg.read(tmp_path / "file.json")
@@ -91,7 +92,7 @@ def test_keys_that_nobody_reads_do_not_make_a_file_slow(
     frames = next(value for key, value in document.items() if key in ("results", "GTs", "features"))
     for frame in frames.values() if isinstance(frames, dict) else frames:
         frame["more"] = [{"a": [1, 2], "b": 1e9}]
-    (tmp_path / "file.json").write_text(json.dumps(document))
+    (tmp_path / "file.json").write_text(json.dumps(document), encoding="utf-8")
 
     def parse(text: bytes, error: object) -> None:
         pytest.fail("the file was read as plain objects")
@@ -101,7 +102,7 @@ def test_keys_that_nobody_reads_do_not_make_a_file_slow(
 
 
 def test_a_token_that_has_two_scenes_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "scenes.json").write_text('{"a": "s", "b": "s", "a": "t"}')
+    (tmp_path / "scenes.json").write_text('{"a": "s", "b": "s", "a": "t"}', encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r'scenes.json: \$: the key "a" occurs twice'):
         read_scenes(tmp_path / "scenes.json")
 

@@ -70,8 +70,8 @@ def test_a_data_set_has_the_axis_that_its_files_agree_on(tmp_path: Path) -> None
 
 def test_geojson_says_which_axis_points_forward(tmp_path: Path) -> None:
     path = tmp_path / "own.geojson"
-    path.write_text('{"type": "FeatureCollection", "features": [], "forward": "y"}')
+    path.write_text('{"type": "FeatureCollection", "features": [], "forward": "y"}', encoding="utf-8")
     assert mg.read(path).forward == "y"
-    path.write_text('{"type": "FeatureCollection", "features": [], "forward": "z"}')
+    path.write_text('{"type": "FeatureCollection", "features": [], "forward": "z"}', encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match='\\$.forward is \'z\', expected "x" or "y"'):
         mg.read(path)

@@ -30,7 +30,7 @@ def collection(*features: Document, **members: object) -> Document:
 
 
 def save(document: object, path: Path) -> Path:
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
@@ -135,7 +135,7 @@ def test_a_round_trip_keeps_everything(
 
 def test_what_is_written_is_geojson(tmp_path: Path) -> None:
     mg.write(mg.MapFrames.of({"a": {"divider": [LINE]}, "b": {}}).with_confidence(0.25), tmp_path / "file.geojson")
-    document = json.loads((tmp_path / "file.geojson").read_text())
+    document = json.loads((tmp_path / "file.geojson").read_text(encoding="utf-8"))
     assert document["features"] == [feature("a", confidence=0.25)]
     assert (document["type"], document["frames"]) == ("FeatureCollection", ["a", "b"])
 

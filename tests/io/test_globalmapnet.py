@@ -21,7 +21,7 @@ def a_map(*elements: dict[str, Any], **about: str) -> dict[str, Any]:
 
 
 def read(document: Any, folder: Path, name: str = "file.json") -> mg.MapFrames:
-    (folder / name).write_text(json.dumps(document))
+    (folder / name).write_text(json.dumps(document), encoding="utf-8")
     return mg.read(folder / name)
 
 

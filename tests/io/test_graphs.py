@@ -15,7 +15,7 @@ FORK = {"nodes": [[0, 0], [5, 0], [9, 3], [9, -3]], "edges": [[0, 1], [1, 2], [1
 
 
 def save(document: Any, path: Path) -> Path:
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
@@ -55,7 +55,7 @@ def test_a_pickle_of_networkx_graphs_is_refused_with_the_way_out(tmp_path: Path)
     advice = caught.value.remedy.python.partition(": ")[2]
     # The advice is code that works.
     target = tmp_path / "graphs.json"
-    with target.open("w") as file:
+    with target.open("w", encoding="utf-8") as file:
         code = advice.replace('open("graphs.json", "w")', "file")
         exec(code, {"graphs": {"t0": graph}, "json": json, "mapgauge": mg, "file": file})
     assert mg.graphs_from_frames(mg.read(target))["t0"].to_dict() == FORK

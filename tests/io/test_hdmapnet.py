@@ -29,7 +29,7 @@ def results() -> Document:
 
 
 def save(document: object, path: Path) -> Path:
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
@@ -73,7 +73,9 @@ def test_other_ids_can_be_given(tmp_path: Path) -> None:
 
 def test_a_token_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     frame = json.dumps([instance()])
-    (tmp_path / "file").write_text('{"results": {"t0": ' + frame + ', "t1": [], "t0": ' + frame + "}}")
+    (tmp_path / "file").write_text(
+        '{"results": {"t0": ' + frame + ', "t1": [], "t0": ' + frame + "}}", encoding="utf-8"
+    )
     with pytest.raises(mg.UnreadableFile, match=r'\$\.results: the key "t0" occurs twice'):
         mg.read(tmp_path / "file")
 
@@ -178,7 +180,7 @@ def test_points_classes_and_confidences_come_back_exactly(
 def test_what_is_written_is_what_its_evaluator_reads(tmp_path: Path) -> None:
     frames = mg.MapFrames.of({"t0": {"boundary": [LINE]}, "t1": {}}).with_confidence(0.25)
     mg.write(frames, tmp_path / "file", "hdmapnet")
-    document = json.loads((tmp_path / "file").read_text())
+    document = json.loads((tmp_path / "file").read_text(encoding="utf-8"))
     assert document == {"meta": {"vector": True}, "results": {"t0": [instance(LINE, 2, 0.25)], "t1": []}}
 
 

@@ -55,8 +55,8 @@ def test_files_without_links_have_no_trace_of_them(tmp_path: Path) -> None:
     mg.write(replace(lanes(), links=None), tmp_path / "lanes.parquet")
     mg.write(replace(lanes(), links=None), tmp_path / "lanes.geojson")
     assert pq.read_schema(tmp_path / "lanes.parquet").names == ["frame", "token", "class", "geometry"]
-    assert "links" not in (tmp_path / "lanes.geojson").read_text()
-    assert '"id"' not in (tmp_path / "lanes.geojson").read_text()
+    assert "links" not in (tmp_path / "lanes.geojson").read_text(encoding="utf-8")
+    assert '"id"' not in (tmp_path / "lanes.geojson").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "geojson"])
@@ -151,7 +151,7 @@ def as_polygons(document: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("change", [dict, as_polygons])
 def test_ids_name_the_targets_within_a_frame(tmp_path: Path, change: Any) -> None:
     path = tmp_path / "f.geojson"
-    path.write_text(json.dumps(change(collection())))
+    path.write_text(json.dumps(change(collection())), encoding="utf-8")
     frames = mg.read(path)
     assert frames.tokens == ("a", "b")
     assert np.diff(frames.offsets).tolist() == [2, 2]
@@ -187,9 +187,9 @@ def test_ids_name_the_targets_within_a_frame(tmp_path: Path, change: Any) -> Non
 )
 def test_damaged_links_in_geojson_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = tmp_path / "f.geojson"
-    path.write_text(json.dumps(collection(**changes)))
+    path.write_text(json.dumps(collection(**changes)), encoding="utf-8")
     refused(path, message)
-    path.write_text(json.dumps(collection() | {"links": 4}))
+    path.write_text(json.dumps(collection() | {"links": 4}), encoding="utf-8")
     refused(path, r"\$.links is neither true nor false")
 
 
@@ -198,5 +198,5 @@ def test_ids_do_not_matter_without_links(tmp_path: Path) -> None:
     for feature in document["features"]:
         feature.pop("links", None)
     path = tmp_path / "f.geojson"
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     assert mg.read(path).links is None

@@ -40,7 +40,7 @@ def truth() -> Document:
 
 
 def save(document: object, path: Path) -> Path:
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 

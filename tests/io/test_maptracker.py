@@ -302,7 +302,7 @@ def test_tracks_that_do_not_fit_the_truth_are_refused(ids: Any, message: str, at
 
 
 def test_a_file_that_is_no_pickle_is_no_file_of_tracks(tmp_path: Path) -> None:
-    (tmp_path / "tracks.json").write_text("{}")
+    (tmp_path / "tracks.json").write_text("{}", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="not a file of truth tracks"):
         attach_tracks(truth(), Content(tmp_path / "tracks.json"))
 

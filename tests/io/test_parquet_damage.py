@@ -51,7 +51,9 @@ def world() -> mg.MapFrames:
 def flip_bits(bits: list[int], folder: Path) -> None:
     mg.write(world(), folder / "sound.parquet")
     command = [sys.executable, "-c", CHILD, str(folder / "sound.parquet"), str(folder / "damaged.parquet")]
-    ended = subprocess.run(command, input=" ".join(map(str, bits)), capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        command, input=" ".join(map(str, bits)), capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert int(ended.stdout) > len(bits) // 4
 

@@ -346,7 +346,7 @@ def test_jsons_of_hdmapnet_are_read_alike_both_ways(tmp_path: Path, monkeypatch:
     path = tmp_path / "file.json"
     frames = mg.MapFrames.of({"a": {"divider": [LINE]}, "b": {"boundary": [LINE, LINE + 0.1]}}).with_confidence(0.5)
     mg.write(frames, path, "hdmapnet")
-    path.write_text(path.read_text().replace('"pts_num":4', '"pts_num":5', 1))
+    path.write_text(path.read_text(encoding="utf-8").replace('"pts_num":4', '"pts_num":5', 1), encoding="utf-8")
     content = Content(path)
     found = mg.read(content)
     assert "document" not in content.__dict__

@@ -68,19 +68,23 @@ def test_poses_without_tokens_are_named_by_their_times(tmp_path: Path) -> None:
 
 def test_lines_of_tum_keep_nanoseconds_and_have_w_last(tmp_path: Path) -> None:
     path = tmp_path / "drive.tum"
-    path.write_text(f"# t tx ty tz qx qy qz qw\n\n1526915243.047392123 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n")
+    path.write_text(
+        f"# t tx ty tz qx qy qz qw\n\n1526915243.047392123 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n", encoding="utf-8"
+    )
     read = mg.read(path)
     assert (read.format, read.tokens, read.scenes) == ("poses", (str(TIME),), ("drive",))
     assert read.timestamps is not None
     assert read.timestamps.tolist() == [TIME]
     near(read.poses, [MATRIX])
-    path.write_text(f"{TIME} 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n")
+    path.write_text(f"{TIME} 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n", encoding="utf-8")
     assert mg.read(path).tokens == (str(TIME),)
 
 
 def test_poses_are_found_by_time(tmp_path: Path) -> None:
     path = tmp_path / "drive.tum"
-    path.write_text(f"1526915243.0473921 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n1526915244 0 0 0 0 0 0 1\n")
+    path.write_text(
+        f"1526915243.0473921 10 20 0.5 0 0 {TURN[3]} {TURN[0]}\n1526915244 0 0 0 0 0 0 1\n", encoding="utf-8"
+    )
     read = mg.with_poses(frames(f"log_{TIME}"), path)
     near(read.poses, [MATRIX])
     assert read.scenes == ("drive",)
@@ -181,14 +185,14 @@ def test_a_fault_is_named_with_its_place(tmp_path: Path, document: Any, message:
     ["1e400 0 0 0 0 0 0 1", "1e999999999 0 0 0 0 0 0 1", "nan 0 0 0 0 0 0 1", "1 0 0 0 0 0 0", "t 0 0 0 0 0 0 1"],
 )
 def test_a_time_must_be_a_number_of_nanoseconds(tmp_path: Path, line: str) -> None:
-    (tmp_path / "drive.tum").write_text(f"{line}\n")
+    (tmp_path / "drive.tum").write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="line 1: expected t tx ty tz qx qy qz qw"):
         read_poses(tmp_path / "drive.tum")
 
 
 def test_a_broken_line_of_tum_is_named(tmp_path: Path) -> None:
     path = tmp_path / "drive.tum"
-    path.write_text("1 0 0 0 0 0 0 1\n2 0 0 0 0 0 0\n")
+    path.write_text("1 0 0 0 0 0 0 1\n2 0 0 0 0 0 0\n", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"line 2: expected t tx ty tz qx qy qz qw, got '2 0 0"):
         mg.read(path)
 

@@ -173,7 +173,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "truth.json"
-    path.write_text("precious")
+    path.write_text("precious", encoding="utf-8")
 
     def full(number: int) -> None:
         raise OSError(28, "No space left on device")
@@ -181,7 +181,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(mg.MapgaugeError, match="No space left on device"):
         mg.write(mg.MapFrames.of({"t0": {}}), path, "maptr-truth")
-    assert path.read_text() == "precious"
+    assert path.read_text(encoding="utf-8") == "precious"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -51,12 +51,12 @@ def test_an_empty_file_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_a_file_cut_off_is_told_from_one_that_is_no_json(tmp_path: Path) -> None:
-    (tmp_path / "cut.json").write_text(TEXT[:-3])
+    (tmp_path / "cut.json").write_text(TEXT[:-3], encoding="utf-8")
     with pytest.raises(
         mg.UnreadableFile, match=r"not JSON: .* at line 1, column \d+, where the file ends. Check that it was written"
     ):
         mg.read(tmp_path / "cut.json")
-    (tmp_path / "odd.json").write_text(TEXT.replace('"scores"', "scores"))
+    (tmp_path / "odd.json").write_text(TEXT.replace('"scores"', "scores"), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"not JSON: .* at line 1, column \d+$"):
         mg.read(tmp_path / "odd.json")
 
@@ -70,7 +70,7 @@ def test_what_is_neither_json_nor_pickle_is_refused(tmp_path: Path, data: bytes)
 
 @pytest.mark.parametrize("text", ["{}x", '{"a": 1}', "[]", "[1, 2]", '{"results": 3}', '{"a": {"b": {"c": 1}}}'])
 def test_json_of_no_known_format_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "file.json").write_text(text)
+    (tmp_path / "file.json").write_text(text, encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="unknown format: .*Known: parquet|not JSON"):
         mg.read(tmp_path / "file.json")
 
@@ -82,7 +82,9 @@ def test_json_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file.json").write_text('{"results": {"t0": {"vectors": ' + "[" * 100_000 + "]" * 100_000 + "}}}")
+    (tmp_path / "file.json").write_text(
+        '{"results": {"t0": {"vectors": ' + "[" * 100_000 + "]" * 100_000 + "}}}", encoding="utf-8"
+    )
     with pytest.raises(mg.UnreadableFile, match="nested too deeply|not JSON"):
         mg.read(tmp_path / "file.json")
 
@@ -93,7 +95,7 @@ def test_a_byte_order_mark_and_blanks_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_file_says_nothing(tmp_path: Path) -> None:
-    (tmp_path / "results.pkl").write_text(TEXT)
+    (tmp_path / "results.pkl").write_text(TEXT, encoding="utf-8")
     assert mg.read(tmp_path / "results.pkl").format == "streammapnet"
     (tmp_path / "results.json").write_bytes(pickle.dumps(json.loads(TEXT)))
     assert mg.read(tmp_path / "results.json").format == "streammapnet"
@@ -130,7 +132,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     path = tmp_path / "file.json"
-    path.write_text(TEXT)
+    path.write_text(TEXT, encoding="utf-8")
     real = os.fstat
     asked = 0
 
@@ -139,7 +141,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         asked += 1
         if asked == 2:  # between the two looks at the file, somebody else is at work
             if change == "grows":
-                path.write_text(TEXT + " ")
+                path.write_text(TEXT + " ", encoding="utf-8")
             else:
                 os.utime(path, ns=(1, 1))
         return real(number)
@@ -156,19 +158,19 @@ def test_a_zip_archive_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file.json").write_text(TEXT)
+    (tmp_path / "file.json").write_text(TEXT, encoding="utf-8")
     with pytest.raises(mg.InvalidInput, match=r"unknown format 'maptrv2'. Known: parquet, geojson, globalmapnet"):
         mg.read(tmp_path / "file.json", "maptrv2")
 
 
 def test_an_option_of_another_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file.json").write_text(TEXT)
+    (tmp_path / "file.json").write_text(TEXT, encoding="utf-8")
     with pytest.raises(mg.InvalidInput, match="the format streammapnet has no option unshrink; it takes none"):
         mg.read(tmp_path / "file.json", unshrink=True)
 
 
 def test_the_wrong_format_says_what_is_missing(tmp_path: Path) -> None:
-    (tmp_path / "file.json").write_text(TEXT)
+    (tmp_path / "file.json").write_text(TEXT, encoding="utf-8")
     with pytest.raises(
         mg.UnreadableFile, match="results is an object, as in StreamMapNet's files, expected a list of frames"
     ):
@@ -177,7 +179,7 @@ def test_the_wrong_format_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_keys_far_from_the_beginning_are_found(tmp_path: Path) -> None:
     document = {"notes": "x" * 200_000, **json.loads(TEXT)}
-    (tmp_path / "file.json").write_text(json.dumps(document))
+    (tmp_path / "file.json").write_text(json.dumps(document), encoding="utf-8")
     assert mg.read(tmp_path / "file.json").format == "streammapnet"
 
 
@@ -208,7 +210,7 @@ def test_a_file_is_opened_once(tmp_path: Path, opens: list[Path], format: str | 
 
 def test_a_file_that_was_looked_at_is_not_opened_again(tmp_path: Path, opens: list[Path]) -> None:
     path = tmp_path / "file.json"
-    path.write_text(TEXT)
+    path.write_text(TEXT, encoding="utf-8")
     opens.clear()
     source = opened(path)
     assert opens == []
@@ -238,7 +240,7 @@ def test_a_data_set_stays_a_path(tmp_path: Path) -> None:
 
 
 def test_remedies_differ_between_python_and_the_shell(tmp_path: Path) -> None:
-    (tmp_path / "file.json").write_text(TEXT.replace("[9, 0]", "[null, 0]"))
+    (tmp_path / "file.json").write_text(TEXT.replace("[9, 0]", "[null, 0]"), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile) as caught:
         mg.read(tmp_path / "file.json")
     assert str(caught.value).endswith('Pass degenerate="drop" to leave such instances out')

@@ -26,7 +26,7 @@ def results() -> Document:
 
 
 def save(document: object, path: Path) -> Path:
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
@@ -181,13 +181,13 @@ def test_a_degenerate_instance_can_be_dropped_and_is_counted(store: Callable[[ob
 
 def test_a_number_too_large_for_a_double_is_infinite(tmp_path: Path) -> None:
     text = json.dumps(results()).replace("3.25", "1e999")
-    (tmp_path / "r.json").write_text(text)
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"vectors\[0\] has a coordinate that is not a finite number"):
         mg.read(tmp_path / "r.json")
 
 
 def test_a_token_that_occurs_twice_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text(json.dumps(results()).replace('"t1"', '"t0"'))
+    (tmp_path / "r.json").write_text(json.dumps(results()).replace('"t1"', '"t0"'), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r'\$\.results: the key "t0" occurs twice'):
         mg.read(tmp_path / "r.json")
 

@@ -32,7 +32,7 @@ def results() -> Document:
 
 def saved(document: Document, folder: Path) -> Path:
     path = folder / "results_nusc.json"
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
@@ -110,7 +110,7 @@ def test_scores_are_those_of_the_public_code(name: str) -> None:
     truth = mg.read(folder / "nuscenes_map_anns_val.json")
     frames = mg.read(folder / name)
     assert (len(frames), len(frames.polylines)) == (16, 729)
-    reference = json.loads((folder / "reference.json").read_text())["chamfer"]
+    reference = json.loads((folder / "reference.json").read_text(encoding="utf-8"))["chamfer"]
     results = mg.evaluate(frames, truth, "maptr")
     for class_name in ("divider", "ped_crossing", "boundary"):
         for threshold in ("0.5", "1.0", "1.5"):

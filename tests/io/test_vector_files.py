@@ -34,7 +34,7 @@ def as_geojson(path: Path, shapes: list[Any], names: list[str]) -> Path:
         {"type": "Feature", "properties": {"class": name}, "geometry": shape and json.loads(shapely.to_geojson(shape))}
         for name, shape in zip(names, shapes, strict=True)
     ]
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
     return path
 
 
@@ -67,7 +67,7 @@ def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
         as_geojson(path, SHAPES, KINDS)
     elif name == "map.csv":
         rows = (f'{kind},"{shape.wkt if shape else ""}"\n' for kind, shape in zip(KINDS, SHAPES, strict=True))
-        path.write_text("class,wkt\n" + "".join(rows))
+        path.write_text("class,wkt\n" + "".join(rows), encoding="utf-8")
     elif name == "map.parquet":
         as_geoparquet(path, SHAPES, KINDS)
     elif name == "map.zip":
@@ -77,7 +77,7 @@ def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
     frames = mg.read(path)
     assert (frames.tokens, frames.counts) == (("map",), {"kerb": 2, "island": 1})
     assert sorted(each.points.tolist() for each in frames["map"])[:2] == [[[0, 0], [80, 0]], [[0, 9], [80, 9]]]
-    left_out = "1 elements are left out: 1 tree without a line" if name == "map.zip" else LEFT_OUT
+    left_out = "1 element is left out: 1 tree without a line" if name == "map.zip" else LEFT_OUT
     assert [finding.message.partition(": ")[2] for finding in frames.findings] == [left_out]
     assert mg.evaluate(path, path, "map").mean["pld"] == 0
 
@@ -90,8 +90,8 @@ def test_rings_and_members_of_collections_are_lines_of_a_map(tmp_path: Path) -> 
 
 
 def test_the_class_may_have_another_usual_name(tmp_path: Path) -> None:
-    text = as_geojson(tmp_path / "map.geojson", SHAPES, KINDS).read_text()
-    (tmp_path / "map.geojson").write_text(text.replace('"class"', '"Kind"'))
+    text = as_geojson(tmp_path / "map.geojson", SHAPES, KINDS).read_text(encoding="utf-8")
+    (tmp_path / "map.geojson").write_text(text.replace('"class"', '"Kind"'), encoding="utf-8")
     assert mg.read(tmp_path / "map.geojson").counts == {"kerb": 2, "island": 1}
 
 

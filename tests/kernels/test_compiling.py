@@ -41,7 +41,9 @@ print(*(sum(kernel.entry.stats.cache_hits.values()) for kernel in (normalise, sa
 def python(code: str, folder: Path, compilers: int) -> list[str]:
     """Run some code in a process of its own, with a cache of its own, and return the lines that it prints."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "MAPGAUGE_COMPILERS": str(compilers)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -52,7 +52,7 @@ def test_a_cache_that_cannot_be_written_is_reported_once(
     made = kernel()
     (folder,) = tmp_path.iterdir()
     folder /= "kernels"
-    folder.write_text("a file in its place")
+    folder.write_text("a file in its place", encoding="utf-8")
     assert (made(0.25), made(1)) == (0.4, 1)
     assert len(told) == 1
     assert str(folder) in told[0]

@@ -32,7 +32,12 @@ class Touch:
 def used(**environment: str) -> subprocess.CompletedProcess[str]:
     """Call a kernel in a new process."""
     return subprocess.run(
-        [sys.executable, "-P", "-c", USE], capture_output=True, text=True, check=True, env=os.environ | environment
+        [sys.executable, "-P", "-c", USE],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | environment,
+        encoding="utf-8",
     )
 
 

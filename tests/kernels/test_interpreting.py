@@ -350,7 +350,7 @@ def test_first_steps_compile_nothing(tmp_path: Path) -> None:
     def run(switch: str, **more: str) -> list[str]:
         environment = os.environ | {"MAPGAUGE_INTERPRET": switch} | more
         command = [sys.executable, "-c", FIRST_STEPS, str(tmp_path / "seen.json")]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8")
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
@@ -364,7 +364,7 @@ def little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     """Return a function that imports three small kernels, each time anew. What they compile stays on disk."""
     monkeypatch.setenv(interpreting.SWITCH, "1")
     file = tmp_path / "little.py"
-    file.write_text(LITTLE)
+    file.write_text(LITTLE, encoding="utf-8")
 
     def load() -> ModuleType:
         spec = importlib.util.spec_from_file_location("little", file)
@@ -444,7 +444,9 @@ print(len(resample.resample_lines.entry.overloads), len(resample.lengths_of.entr
 """
     settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     settings.pop(interpreting.SWITCH, None)
-    done = subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     assert done.stdout.split() == ["1", "1"]
 
 

@@ -25,5 +25,5 @@ def test_a_kernel_on_disk_is_loaded_without_the_compiler() -> None:
     if not IS_TESTED:
         pytest.skip("this version of numba loads kernels in its own way")
     kernels.resample.lengths_of(np.zeros((2, 2)), np.array([0, 2]))  # puts it on disk
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, encoding="utf-8")
     assert done.stdout.split() == ["[5.]", "False", "2.0", "True"]

@@ -117,7 +117,7 @@ def test_the_command_line_prints_and_writes_them(
 ) -> None:
     run = caller(tmp_path, monkeypatch, capsys)
     for name, side in zip(("found", "truth"), graphs(1), strict=True):
-        (tmp_path / f"{name}.json").write_text(json.dumps(side))
+        (tmp_path / f"{name}.json").write_text(json.dumps(side), encoding="utf-8")
     files = (str(tmp_path / "found.json"), str(tmp_path / "truth.json"), "--protocol", "graph")
     expected = mg.evaluate(*world(), mg.protocol("graph")).mean
     printed = run("evaluate", *files)

@@ -30,7 +30,7 @@ EXACT = {
 
 @cache
 def file(name: str) -> Any:
-    return json.loads((DATA / FOLDER / name).read_text())
+    return json.loads((DATA / FOLDER / name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -102,7 +102,7 @@ def test_wandb_has_everything(results: mg.Results, tmp_path: Path, monkeypatch: 
     internal = pytest.importorskip("wandb.proto.wandb_internal_pb2")
     with pytest.raises(mg.InvalidInput, match="no run"):
         log_wandb(results)
-    with wandb.init(mode="offline", project="mapgauge", dir=tmp_path) as run:
+    with wandb.init(mode="offline", project="mapgauge", dir=str(tmp_path)) as run:
         log_wandb(results, step=7, worst=2, prefix="val/")
     wandb.teardown()  # waits until the file is complete
     (file,) = tmp_path.rglob("*.wandb")
@@ -182,7 +182,7 @@ class Failing(Writer):
 def test_what_cannot_be_logged_is_named_in_one_warning(
     results: mg.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mapgauge.training.loggers.parts", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("mapgauge.plot.parts", lambda *_, **__: 1 / 0)
     writer = Failing(tmp_path)
     with pytest.warns(RuntimeWarning) as said:
         log_tensorboard(results, writer, worst=1, report=False)

@@ -21,7 +21,9 @@ pytestmark = needs_data("global_reference")
 
 
 def reference(name: str) -> dict[str, object]:
-    made: dict[str, object] = json.loads((FOLDER / "reference.json").read_text())["maps"][f"{name}_maps.json"]
+    made: dict[str, object] = json.loads((FOLDER / "reference.json").read_text(encoding="utf-8"))["maps"][
+        f"{name}_maps.json"
+    ]
     return made
 
 
@@ -106,10 +108,10 @@ def test_the_median_of_tracks_is_better_than_one_observation_of_each() -> None:
 
 
 def test_a_map_of_another_city_is_an_error_finding(tmp_path: Path) -> None:
-    document = json.loads((FOLDER / "pit-47896_gt.json").read_text())
+    document = json.loads((FOLDER / "pit-47896_gt.json").read_text(encoding="utf-8"))
     for element in document["map_elements"]:
         element["coords"] = (np.array(element["coords"]) + 50_000).tolist()
-    (tmp_path / "city.json").write_text(json.dumps(document))
+    (tmp_path / "city.json").write_text(json.dumps(document), encoding="utf-8")
     made = mg.global_map(FOLDER / "good_60x30_maps.json", tmp_path / "city.json")
     assert [finding.level for finding in made.findings if finding.code == "other-city"] == ["error"]
 

@@ -26,7 +26,7 @@ def test_predictions_on_nuscenes_mini_load_in_both_schemas() -> None:
 
 def test_poses_take_the_maptr_axes_of_nuscenes_into_those_of_streammapnet() -> None:
     streammapnet, maptr = mg.read(FOLDER / "submission_vector.json"), mg.read(FOLDER / "nuscmap_results.json")
-    infos = json.loads((FOLDER / "mini_val_poses.json").read_text())["infos"]
+    infos = json.loads((FOLDER / "mini_val_poses.json").read_text(encoding="utf-8"))["infos"]
     by_token = {info["token"]: info for info in infos}
     poses = [lidar_to_ego(by_token[token]) for token in maptr.tokens]
     moved = maptr.transform(np.array(poses)).polylines.coords

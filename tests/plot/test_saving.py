@@ -92,7 +92,9 @@ def test_only_figures_can_be_saved(tmp_path: Path) -> None:
 
 
 def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
+    ).stdout.strip()
 
 
 def test_drawing_and_saving_do_without_pyplot(tmp_path: Path) -> None:

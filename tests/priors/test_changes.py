@@ -353,7 +353,7 @@ def test_pld_of_the_behaviours() -> None:
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_mean_accuracy_is_that_of_tbv(name: str) -> None:
     """Rows of the confusion are divided by their sum + 1e-7, as in the public code."""
-    reference = json.loads((DATA / FOLDER / "reference.json").read_text())
+    reference = json.loads((DATA / FOLDER / "reference.json").read_text(encoding="utf-8"))
     behaviour = reference["behaviours"][name]["frame_change"]
     found = mg.mean_accuracy(reference["frame_change_truth"], behaviour["decisions"])
     assert found == pytest.approx(behaviour["mAcc"], abs=1e-9)
@@ -372,7 +372,7 @@ BLOCKS = {  # which true lines count, and whether predictions that were copied f
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_average_precision_of_parts_of_the_truth_is_that_of_m3tr(name: str) -> None:
     """The public mean counts a class without truth as 0."""
-    reference = json.loads((DATA / FOLDER / "reference.json").read_text())["behaviours"][name]
+    reference = json.loads((DATA / FOLDER / "reference.json").read_text(encoding="utf-8"))["behaviours"][name]
     sources = json.loads(gzip.decompress((DATA / FOLDER / "provenance.json.gz").read_bytes()))[name]
     truth, predictions, given = read("truth.geojson"), read(f"submission_vector_{name}.json"), labels()
     states = np.array(

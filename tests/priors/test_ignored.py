@@ -162,8 +162,8 @@ def test_bad_flags_are_refused(tmp_path: Path) -> None:
     with pytest.raises(mg.InvalidInput, match="maptr-truth cannot say that lines are ignored"):
         mg.write(flagged, tmp_path / "truth.json", "maptr-truth")
     mg.write(flagged, tmp_path / "truth.geojson")
-    text = (tmp_path / "truth.geojson").read_text()
-    (tmp_path / "wrong.geojson").write_text(text.replace('"ignore":true', '"ignore":1'))
+    text = (tmp_path / "truth.geojson").read_text(encoding="utf-8")
+    (tmp_path / "wrong.geojson").write_text(text.replace('"ignore":true', '"ignore":1'), encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=r"\$.features\[1\].properties.ignore is 1, expected true or false"):
         mg.read(tmp_path / "wrong.geojson")
     accumulator = mg.Accumulator(PROTOCOL)
@@ -171,7 +171,7 @@ def test_bad_flags_are_refused(tmp_path: Path) -> None:
         accumulator.update([batch(truth.with_confidence(1), "a")], [batch(truth, "a") | {"ignore": [0, 1]}])
     boxes = mg.MapFrames.of({"a": {"red": [[[0, 0], [9, 9]]]}})
     lights = replace(boxes, boxes=("red",)).with_ignore([True])
-    with pytest.raises(mg.InvalidInput, match="1 boxes in an image are ignored, expected lines only"):
+    with pytest.raises(mg.InvalidInput, match="1 box in an image is ignored, expected lines only"):
         mg.evaluate(lights.with_ignore(None).with_confidence(1), lights, "lane-graph", metrics=["pld"])
 
 

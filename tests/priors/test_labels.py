@@ -82,12 +82,12 @@ def test_a_map_is_cut_at_the_poses_of_the_truth(tmp_path: Path) -> None:
     results = mg.evaluate(truth.with_confidence(1), truth, metrics=["pld"])
     for more in ([], [tree]):  # frames with a point are not readable, a map with one is
         file = tmp_path / "map.geojson"
-        file.write_text(json.dumps({"type": "FeatureCollection", "features": [*features, *more]}))
+        file.write_text(json.dumps({"type": "FeatureCollection", "features": [*features, *more]}), encoding="utf-8")
         changes = mg.changes(results, file)
         assert changes.truth_states == ("kept", "inserted") * 3
         assert changes.prior_states == ("kept", "deleted") * 3
     with pytest.raises(mg.InvalidInput, match="no frame of the prior is in the truth"):
         mg.changes(results, mg.MapFrames.of({"map": {"divider": lines}}))
-    (tmp_path / "broken.geojson").write_text('{"type": "FeatureCollection", "features": [1]}')
+    (tmp_path / "broken.geojson").write_text('{"type": "FeatureCollection", "features": [1]}', encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="is not a Feature"):
         mg.changes(results, tmp_path / "broken.geojson")

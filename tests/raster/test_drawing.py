@@ -82,7 +82,7 @@ def test_spreading_makes_squares() -> None:
 
 def fixtures() -> list[dict[str, Any]]:
     path = DATA / FIXTURES
-    cases: list[dict[str, Any]] = json.loads(path.read_text())["cases"] if path.exists() else []
+    cases: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
     return cases
 
 

@@ -21,7 +21,9 @@ def test_iou_of_the_masks_in_maptrackers_file(size: str) -> None:
     folder = DATA / "raster_reference"
     truth = mg.read(DATA / f"sample_{size}" / f"tmp_gts_av2_{size}.pkl")
     found = mg.mask_iou(folder / f"maptracker_masks_{size}.json.gz", truth, f"maptracker-iou-{size}")
-    reference = json.loads((folder / "reference.json").read_text())[f"maptracker_iou_{size}"]["score>=0.4"]
+    reference = json.loads((folder / "reference.json").read_text(encoding="utf-8"))[f"maptracker_iou_{size}"][
+        "score>=0.4"
+    ]
     assert {**found.classes, "mIoU": found.mean} == pytest.approx(reference["iou"], abs=1e-9)
     for k, name in enumerate(found.class_names):
         assert found.shared[k] == reference["intersection_px"][name]
@@ -31,7 +33,7 @@ def test_iou_of_the_masks_in_maptrackers_file(size: str) -> None:
 
 def written(folder: Path, frames: dict[str, Any]) -> Path:
     path = folder / "submission_vector.json"
-    path.write_text(json.dumps({"meta": {}, "results": frames}))
+    path.write_text(json.dumps({"meta": {}, "results": frames}), encoding="utf-8")
     return path
 
 

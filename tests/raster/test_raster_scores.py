@@ -20,7 +20,7 @@ FLOORS = (0.4, 0.3, 0.5)
 
 @cache
 def reference() -> Any:
-    return json.loads((DATA / REFERENCE).read_text())
+    return json.loads((DATA / REFERENCE).read_text(encoding="utf-8"))
 
 
 @cache

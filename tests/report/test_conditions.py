@@ -65,7 +65,9 @@ def test_a_condition_has_the_same_longest_length_as_in_python(window: "Page") ->
 def test_the_list_has_the_frames_of_a_condition(
     show: Show, methods: list[mg.Results], tmp_path: Path, condition: str
 ) -> None:
-    (tmp_path / "tags.csv").write_text("scene,city,night\nscene-0000,boston,yes\nscene-0001,miami,no\n")
+    (tmp_path / "tags.csv").write_text(
+        "scene,city,night\nscene-0000,boston,yes\nscene-0001,miami,no\n", encoding="utf-8"
+    )
     tags = mg.read_tags(tmp_path / "tags.csv")
     write_report(methods, tmp_path / "x.html", names=["good", "poor"], frames=3, tags=tags)
     page = show(tmp_path / "x.html", height=2000)

@@ -352,7 +352,7 @@ def test_frames_of_a_map_are_drawn_around_their_centres_without_an_ego(tmp_path:
     write_report(results, tmp_path / "report.html")
     meta, arrays = contents(tmp_path / "report.html")
     assert (meta["ego"], meta["region"]) == (False, None)
-    assert "Each frame is drawn around its centre" in (tmp_path / "report.html").read_text()
+    assert "Each frame is drawn around its centre" in (tmp_path / "report.html").read_text(encoding="utf-8")
     at = arrays["0.truth.coords"].reshape(2, -1).cumsum(axis=1).T / 100
     assert at[[0, len(at) // 2 - 1]].tolist() == [[-10, 30], [10, -30]]  # y upwards, x to the right
     assert len(np.unique(np.abs(at).max(axis=0))) == 2

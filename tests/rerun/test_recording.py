@@ -86,7 +86,9 @@ def test_the_command_of_the_kit_verifies_a_recording(results: mg.Results, tmp_pa
     environment = os.environ | {"XDG_CONFIG_HOME": str(tmp_path), "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "rerun"]
     for words in (["analytics", "disable"], ["rrd", "verify", str(tmp_path / "drive.rrd")]):
-        done = subprocess.run([*command, *words], capture_output=True, text=True, check=True, env=environment)
+        done = subprocess.run(
+            [*command, *words], capture_output=True, text=True, check=True, env=environment, encoding="utf-8"
+        )
     assert "1 file verified without error" in done.stdout + done.stderr
 
 

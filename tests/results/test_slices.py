@@ -105,11 +105,12 @@ def test_tags_are_read_from_every_kind_of_table(tmp_path: Path) -> None:
         for k in range(8)
     ]
     (tmp_path / "a.csv").write_text(
-        "scene,city,night,speed\n" + "".join(f"{r['scene']},{r['city']},{r['night']},{r['speed']}\n" for r in rows)
+        "scene,city,night,speed\n" + "".join(f"{r['scene']},{r['city']},{r['night']},{r['speed']}\n" for r in rows),
+        encoding="utf-8",
     )
-    (tmp_path / "b.json").write_text(json.dumps(rows))
+    (tmp_path / "b.json").write_text(json.dumps(rows), encoding="utf-8")
     plain = {row["scene"]: {k: v for k, v in row.items() if k != "scene"} for row in rows}
-    (tmp_path / "c.json").write_text(json.dumps(plain))
+    (tmp_path / "c.json").write_text(json.dumps(plain), encoding="utf-8")
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
@@ -122,7 +123,9 @@ def test_tags_are_read_from_every_kind_of_table(tmp_path: Path) -> None:
         assert sorted(WHOLE.by("night", tags=tags)) == ["night", "not night"]
         assert len(WHOLE.where("night and speed > 2 and city = 'miami'", tags).tokens) == 20
     tokens = tmp_path / "t.csv"
-    tokens.write_text("token,near\n" + "".join(f"{token},{k < 30}\n" for k, token in enumerate(WHOLE.tokens[:50])))
+    tokens.write_text(
+        "token,near\n" + "".join(f"{token},{k < 30}\n" for k, token in enumerate(WHOLE.tokens[:50])), encoding="utf-8"
+    )
     assert {name: len(part.tokens) for name, part in WHOLE.by("near", tags=mg.read_tags(tokens)).items()} == {
         "near": 30,
         "no near": 30,
@@ -132,7 +135,7 @@ def test_tags_are_read_from_every_kind_of_table(tmp_path: Path) -> None:
 
 def test_cells_of_csv_keep_their_text(tmp_path: Path) -> None:
     file = tmp_path / "tags.csv"
-    file.write_text('token,route,answer,bin\n1e5,12,no,1\n007,"A, 3",maybe,\n')
+    file.write_text('token,route,answer,bin\n1e5,12,no,1\n007,"A, 3",maybe,\n', encoding="utf-8")
     tags = mg.read_tags(file)
     assert tags.rows == {
         "1e5": {"route": "12", "answer": "no", "bin": 1.0},
@@ -142,12 +145,14 @@ def test_cells_of_csv_keep_their_text(tmp_path: Path) -> None:
 
 def test_whole_numbers_are_groups_and_other_numbers_are_not(tmp_path: Path) -> None:
     file = tmp_path / "tags.csv"
-    file.write_text("scene,bin,speed\n" + "".join(f"scene-{k:04},{10 - k},{k / 4}\n" for k in range(7)))
+    file.write_text(
+        "scene,bin,speed\n" + "".join(f"scene-{k:04},{10 - k},{k / 4}\n" for k in range(7)), encoding="utf-8"
+    )
     tags = mg.read_tags(file)
     assert list(WHOLE.by("bin", tags=tags)) == ["4", "5", "6", "7", "8", "9", "10", "no bin"]
     with pytest.raises(mg.InvalidInput, match="speed has other numbers than whole ones. Available: token, scene"):
         WHOLE.by("speed", tags=tags)
-    file.write_text("scene,pld\nscene-0000,1\n")
+    file.write_text("scene,pld\nscene-0000,1\n", encoding="utf-8")
     with pytest.raises(mg.InvalidInput, match="the column pld has the name of a value of frames"):
         WHOLE.where("pld > 0", mg.read_tags(file))
 
@@ -161,7 +166,8 @@ def test_tags_come_from_the_folders_of_data_sets(tmp_path: Path) -> None:
                 {"token": "s0", "name": "scene-0000", "log_token": "l0", "description": "Night, big street"},
                 {"token": "s1", "name": "scene-0001", "log_token": "l1", "description": "After rain, parked cars"},
             ]
-        )
+        ),
+        encoding="utf-8",
     )
     (tables / "log.json").write_text(
         json.dumps(
@@ -169,7 +175,8 @@ def test_tags_come_from_the_folders_of_data_sets(tmp_path: Path) -> None:
                 {"token": "l0", "location": "boston-seaport"},
                 {"token": "l1", "location": "singapore-onenorth"},
             ]
-        )
+        ),
+        encoding="utf-8",
     )
     tags = mg.read_tags(tmp_path / "nuscenes")
     assert tags.rows["scene-0001"] == tags.rows["s1"] == {"city": "singapore-onenorth", "night": False, "rain": True}
@@ -194,13 +201,13 @@ def test_tags_come_from_the_folders_of_data_sets(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "tags").write_text(text)
+    (tmp_path / "tags").write_text(text, encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match=message):
         mg.read_tags(tmp_path / "tags")
 
 
 def test_a_table_of_another_data_set_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "tags.csv").write_text("scene,city\nelsewhere,boston\n")
+    (tmp_path / "tags.csv").write_text("scene,city\nelsewhere,boston\n", encoding="utf-8")
     tags = mg.read_tags(tmp_path / "tags.csv")
     with pytest.raises(mg.InvalidInput, match=r"no frame has one of its 1 scenes \(first: elsewhere\)"):
         WHOLE.by("city", tags=tags)

@@ -81,7 +81,7 @@ def test_relative_files_are_also_found_beside_the_results(folder: Path, monkeypa
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    (elsewhere / "y.json").write_text("{}")  # another file of this name is not taken for it
+    (elsewhere / "y.json").write_text("{}", encoding="utf-8")  # another file of this name is not taken for it
     assert_same_frames(mg.load_results("../run.mg").with_data(), results)
 
 

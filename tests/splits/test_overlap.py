@@ -117,14 +117,16 @@ def test_planted_memory_is_found() -> None:
 def test_cities_are_not_compared(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path) -> None:
     train, val = (side.at(range(20)) for side in world)
     (tmp_path / "tags.csv").write_text(
-        "scene,city\ntrain-scene-0000,a\ntrain-scene-0001,b\nval-scene-0000,b\nval-scene-0001,c\n"
+        "scene,city\ntrain-scene-0000,a\ntrain-scene-0001,b\nval-scene-0000,b\nval-scene-0001,c\n", encoding="utf-8"
     )
     overlap = mg.splits(train, val, tags=mg.read_tags(tmp_path / "tags.csv"))
     assert overlap.place is not None
     assert overlap.place[:10].min() > 100  # scene 0 of training is near, in another city
     assert np.isnan(overlap.place[10:]).all()
-    assert overlap.notes == ("10 validation frames are in cities without training frames",)
-    (tmp_path / "tags.csv").write_text("scene,city\nval-scene-0000,b\ntrain-scene-0000,b\ntrain-scene-0001,b\n")
+    assert overlap.notes == ("10 validation frames are in a city without training frames",)
+    (tmp_path / "tags.csv").write_text(
+        "scene,city\nval-scene-0000,b\ntrain-scene-0000,b\ntrain-scene-0001,b\n", encoding="utf-8"
+    )
     with pytest.raises(mg.InvalidInput, match="10 of 20 frames of .* have no city, such as val-scene-0001-0"):
         mg.splits(train, val, tags=mg.read_tags(tmp_path / "tags.csv"))
 
@@ -165,7 +167,7 @@ def test_the_figure_has_panels_for_what_is_known(overlap: mg.SplitOverlap) -> No
 
 
 def test_results_of_other_frames_are_refused(overlap: mg.SplitOverlap) -> None:
-    with pytest.raises(mg.InvalidInput, match="are not validation frames, such as scene-0000-0"):
+    with pytest.raises(mg.InvalidInput, match="not in the validation set, such as scene-0000-0"):
         overlap.joint(mg.evaluate(*demo_world(5)))
 
 
@@ -175,7 +177,7 @@ def test_proposed_splits_are_apart_and_balanced(margin: float, tmp_path: Path) -
     assert truth.poses is not None
     scenes = sorted(set(truth.scenes or ()))
     rows = "".join(f"{scene},{'yes' if k % 3 else 'no'},{'ab'[k % 2]}\n" for k, scene in enumerate(scenes))
-    (tmp_path / "tags.csv").write_text("scene,night,city\n" + rows)
+    (tmp_path / "tags.csv").write_text("scene,night,city\n" + rows, encoding="utf-8")
     proposal = mg.propose(truth, margin=margin, cell=60, tags=mg.read_tags(tmp_path / "tags.csv"))
     city = dict(zip(scenes, "ab" * len(scenes), strict=False))
     poses = zip(truth.poses[:, :2, 3], truth.scenes or (), strict=True)  # cities are a million metres apart

@@ -163,7 +163,10 @@ def test_a_refusal_lists_everything_that_differs(world: World, sides: tuple[Path
     with pytest.raises(mg.InvalidInput, match=rf"the predictions changed since the evaluation began\. Also {listed}"):
         mg.evaluate(*sides, other, work=work, resume=True)
     about = work / "evaluation.json"
-    about.write_text(about.read_text().replace(f'"mapgauge":"{mg.__version__}"', '"mapgauge":"0.0.1"'))
+    about.write_text(
+        about.read_text(encoding="utf-8").replace(f'"mapgauge":"{mg.__version__}"', '"mapgauge":"0.0.1"'),
+        encoding="utf-8",
+    )
     versions = rf"mapgauge: 0\.0\.1 \(layout 1\) and {re.escape(mg.__version__)} \(layout 1\)"
     with pytest.raises(mg.InvalidInput, match=rf"begun by another version of mapgauge\. {versions}; {listed}"):
         mg.evaluate(*sides, other, work=work, resume=True)

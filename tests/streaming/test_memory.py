@@ -46,6 +46,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.
         [sys.executable, "-c", EVALUATE, str(tmp_path)],
         capture_output=True,
         text=True,
+        encoding="utf-8",
         check=True,
         env=os.environ | {"MALLOC_ARENA_MAX": "2"},  # fewer heaps make the measurement less noisy
     )

@@ -31,7 +31,7 @@ def alive(process: int) -> bool:
         return False
     status = PROC / str(process) / "stat"
     try:
-        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+        return not status.exists() or status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
@@ -53,7 +53,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, engine: str, k
     if engine == "dask":
         pytest.importorskip("distributed")
     script, notes = tmp_path / "script.py", tmp_path / "notes"
-    script.write_text(SCRIPT)
+    script.write_text(SCRIPT, encoding="utf-8")
     notes.mkdir()
     root = Path(__file__).parents[2]
     path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])

@@ -31,7 +31,7 @@ CASES = [(SHAPES[k % 5], SETTINGS[k % 8]) for k in range(0, 40, 3)]  # every sha
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled here")
 def test_the_kernels_give_the_plain_results_in_the_interpreter() -> None:
     script = Path(__file__).parent / "backends.py"
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, encoding="utf-8")
     if "only 0-dimensional arrays can be converted" in run.stderr:
         pytest.skip("this interpreter of Triton needs an older numpy")
     assert run.returncode == 0, run.stderr

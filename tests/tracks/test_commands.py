@@ -52,7 +52,7 @@ def test_consistency_prints_what_the_function_computes(call: Run, drive: Path) -
 def test_scenes_of_a_file(call: Run, tmp_path: Path) -> None:
     predictions, _ = demo_world(10, predictions=10)
     mg.write(replace(predictions, scenes=None), tmp_path / "unsorted.parquet")
-    (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(predictions.tokens, "one")))
+    (tmp_path / "scenes.json").write_text(json.dumps(dict.fromkeys(predictions.tokens, "one")), encoding="utf-8")
     assert "no scenes" in call("consistency", "unsorted.parquet", cwd=tmp_path).stderr
     for command in (("consistency", "unsorted.parquet"), ("track", "unsorted.parquet", "-o", "new.parquet")):
         done = call(command[0], f"{command[1]},scenes=scenes.json", *command[2:], cwd=tmp_path)

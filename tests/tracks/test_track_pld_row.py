@@ -300,7 +300,7 @@ def test_track_pld_explains_bad_arguments(tracked: World) -> None:
     for wrong, message in [
         (([{"a": line}], "ab"), r"truth must be MapFrames, or a list with a dict \{track: points\} .* got a str"),
         (([{"a": line}], [line]), "got a list as frame 0"),
-        (([{"a": line}], [{"a": line}] * 2), "predictions have 1 frames and truth has 2"),
+        (([{"a": line}], [{"a": line}] * 2), "predictions have 1 frame and truth has 2"),
         ((one[0], [{"a": line}]), "must both be MapFrames, or both be lists"),
     ]:
         with pytest.raises(mg.InvalidInput, match=message):

@@ -97,7 +97,9 @@ class Town:
         """Write a log with ten poses per second. Half-way to the next time, the car is still at the same pose."""
         at = folder / log
         (at / map_folder).mkdir(parents=True, exist_ok=True)
-        (at / map_folder / f"log_map_archive_{log}____TWN_city_1.json").write_text(json.dumps(self.map))
+        (at / map_folder / f"log_map_archive_{log}____TWN_city_1.json").write_text(
+            json.dumps(self.map), encoding="utf-8"
+        )
         times = [START + 100_000_000 * i for i in range(len(poses))]
         write_poses(
             at, {time + half: pose for time, pose in zip(times, poses, strict=True) for half in (0, 50_000_000)}

@@ -142,8 +142,8 @@ class City:
         (root / version).mkdir(parents=True, exist_ok=True)
         (root / "maps" / "expansion").mkdir(parents=True, exist_ok=True)
         for table, records in self.tables.items():
-            (root / version / f"{table}.json").write_text(json.dumps(records, indent=0))
-        (root / "maps" / "expansion" / f"{self.place}.json").write_text(json.dumps(self.map))
+            (root / version / f"{table}.json").write_text(json.dumps(records, indent=0), encoding="utf-8")
+        (root / "maps" / "expansion" / f"{self.place}.json").write_text(json.dumps(self.map), encoding="utf-8")
         return root
 
 

@@ -332,26 +332,28 @@ def map_of(log: Path) -> Path:
 
 
 def without_key(log: Path) -> None:
-    content = json.loads(map_of(log).read_text())
+    content = json.loads(map_of(log).read_text(encoding="utf-8"))
     del content["lane_segments"]["100"]["left_lane_boundary"]
-    map_of(log).write_text(json.dumps(content))
+    map_of(log).write_text(json.dumps(content), encoding="utf-8")
 
 
 def text_for_number(log: Path) -> None:
-    content = json.loads(map_of(log).read_text())
+    content = json.loads(map_of(log).read_text(encoding="utf-8"))
     content["drivable_areas"]["11"]["area_boundary"][2]["x"] = "left"
-    map_of(log).write_text(json.dumps(content))
+    map_of(log).write_text(json.dumps(content), encoding="utf-8")
 
 
 def doubled_key(log: Path) -> None:
-    text = map_of(log).read_text()
-    map_of(log).write_text(text.replace('"left_lane_boundary":', '"left_lane_boundary": [], "left_lane_boundary":', 1))
+    text = map_of(log).read_text(encoding="utf-8")
+    map_of(log).write_text(
+        text.replace('"left_lane_boundary":', '"left_lane_boundary": [], "left_lane_boundary":', 1), encoding="utf-8"
+    )
 
 
 def segment_twice(log: Path) -> None:
-    content = json.loads(map_of(log).read_text())
+    content = json.loads(map_of(log).read_text(encoding="utf-8"))
     content["lane_segments"]["999"] = content["lane_segments"]["100"]
-    map_of(log).write_text(json.dumps(content))
+    map_of(log).write_text(json.dumps(content), encoding="utf-8")
 
 
 def change_poses(log: Path, change: Callable[[pa.Table], pa.Table]) -> None:
@@ -370,12 +372,12 @@ POSES = 2 * len(DRIVE)
 DAMAGED: dict[str, tuple[Damage, str]] = {
     "no map": (lambda log: map_of(log).unlink(), "log_map_archive_.*no such file"),
     "two maps": (
-        lambda log: (log / "map" / "log_map_archive_b.json").write_text("{}"),
+        lambda log: (log / "map" / "log_map_archive_b.json").write_text("{}", encoding="utf-8"),
         "expected one map, found 2",
     ),
-    "broken JSON": (lambda log: map_of(log).write_text('{"lane_segments": {'), "not valid JSON"),
+    "broken JSON": (lambda log: map_of(log).write_text('{"lane_segments": {', encoding="utf-8"), "not valid JSON"),
     "another JSON": (
-        lambda log: map_of(log).write_text('{"node": []}'),
+        lambda log: map_of(log).write_text('{"node": []}', encoding="utf-8"),
         "not a vector map of Argoverse 2.*lane_segments",
     ),
     "lane without a boundary": (without_key, r"left_lane_boundary.*lane_segments"),
@@ -388,7 +390,7 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     ),
     "no poses": (lambda log: (log / "city_SE3_egovehicle.feather").unlink(), "egovehicle.feather: no such file"),
     "not a table of poses": (
-        lambda log: (log / "city_SE3_egovehicle.feather").write_text("what?"),
+        lambda log: (log / "city_SE3_egovehicle.feather").write_text("what?", encoding="utf-8"),
         "not a feather file",
     ),
     "wrong columns": (

@@ -72,7 +72,7 @@ def test_the_formats_of_the_field_are_written_directly(
 
 
 def test_options_are_those_of_the_function(call: Call, tmp_path: Path, town_root: Path) -> None:
-    (tmp_path / "tokens.txt").write_text("scene-0103-4\nscene-0103-5\nscene-0103-6\n")
+    (tmp_path / "tokens.txt").write_text("scene-0103-4\nscene-0103-5\nscene-0103-6\n", encoding="utf-8")
     call("--tokens", "tokens.txt", "--every", 2, "--region", "100x50", "--workers", 1, "-o", "a.parquet")
     frames = mg.read(tmp_path / "a.parquet")
     assert frames.tokens == ("scene-0103-4", "scene-0103-6")
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_written_keeps_finished_scenes_and_says_so(
 
 def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
     (tmp_path / "truth.parquet.parts").mkdir()
-    (tmp_path / "truth.parquet.parts" / "settings.json").write_text("{}")
+    (tmp_path / "truth.parquet.parts" / "settings.json").write_text("{}", encoding="utf-8")
     assert call("--split", "mini-val", "-o", "truth.parquet").returncode == 1
     assert call("--split", "mini-val", "-o", "truth.parquet", "--restart").returncode == 0
 

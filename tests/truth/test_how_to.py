@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         mg.write(seen.with_confidence(0.9), made / "nuscmap_results.json", "maptr")
         seen = mg.truth.argoverse2(made / "argoverse2", rules="maptrv2", every=4)
         mg.write(seen.with_confidence(0.9), made / "av2map_results.json", "maptr")
-        (made / "tokens.txt").write_text("\n".join(seen.tokens))
+        (made / "tokens.txt").write_text("\n".join(seen.tokens), encoding="utf-8")
     return made
 
 
@@ -84,7 +84,7 @@ def test_moving_from_lidar_to_vehicle_brings_dividers_together() -> None:
 
 def test_every_finding_of_truth_is_on_the_page() -> None:
     package = Path(mg.__file__).parent / "truth"
-    source = "\n".join(path.read_text() for path in package.rglob("*.py"))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     codes = set(
         re.findall(r'"(?:error|warning|note)",\s*"([a-z-]+)"|\("([a-z]+-[a-z-]+)", (?:repaired|left_out)', source)
     )

@@ -365,7 +365,9 @@ def test_the_lane_graphs_of_real_logs_are_connected() -> None:
         ends = np.array([line[[0, -1]] for line in graph.lines])
         assert np.linalg.norm(ends[links.source, 1] - ends[links.target, 0], axis=1).max() < 0.5
         assert graph.findings == ()
-        stated = json.loads(next((DATA / "av2" / log).glob("log_map_archive_*.json")).read_text())["lane_segments"]
+        stated = json.loads(next((DATA / "av2" / log).glob("log_map_archive_*.json")).read_text(encoding="utf-8"))[
+            "lane_segments"
+        ]
         both = {(a, f"{b}") for a, one in stated.items() for b in one["successors"] if f"{b}" in stated}
         assert both <= {(a, b) for a, b, kind in names(graph) if kind == "successor"}
 

@@ -23,7 +23,7 @@ pytestmark = needs_data("truth_reference")
 
 @cache
 def both(rules: str, region: str) -> tuple[Cut, Cut]:
-    scenes = (CITY / "scenes.txt").read_text().strip().split(",")
+    scenes = (CITY / "scenes.txt").read_text(encoding="utf-8").strip().split(",")
     ours = truth.nuscenes(CITY, scenes=scenes, rules=rules, region=REGIONS[region], every=EVERY)
     return lines_of(ours), read_reference(FOLDER / f"nuscenes_{rules}_{region}.json.gz")
 

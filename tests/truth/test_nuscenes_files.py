@@ -32,9 +32,9 @@ def cut(root: Path, **how: Any) -> MapFrames:
 
 
 def edit(path: Path, change: Callable[[Any], object]) -> None:
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     change(content)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def assert_equal(one: MapFrames, other: MapFrames) -> None:
@@ -63,7 +63,7 @@ def test_samples_in_another_order_are_sorted_by_time(root: Path) -> None:
 def test_tables_may_be_written_in_any_way(town_root: Path, root: Path, how: dict[str, Any]) -> None:
     for table in ("sample_data", "ego_pose"):
         path = root / MINI / f"{table}.json"
-        path.write_text(json.dumps(json.loads(path.read_text()), **how))
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")), **how), encoding="utf-8")
     assert_equal(cut(town_root), cut(root))
 
 
@@ -74,7 +74,7 @@ def test_large_tables_are_decoded_as_a_whole_where_a_search_cannot_tell_keyframe
 
     edit(root / MINI / "sample_data.json", rename)
     path = root / MINI / "ego_pose.json"
-    path.write_text(path.read_text().replace("scene-0103", "scene-\\u0030103"))
+    path.write_text(path.read_text(encoding="utf-8").replace("scene-0103", "scene-\\u0030103"), encoding="utf-8")
     assert_equal(cut(town_root), cut(root))
 
 
@@ -93,7 +93,7 @@ def test_tokens_in_place_of_a_split(town_root: Path, tmp_path: Path) -> None:
     tokens = ["scene-0916-3", "scene-0103-7", "scene-0103-2"]
     expected = ("scene-0103-2", "scene-0103-7", "scene-0916-3")
     assert cut(town_root, tokens=tokens).tokens == expected
-    (tmp_path / "tokens.txt").write_text("\n".join(tokens) + "\n\n")
+    (tmp_path / "tokens.txt").write_text("\n".join(tokens) + "\n\n", encoding="utf-8")
     assert cut(town_root, tokens=tmp_path / "tokens.txt").tokens == expected
 
 
@@ -153,7 +153,7 @@ def test_copies_of_records_count_once_and_are_found(town_root: Path, root: Path)
     tables, of_map = frames.findings
     assert {tables.code, of_map.code} == {"records-repeated"}
     assert tables.examples == ("scene token-scene-0103", "scene token-scene-0916", "log log")
-    assert of_map.message == f"{PLACE}: 2 records are copies of other records and were left out"
+    assert of_map.message == f"{PLACE}: 2 records left out as copies of other records"
     assert of_map.examples == ("node node-0", "road_divider middle-west")
 
 
@@ -231,7 +231,9 @@ def test_a_broken_table_is_named(root: Path, table: str, text: str) -> None:
 @pytest.mark.parametrize("spelling", ["token", "\\u0074oken"])
 def test_a_key_that_occurs_twice_in_a_table_is_refused(root: Path, table: str, spelling: str) -> None:
     path = root / MINI / f"{table}.json"
-    path.write_text(path.read_text().replace('"token":', f'"{spelling}": "x", "token":'))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"token":', f'"{spelling}": "x", "token":'), encoding="utf-8"
+    )
     with pytest.raises(UnreadableFile, match=rf'{table}.json: \$\[0\]: the key "token" occurs twice'):
         cut(root)
 
@@ -245,8 +247,8 @@ def test_a_key_that_occurs_twice_in_a_table_is_refused(root: Path, table: str, s
     ],
 )
 def test_a_key_that_occurs_twice_in_a_map_is_refused(root: Path, key: str, value: str, place: str) -> None:
-    text = (root / MAP).read_text()
-    (root / MAP).write_text(text.replace(f'"{key}":', f'"{key}": {value}, "{key}":', 1))
+    text = (root / MAP).read_text(encoding="utf-8")
+    (root / MAP).write_text(text.replace(f'"{key}":', f'"{key}": {value}, "{key}":', 1), encoding="utf-8")
     with pytest.raises(UnreadableFile, match=rf'{PLACE}.json: {place}: the key "{key}" occurs twice'):
         cut(root)
 
@@ -271,7 +273,7 @@ def test_a_missing_map_is_named_with_where_it_comes_from(root: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '{"node": []}', '{"node": [{"token": "a", "x": "b"}]}', "{"])
 def test_a_broken_map_is_named(root: Path, text: str) -> None:
-    (root / MAP).write_text(text)
+    (root / MAP).write_text(text, encoding="utf-8")
     with pytest.raises(UnreadableFile, match=rf"{PLACE}.json: (not valid JSON|not a map|the file is empty)"):
         cut(root)
 
@@ -314,8 +316,8 @@ def test_a_reference_to_nothing_is_named(root: Path, change: Callable[[Any], obj
     ("table", "change", "message"),
     [
         ("sensor", lambda t: t.pop(0), "calibrated_sensor.json: sensor LIDAR_TOP not found"),
-        ("sample_data", lambda t: t.pop(0), "sample_data.json: no keyframe of LIDAR_TOP for 1 samples .scene-0103-0"),
-        ("ego_pose", lambda t: t.pop(0), "ego_pose.json: 1 poses of frames not found .scene-0103-0-lidar-samples"),
+        ("sample_data", lambda t: t.pop(0), "sample_data.json: no keyframe of LIDAR_TOP for 1 sample .scene-0103-0"),
+        ("ego_pose", lambda t: t.pop(0), "ego_pose.json: 1 pose of frames not found .scene-0103-0-lidar-samples"),
         ("log", lambda t: t[0].update(token="x"), "log.json: log log of scene-0103 not found"),
         ("ego_pose", lambda t: t[0].update(rotation=[0, 0, 0, 0]), "ego_pose.json: pose 0 is not a rotation"),
         ("ego_pose", lambda t: t[0].update(rotation=[1, 0, 0]), "ego_pose.json: not a table of nuScenes: .*length 4"),
@@ -359,6 +361,6 @@ def test_an_argument_that_cannot_be_right_is_refused(town_root: Path, how: dict[
 
 
 def test_an_empty_file_of_tokens_is_refused(town_root: Path, tmp_path: Path) -> None:
-    (tmp_path / "none.txt").write_text("\n")
+    (tmp_path / "none.txt").write_text("\n", encoding="utf-8")
     with pytest.raises(UnreadableFile, match="none.txt: expected text with one token per line, found no tokens"):
         cut(town_root, tokens=tmp_path / "none.txt")

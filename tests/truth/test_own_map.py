@@ -34,7 +34,7 @@ ELEMENTS: list[tuple[str, str, Any]] = [
 @pytest.fixture
 def poses(tmp_path: Path) -> Path:
     path = tmp_path / "poses.json"
-    path.write_text(json.dumps(POSES))
+    path.write_text(json.dumps(POSES), encoding="utf-8")
     return path
 
 
@@ -43,7 +43,7 @@ def geojson(path: Path, elements: Any = ELEMENTS, **more: Any) -> Path:
         {"type": "Feature", "properties": {"class": kind, "id": name}, "geometry": shape and shape.__geo_interface__}
         for name, kind, shape in elements
     ]
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features} | more))
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features} | more), encoding="utf-8")
     return path
 
 
@@ -134,7 +134,7 @@ def test_poses_of_frames_with_y_forward_are_turned(tmp_path: Path, poses: Path) 
 
 def test_a_table_with_wkt_is_a_map(tmp_path: Path, poses: Path) -> None:
     rows = [f"{name};{kind};{'' if shape is None else shape.wkt}" for name, kind, shape in ELEMENTS]
-    (tmp_path / "map.csv").write_text("\n".join(["id;class;geom", *rows]))
+    (tmp_path / "map.csv").write_text("\n".join(["id;class;geom", *rows]), encoding="utf-8")
     check(mg.truth.own_map(tmp_path / "map.csv", poses))
 
 
@@ -172,7 +172,9 @@ def test_elements_with_the_same_name_and_parts_of_one_have_tracks_of_their_own(t
 @pytest.mark.filterwarnings("error")
 def test_a_bad_geometry_is_refused_by_name(tmp_path: Path, poses: Path, shape: Any, message: str) -> None:
     feature = {"type": "Feature", "properties": {"class": "ped_crossing", "id": "n"}, "geometry": shape}
-    (tmp_path / "map.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+    (tmp_path / "map.geojson").write_text(
+        json.dumps({"type": "FeatureCollection", "features": [feature]}), encoding="utf-8"
+    )
     with pytest.raises(mg.UnreadableFile, match=message):
         mg.truth.own_map(tmp_path / "map.geojson", poses)
 
@@ -245,9 +247,14 @@ def test_a_unit_other_than_metres_is_refused(tmp_path: Path, poses: Path) -> Non
 
 
 def test_classes_can_have_other_names(tmp_path: Path, poses: Path) -> None:
-    text = geojson(tmp_path / "map.geojson").read_text().replace('"class"', '"art"').replace('"divider"', '"Linie"')
+    text = (
+        geojson(tmp_path / "map.geojson")
+        .read_text(encoding="utf-8")
+        .replace('"class"', '"art"')
+        .replace('"divider"', '"Linie"')
+    )
     path = tmp_path / "other.geojson"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     named: Any = {"properties": {"class": "art"}, "rename": {"Linie": "divider", "stop_line": "boundary"}}
     assert mg.truth.own_map(path, poses, **named).counts["boundary"] == 9
     with pytest.raises(mg.UnreadableFile, match="no element has the property 'class'; available: art, id"):
@@ -259,22 +266,37 @@ def test_classes_can_have_other_names(tmp_path: Path, poses: Path) -> None:
 
 
 def test_usual_names_are_known(tmp_path: Path, poses: Path) -> None:
-    text = geojson(tmp_path / "map.geojson").read_text().replace('"class": "ped_crossing"', '"class": "crosswalk"')
-    (tmp_path / "map.geojson").write_text(text)
+    text = (
+        geojson(tmp_path / "map.geojson")
+        .read_text(encoding="utf-8")
+        .replace('"class": "ped_crossing"', '"class": "crosswalk"')
+    )
+    (tmp_path / "map.geojson").write_text(text, encoding="utf-8")
     assert mg.truth.own_map(tmp_path / "map.geojson", poses).counts["ped_crossing"] == 3
 
 
 @pytest.mark.parametrize("called", ["Class", "CLASS", "class_name", "kind", "label"])
 def test_capitals_blanks_and_signs_in_names_do_not_matter(tmp_path: Path, poses: Path, called: str) -> None:
-    text = geojson(tmp_path / "map.geojson").read_text().replace('"class": "ped_crossing"', '"class": "Ped-Crossing"')
-    (tmp_path / "map.geojson").write_text(text.replace('"divider"', '"LANE MARKING"').replace('"class"', f'"{called}"'))
+    text = (
+        geojson(tmp_path / "map.geojson")
+        .read_text(encoding="utf-8")
+        .replace('"class": "ped_crossing"', '"class": "Ped-Crossing"')
+    )
+    (tmp_path / "map.geojson").write_text(
+        text.replace('"divider"', '"LANE MARKING"').replace('"class"', f'"{called}"'), encoding="utf-8"
+    )
     frames = mg.truth.own_map(tmp_path / "map.geojson", poses)
     assert frames.counts == {"ped_crossing": 3, "divider": 3, "boundary": 6}
 
 
 def test_a_class_can_be_a_number(tmp_path: Path, poses: Path) -> None:
-    text = geojson(tmp_path / "map.geojson").read_text().replace('"divider"', "1").replace('"boundary"', "2.0")
-    (tmp_path / "map.geojson").write_text(text)
+    text = (
+        geojson(tmp_path / "map.geojson")
+        .read_text(encoding="utf-8")
+        .replace('"divider"', "1")
+        .replace('"boundary"', "2.0")
+    )
+    (tmp_path / "map.geojson").write_text(text, encoding="utf-8")
     frames = mg.truth.own_map(tmp_path / "map.geojson", poses, rename={"1": "divider", "2": "boundary"})
     assert frames.counts == {"ped_crossing": 3, "divider": 3, "boundary": 6}
 
@@ -298,7 +320,7 @@ def osm(path: Path, *, local: bool = False, ways: str = "") -> Path:
     lanelet = "<tag k='type' v='lanelet'/><tag k='subtype' v='crosswalk'/>"
     members = "<member type='way' ref='13' role='left'/><member type='way' ref='14' role='right'/>"
     text.append(f"{ways}<relation id='20'>{members}{lanelet}</relation></osm>")
-    path.write_text("".join(text))
+    path.write_text("".join(text), encoding="utf-8")
     return path
 
 
@@ -316,11 +338,11 @@ def test_lanelet2_has_lines_of_several_ways_and_crosswalks_of_two_bounds(
 
 def test_lanelet2_may_have_empty_degrees_capitals_and_deleted_elements(tmp_path: Path, poses: Path) -> None:
     way = "<way id='30' visible='false'><nd ref='99'/><nd ref='1'/><tag k='type' v='line_thin'/></way>"
-    text = osm(tmp_path / "map.osm", local=True, ways=way).read_text()
+    text = osm(tmp_path / "map.osm", local=True, ways=way).read_text(encoding="utf-8")
     text = re.sub(r"lat='[^']*' lon='[^']*'", "lat='' lon=''", text)
     for name in ("lanelet", "crosswalk", "line_thin", "line_thick"):
         text = text.replace(f"v='{name}'", f"v='{name.upper()}'")
-    (tmp_path / "map.osm").write_text(text)
+    (tmp_path / "map.osm").write_text(text, encoding="utf-8")
     assert mg.truth.own_map(tmp_path / "map.osm", poses).counts == {"ped_crossing": 3, "divider": 3, "boundary": 0}
 
 
@@ -328,7 +350,7 @@ def test_entities_of_xml_do_not_grow_and_read_no_files(tmp_path: Path, poses: Pa
     entities = "".join(f'<!ENTITY a{k} "{f"&a{k - 1};" * 10 if k else "lol"}">' for k in range(10))
     for inner, given in ((entities, "&a9;"), ('<!ENTITY a SYSTEM "file:///etc/hostname">', "&a;")):
         text = f"<!DOCTYPE x [{inner}]><osm><way id='1'><tag k='type' v='a'/></way>{given}</osm>"
-        (tmp_path / "map.osm").write_text(text)
+        (tmp_path / "map.osm").write_text(text, encoding="utf-8")
         with pytest.raises(mg.UnreadableFile, match="not a Lanelet2 map"):
             mg.truth.own_map(tmp_path / "map.osm", poses, project=UTM)
 
@@ -343,7 +365,9 @@ def test_an_area_of_lanelet2_has_holes(tmp_path: Path, poses: Path) -> None:
     )
     members = "".join(f"<member ref='{k}' role='{'inner' if k == 12 else 'outer'}'/>" for k in (10, 11, 12))
     kind = "<tag k='type' v='multipolygon'/><tag k='subtype' v='crosswalk'/>"
-    (tmp_path / "map.osm").write_text(f"<osm>{nodes}{ways}<relation id='20'>{members}{kind}</relation></osm>")
+    (tmp_path / "map.osm").write_text(
+        f"<osm>{nodes}{ways}<relation id='20'>{members}{kind}</relation></osm>", encoding="utf-8"
+    )
     frames = mg.truth.own_map(tmp_path / "map.osm", poses, rename={"crosswalk": "boundary"})
     lengths = [shapely.LineString(each.points).length for each in frames["t0"]]
     assert sorted(lengths) == pytest.approx([4 + 8**0.5, 40])
@@ -355,7 +379,7 @@ def test_lanelet2_without_a_projection_is_refused(tmp_path: Path, poses: Path) -
     broken = "<way id='16'><nd ref='1'/><nd ref='99'/><tag k='type' v='curbstone'/></way>"
     with pytest.raises(mg.UnreadableFile, match="the node 99, which is not in the file"):
         mg.truth.own_map(osm(tmp_path / "map.osm", ways=broken), poses, project=UTM)
-    (tmp_path / "map.osm").write_text("<osm><node id='1'")
+    (tmp_path / "map.osm").write_text("<osm><node id='1'", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="not a Lanelet2 map"):
         mg.truth.own_map(tmp_path / "map.osm", poses, project=UTM)
 
@@ -396,7 +420,7 @@ def test_the_command_writes_truth(
 )
 def test_all_forms_of_the_reference_map_give_the_expected_lines(name: str, rules: str, size: str) -> None:
     folder = DATA / "own_map"
-    origin = json.loads((folder / "map_info.json").read_text())["origin"]
+    origin = json.loads((folder / "map_info.json").read_text(encoding="utf-8"))["origin"]
     project = f"utm:{origin['lat']}:{origin['lon']}" if name in ("map_wgs84.geojson", "lanelet2_map.osm") else None
     region: Any = tuple(map(float, size.split("x")))
     frames = mg.truth.own_map(folder / name, folder / "poses.json", region=region, rules=rules, project=project)

@@ -95,7 +95,9 @@ def until(condition: Callable[[], bool]) -> None:
 def started(files: Path, *words: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """Run the command in the folder of the files. Yields the process and the address that it prints."""
     command = [sys.executable, "-m", "mapgauge", "view", *words, "--no-browser"]
-    with subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
         assert process.stdout is not None
         try:
             yield process, process.stdout.readline().strip()

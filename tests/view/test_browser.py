@@ -80,7 +80,7 @@ def test_the_filters_become_a_command_and_a_list_of_tokens(show: Open, server: S
     with page.expect_download() as saved:
         page.click("#save-tokens")
     saved.value.save_as(tmp_path / "tokens.txt")
-    assert (tmp_path / "tokens.txt").read_text().split() == tokens(page)
+    assert (tmp_path / "tokens.txt").read_text(encoding="utf-8").split() == tokens(page)
 
 
 def test_two_windows_do_not_disturb_each_other(show: Open, server: Server) -> None:

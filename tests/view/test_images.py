@@ -133,15 +133,15 @@ def test_tables_cannot_name_a_file_outside_or_of_another_kind(rig: Path, files: 
     folder = tmp_path / "images"
     (folder / "v1.0-mini").mkdir(parents=True)
     (tmp_path / "secret.jpg").write_bytes(b"secret")
-    (folder / "notes.txt").write_text("secret")
+    (folder / "notes.txt").write_text("secret", encoding="utf-8")
     for table in (rig / "images" / "v1.0-mini").iterdir():
-        text = table.read_text()
+        text = table.read_text(encoding="utf-8")
         for name, wrong in (("CAM_BACK", "../secret.jpg"), ("CAM_FRONT", "notes.txt")):
             start = f'"samples/{name}/scene-0000-0__'
             if start in text:
                 begin = text.index(start)
                 text = text[:begin] + f'"{wrong}"' + text[text.index('"', begin + 1) + 1 :]
-        (folder / "v1.0-mini" / table.name).write_text(text)
+        (folder / "v1.0-mini" / table.name).write_text(text, encoding="utf-8")
     with serving(rig / "good.mg", images=folder) as server:
         for camera in (0, 1):
             status, kind, body = served(server, 0, camera)

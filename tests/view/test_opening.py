@@ -27,7 +27,9 @@ def test_the_browser_gets_a_private_file(files: Path, tmp_path: Path) -> None:
     browser.chmod(0o755)
     command = [sys.executable, "-m", "mapgauge", "view", "good.mg"]
     environment = os.environ | {"BROWSER": f"{browser} %s"}
-    with subprocess.Popen(command, cwd=files, stdout=-1, stderr=-1, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, cwd=files, stdout=-1, stderr=-1, text=True, env=environment, encoding="utf-8"
+    ) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         while not (tmp_path / "arguments").exists():

@@ -146,7 +146,7 @@ print(len(pictures), len(set(pictures)), *sys.argv)
 def test_a_scene_is_saved_as_pictures_in_the_order_of_time_and_as_a_video(
     show: Open, files: Path, rig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "ffmpeg").write_text(FFMPEG.format(python=sys.executable))
+    (tmp_path / "ffmpeg").write_text(FFMPEG.format(python=sys.executable), encoding="utf-8")
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with serving(files / "good.mg", files / "poor.mg", images=rig / "images") as server:
@@ -171,7 +171,7 @@ def test_a_scene_is_saved_as_pictures_in_the_order_of_time_and_as_a_video(
             page.click("#save-video")
         video.value.save_as(tmp_path / "scene.mp4")
     assert video.value.suggested_filename == "scene-0001.mp4"
-    count, distinct, _, *words = (tmp_path / "scene.mp4").read_text().split()
+    count, distinct, _, *words = (tmp_path / "scene.mp4").read_text(encoding="utf-8").split()
     assert (count, distinct) == ("10", "10")
     assert words[words.index("-framerate") + 1] == "8"  # a frame every half second, four times as fast
     assert words[words.index("-protocol_whitelist") + 1] == "pipe"

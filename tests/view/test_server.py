@@ -151,7 +151,7 @@ def test_only_its_own_page_can_send_pictures_and_only_these(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert sent(**origin) == (422, b"ffmpeg is not installed. Save the frames instead")
     program = tmp_path / "ffmpeg"
-    program.write_text("#!/bin/sh\necho no picture >&2\nexit 1\n")
+    program.write_text("#!/bin/sh\necho no picture >&2\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
     assert sent(**origin) == (422, b"ffmpeg made no video: no picture")
     for rate in ("0", "nan", "1e9", "x", "-i"):
@@ -297,7 +297,9 @@ def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
 @pytest.mark.parametrize(("option", "message"), [("--images", "lost is no folder"), ("--poses", "lost does not exist")])
 def test_a_place_that_is_not_there_is_refused_at_once(files: Path, option: str, message: str) -> None:
     command = [sys.executable, "-m", "mapgauge", "view", "good.mg", option, "lost", "--no-browser"]
-    done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, cwd=files, capture_output=True, text=True, check=False, timeout=120, encoding="utf-8"
+    )
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""

@@ -170,7 +170,7 @@ def test_a_drawing_in_the_world_is_saved_as_it_is_seen(show: Open, server: Serve
     with page.expect_download() as saved:
         page.locator(".panel .save:not(.png)").first.click()
     saved.value.save_as(tmp_path / "frame.svg")
-    assert (tmp_path / "frame.svg").read_text().count("matrix(") == 4
+    assert (tmp_path / "frame.svg").read_text(encoding="utf-8").count("matrix(") == 4
 
 
 def test_files_without_poses_can_be_played_but_not_placed(show: Open, tmp_path: Path) -> None:

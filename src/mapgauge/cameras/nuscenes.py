@@ -12,6 +12,7 @@ from mapgauge.errors import UnreadableFile
 from mapgauge.geometry.poses import motions
 from mapgauge.truth.from_nuscenes.tables import find_records, read_table, records_by_token
 from mapgauge.typing import Floats
+from mapgauge.words import counted
 
 LIDAR = "LIDAR_TOP"
 # The files of keyframes are in a folder of their own, so the search need not decode other records.
@@ -81,7 +82,9 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
     path = tables / "sample_data.json"
     sweeps, images = keyframes(find_records(path, _Data, _KEYFRAMES, None, complete))
     if lacking := sorted(wanted - sweeps.keys()):
-        raise UnreadableFile(f"{path}: no keyframe of {LIDAR} for {len(lacking)} samples ({lacking[0]}, ...)")
+        raise UnreadableFile(
+            f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
+        )
     ego_poses = _ego_poses(tables, {row.ego_pose_token for row in (*sweeps.values(), *images.values())})
     mounted = _motions(mounts, tables / "calibrated_sensor.json")
     of_sample: dict[str, list[CameraImage]] = {token: [] for token in sweeps}
@@ -118,7 +121,7 @@ def _ego_poses(tables: Path, tokens: set[str]) -> dict[str, Floats]:
     complete: Callable[[list[_Pose]], bool] = lambda rows: len(rows) >= len(tokens)
     rows = _by_token(path, find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, complete))
     if lacking := sorted(tokens - rows.keys()):
-        raise UnreadableFile(f"{path}: {len(lacking)} poses of images not found ({lacking[0]}, ...)")
+        raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of images not found ({lacking[0]}, ...)")
     return _motions({token: rows[token] for token in tokens}, path)
 
 

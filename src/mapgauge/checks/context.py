@@ -12,7 +12,7 @@ from mapgauge.arguments import check_class_names
 from mapgauge.checks.fits import Fits, Ranking, ranking
 from mapgauge.checks.neighbours import Motion, Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level, counted, examples, share_of
+from mapgauge.frames.findings import Finding, Level, examples, share_of
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
@@ -21,6 +21,7 @@ from mapgauge.geometry.poses import turns_between
 from mapgauge.geometry.projections import PROJECT
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Floats, Indices, Points
+from mapgauge.words import counted
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
 

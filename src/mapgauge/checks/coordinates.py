@@ -10,12 +10,13 @@ from mapgauge.checks import frames
 from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
 from mapgauge.checks.neighbours import Turn
 from mapgauge.errors import Remedy
-from mapgauge.frames.findings import Finding, Level, counted
+from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.typing import Bounds, Indices, Points
+from mapgauge.words import counted
 
 _ONE = 1.05  # normalised coordinates are at most this large
 _UNITS = {100.0: "centimetres", 1000.0: "millimetres", 39.37: "inches", 3.281: "feet", 0.001: "kilometres"}

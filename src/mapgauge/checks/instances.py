@@ -10,13 +10,14 @@ from mapgauge.checks.names import common_name, kind_of
 from mapgauge.checks.neighbours import evenly
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
-from mapgauge.frames.findings import Finding, Level, counted, examples, findings_about, share_of
+from mapgauge.frames.findings import Finding, Level, examples, findings_about, share_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
 from mapgauge.metrics.groups import group
 from mapgauge.metrics.pld import assign_groups, normalised_pld
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Indices, Points
+from mapgauge.words import counted
 
 
 def on_the_right_side(context: Context) -> Iterator[Finding]:

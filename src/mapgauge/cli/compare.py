@@ -15,6 +15,7 @@ from mapgauge.cli.output import Table, inform, printable, say, show_table, warn,
 from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
 from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.errors import InvalidInput
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
@@ -167,7 +168,7 @@ def _show_slices(
         write_csv([{"slice": name} | row for name, comparison in compared.items() for row in rows_of(comparison)])
     else:
         for k, (name, comparison) in enumerate(compared.items()):
-            say(f"{chr(10) if k else ''}{printable(name)}: {frames[name]} frames")
+            say(f"{chr(10) if k else ''}{printable(name)}: {counted(frames[name], 'frame')}")
             show_comparison(form, comparison, _classes(name, comparison, classes), tests=False)
         tests = next(iter(compared.values())).tests
         if tests:
@@ -246,7 +247,7 @@ def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
     from mapgauge.results.gate import reason
     from mapgauge.results.intervals import FEWEST
 
-    units = f"{comparison.units} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
+    units = f"{counted(comparison.units, comparison.drawn)}"
     for verdict in verdicts:
         if verdict.undecided:
             warn(

@@ -49,7 +49,11 @@ def evaluate(
     by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None,
     correction: o.CorrectionOption = "none",
     output: Annotated[
-        Path | None, o.output_option("FILE", "Results (.mg). With several predictions or protocols, it is a folder.")
+        str | None,  # a path loses the slash at its end, which says that it is a folder
+        o.output_option(
+            "FILE",
+            "Results (.mg). With several predictions or protocols, it is a folder, as it is with a slash at its end.",
+        ),
     ] = None,
     page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None,
     title: o.TitleOption = None,
@@ -84,6 +88,7 @@ def evaluate(
         parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
 
     from mapgauge.cli.runs import Plan, evaluate_runs, write_reports
+    from mapgauge.io.files.places import is_folder_target
     from mapgauge.scoring.prepare import check_rings
 
     plan = Plan(
@@ -94,12 +99,16 @@ def evaluate(
         unknown="ignore" if ignore_unknown else "error",
         workers=workers,
     )
-    targets, folders = files_of_each(output, plan.labels, SUFFIX), files_of_each(work, plan.labels)
+    into_folder = output is not None and output != "" and is_folder_target(output)
+    written = None if output is None else Path(output)
+    targets = files_of_each(written, plan.labels, SUFFIX, into_folder=into_folder)
+    folders = files_of_each(work, plan.labels)
     pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
-    new_folder, inputs = output if len(plan.labels) > 1 else None, [*predictions, truth, *(tokens or ()), prior]
+    new_folder = written if into_folder or len(plan.labels) > 1 else None
+    inputs = [*predictions, truth, *(tokens or ()), prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
     check_page("--report", page)
-    check_geometry(output, wanted=with_geometry)
+    check_geometry(written, wanted=with_geometry)
     plan = replace(plan, targets=targets, folders=folders)
     keep = page is not None or prior is not None
     watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, alone=len(targets) == 1 and not page)

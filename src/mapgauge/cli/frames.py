@@ -13,6 +13,7 @@ from mapgauge.cli.output import Table, printable, say, show_table, write_csv, wr
 from mapgauge.cli.parsing import file_names, form_of, refuse
 from mapgauge.cli.slices import tags_of
 from mapgauge.markup import number
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.results.frame_query import FrameTable
@@ -162,7 +163,7 @@ def _show(
         if frames:
             tokens = ", ".join(printable(table.results.tokens[frame]) for frame in frames[:_NAMED])
             left = f" and {len(frames) - _NAMED} more" if len(frames) > _NAMED else ""
-            say(f"{len(frames)} frames without {what}: {tokens}{left}", indent="  ")
+            say(f"{counted(len(frames), 'frame')} without {what}: {tokens}{left}", indent="  ")
 
 
 def _cell(value: Any) -> str:

@@ -19,10 +19,12 @@ from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
 from mapgauge.protocols import LANE
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
     from mapgauge.results.results import Results
+    from mapgauge.results.values import Input
 
 
 def inspect(
@@ -90,7 +92,7 @@ def _tell_results(results: "Results", file: Path) -> None:
     protocol = printable(full_name(results.protocol))
     say(f"{paint(str(file), 'bold')} (results of mapgauge {results.version}, protocol {protocol})")
     for side, read in zip(("predictions", "truth"), results.inputs, strict=True):
-        say(f"  {side}: {read.name or 'from memory'}, {read.frames} frames, {sum(read.counts.values())} instances")
+        say(f"  {side}: {read.name or 'from memory'}, {_size(read)}")
     tell_findings(results.findings)
     show_results("text", [results], [file.stem])
 
@@ -162,12 +164,17 @@ def tell_frames(title: str, about: str, frames: "MapFrames") -> None:
         say(f"  {line}", indent="    ")
 
 
+def _size(read: "Input") -> str:
+    """Return how many frames and instances an input has."""
+    return f"{counted(read.frames, 'frame')}, {counted(sum(read.counts.values()), 'instance')}"
+
+
 def tell_inputs(results: "Results") -> None:
     """Print what a streamed evaluation read."""
     for side, read in zip(("truth", "predictions"), reversed(results.inputs), strict=True):
         counts = ", ".join(f"{count} {name}" for name, count in read.counts.items())
         say(f"{paint(side, 'bold')} {printable(read.name)} ({read.format}, in chunks)")
-        say(f"  {read.frames} frames, {sum(read.counts.values())} instances: {printable(counts)}", indent="    ")
+        say(f"  {_size(read)}: {printable(counts)}", indent="    ")
 
 
 def in_words(frames: "MapFrames") -> list[str]:
@@ -194,13 +201,14 @@ def in_words(frames: "MapFrames") -> list[str]:
     confidence = "no confidences"
     if frames.confidence is not None and spread:
         confidence = f"confidence {spread['least']:.3f} to {spread['most']:.3f}"
-    known = [f"{contents[key]} {key}" for key in ("scenes", "tracks") if contents[key] is not None]
+    known = [counted(contents[f"{name}s"], name) for name in ("scene", "track") if contents[f"{name}s"] is not None]
     if frames.format == "poses":  # a file of poses has no lines, so frames without any are no news
         times = ["time stamps"] if contents["timestamps"] else []
-        return [", ".join([f"{contents['frames']} poses", *known, *times])]
+        return [", ".join([counted(contents["frames"], "pose"), *known, *times])]
     known += [name for name, key in (("time stamps", "timestamps"), ("poses", "poses")) if contents[key]]
     return [
-        f"{contents['frames']} frames{empty}, {contents['instances']} instances" + (f": {counts}" if counts else ""),
+        f"{counted(contents['frames'], 'frame')}{empty}, {counted(contents['instances'], 'instance')}"
+        + (f": {counts}" if counts else ""),
         *_boxes_and_links(contents),
         "; ".join([confidence, *measured]),
         *([", ".join(known)] if known else []),
@@ -212,17 +220,17 @@ def _boxes_and_links(contents: dict[str, Any]) -> list[str]:
     lines = []
     if contents["boxes"]:
         counts = printable(", ".join(f"{count} {name}" for name, count in contents["boxes"].items()))
-        lines.append(f"{sum(contents['boxes'].values())} boxes in an image: {counts}")
+        lines.append(f"{counted(sum(contents['boxes'].values()), 'box', 'boxes')} in an image: {counts}")
     if contents["links"] is not None:
         kinds, lanes = contents["links"]["kinds"], contents["links"]["lanes"]
         counts = printable(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
-        text = f"{sum(kinds.values())} links" + (f": {counts}" if counts else "")
+        text = f"{counted(sum(kinds.values()), 'link')}" + (f": {counts}" if counts else "")
         if lanes:
             share = 100 * contents["links"]["lanes_with_successor"] / lanes
             text += f"; {share:.3g} % of {lanes} lanes have a successor with a weight above 0.5"
         lines.append(text)
     if contents["intersection"] is not None:
-        lines.append(f"{contents['intersection']} lanes in intersections")
+        lines.append(f"{counted(contents['intersection'], 'lane')} in intersections")
     if contents["ignored"]:
-        lines.append(f"{contents['ignored']} lines are ignored")
+        lines.append(f"{counted(contents['ignored'], 'line is', 'lines are')} ignored")
     return lines

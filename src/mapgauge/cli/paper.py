@@ -17,6 +17,7 @@ from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
 from mapgauge.io.files.writing import save
 from mapgauge.version import __version__
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,4 +157,4 @@ def _text(value: object) -> str:
 def _input(method: "Results", side: int) -> str:
     """Return the file name and the content hash of one side."""
     read = method.inputs[side]
-    return f"{Path(read.name).name or 'from memory'} ({read.frames} frames, hash {read.hash or 'unknown'})"
+    return f"{Path(read.name).name or 'from memory'} ({counted(read.frames, 'frame')}, hash {read.hash or 'unknown'})"

@@ -9,6 +9,7 @@ from mapgauge.cli.latex import Column
 from mapgauge.cli.output import Table, is_quiet, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import Form
 from mapgauge.markup import number
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.metrics.metric import Metric
@@ -111,8 +112,9 @@ def frames_in_words(results: "Results") -> str:
     """Return how many frames were evaluated, missing, without truth and ignored."""
     frames = results.frame_counts
     return (
-        f"{frames['evaluated']} frames evaluated; {frames['missing']} missing from the predictions (counted as empty), "
-        f"{frames['without_truth']} without truth, {frames['ignored']} predicted frames ignored"
+        f"{counted(frames['evaluated'], 'frame')} evaluated; "
+        f"{frames['missing']} missing from the predictions (counted as empty), "
+        f"{frames['without_truth']} without truth, {counted(frames['ignored'], 'predicted frame')} ignored"
     )
 
 

@@ -91,13 +91,16 @@ def check_target(path: Path) -> None:
 
 def check_figure(path: Path | None) -> None:
     """Refuse a figure that cannot be drawn: an unknown suffix, or no matplotlib."""
-    if path is not None:
-        from mapgauge.dependencies import require
+    if path is None:
+        return
 
-        require("matplotlib", "drawing figures", "plot")
-        from mapgauge.views.figures.style import suffix_of
+    from mapgauge.dependencies import matplotlib_module
 
-        suffix_of(path)
+    matplotlib_module()  # before the module of figures imports it
+
+    from mapgauge.views.figures.style import suffix_of
+
+    suffix_of(path)
 
 
 def check_geometry(output: Path | None, *, wanted: bool) -> None:
@@ -152,11 +155,18 @@ def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> No
     save(folder / mark, "\n".join(files).encode())
 
 
-def files_of_each(path: Path | None, names: Sequence[str], suffix: str = "") -> list[Path | None]:
-    """Return the file or the folder of each method: the given one, or with several methods those in a folder."""
-    if path is None or len(names) == 1:
-        return [path] * len(names)
-    if suffix and path.suffix == suffix:
+def files_of_each(
+    path: Path | None, names: Sequence[str], suffix: str = "", *, into_folder: bool = False
+) -> list[Path | None]:
+    """Return the file or the folder of each method: the given one, or those in a folder.
+
+    With several methods the path is a folder, also if ``into_folder`` is False.
+    """
+    if path is None:
+        return [None] * len(names)
+    if len(names) == 1 and not into_folder:
+        return [path]
+    if suffix and path.suffix == suffix and not into_folder:
         refuse("--output", f"must be a folder if there are several predictions or protocols, got the file {path}")
     return [path / f"{stem}{suffix}" for stem in _stems(names)]
 

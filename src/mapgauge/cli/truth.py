@@ -197,9 +197,13 @@ def _settings(context: typer.Context, dataset: str) -> dict[str, Any]:
 
 def _make(context: typer.Context, cut: "Callable[..., MapFrames]", settings: dict[str, Any]) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
-    dataroot, output, to = (context.params[name] for name in ("dataroot", "output", "to"))
+    to = context.params["to"]
+    # The parameters of the context are texts before typer 0.29.
+    dataroot = Path(context.params["dataroot"])
+    output = Path(context.params["output"])
+    lists = [Path(file) for file in context.params["tokens"] or ()]
     parts = output.parent / f"{output.name}.parts"
-    check_targets([output], [dataroot, *(context.params["tokens"] or ())], folders=[parts])
+    check_targets([output], [dataroot, *lists], folders=[parts])
     _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
 
     try:
@@ -218,7 +222,7 @@ def _finish(context: typer.Context, frames: "MapFrames", parts: Path | None) -> 
     tell_findings(frames.findings)
     if not is_quiet():
         say(f"{frames.name}: {in_words(frames)[0]}")
-    output = context.params["output"]
+    output = Path(context.params["output"])
     try:
         write(frames, output, context.params["to"])
     except MapgaugeError:

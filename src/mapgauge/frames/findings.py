@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput, Remedy, with_remedy
+from mapgauge.words import counted
 
 if TYPE_CHECKING:  # numpy is slow to import, and help needs this module
     from mapgauge.frames.map_frames import MapFrames
@@ -54,15 +55,6 @@ class Finding:
         shown = examples[:_SHOWN]
         more = ", ..." if self.count > len(shown) else ""
         return self.message + (f" ({', '.join(shown)}{more})" if shown else "")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number and what it counts.
-
-    >>> counted(1, "frame"), counted(2, "frame")
-    ('1 frame', '2 frames')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def findings_about(
@@ -115,7 +107,7 @@ def share_of(part: int, whole: int) -> str:
 def left_out_of(path: object, names: Counter[str]) -> list[Finding]:
     """Return the finding about elements of a map that are left out, given the number of each kind."""
     counts = ", ".join(f"{count} {name}" for name, count in names.most_common())
-    text = f"{path}: {names.total()} elements are left out: {counts}"
+    text = f"{path}: {counted(names.total(), 'element is', 'elements are')} left out: {counts}"
     return [Finding("note", "elements-left-out", text, names.total())] if names else []
 
 

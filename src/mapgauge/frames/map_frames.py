@@ -33,6 +33,7 @@ from mapgauge.geometry.projections import (
 )
 from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
 from mapgauge.typing import Confidences, Flags, Forward, Indices, Points, Sampling
+from mapgauge.words import counted
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -151,16 +152,17 @@ class MapFrames:
         """Summary in one line."""
         kind = "truth" if self.confidence is None else "predictions"
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
-        return f"<MapFrames {self.name or kind}: {len(self)} frames, {self.dimension}-D, {counts or 'no classes'}>"
+        frames = counted(len(self), "frame")
+        return f"<MapFrames {self.name or kind}: {frames}, {self.dimension}-D, {counts or 'no classes'}>"
 
     def _repr_html_(self) -> str:
         """Return a table of the classes, and a drawing of the first frame that has instances."""
         rows = [[name, f"{count:,}", f"{count / max(len(self), 1):.1f}"] for name, count in self.counts.items()]
-        scenes = "" if self.scenes is None else f" of {len(set(self.scenes)):,} scenes"
+        scenes = "" if self.scenes is None else f" of {counted(len(set(self.scenes)), 'scene', form=',')}"
         kind = "truth" if self.confidence is None else "predictions"
         name = shortened(self.name or kind)
         pieces: list[str] = [
-            line(f"MapFrames {name}: {kind}, {len(self):,} frames{scenes}, {self.dimension}-D"),
+            line(f"MapFrames {name}: {kind}, {counted(len(self), 'frame', form=',')}{scenes}, {self.dimension}-D"),
             table(["class", "instances", "per frame"], rows),
         ]
         if len(self.polylines):

@@ -14,6 +14,7 @@ from mapgauge.frames.map_frames import MapFrames, Names
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.poses import level
 from mapgauge.typing import Indices, Points
+from mapgauge.words import counted
 
 _PAUSE = 10  # a step in time this many times the median step of all scenes is a gap
 # Argoverse 2: the id of the log, which is a UUID, and the time stamp of the LiDAR in nanoseconds.
@@ -163,7 +164,8 @@ def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
     group = side.frame[rows] * len(side.classes) + side.label[rows]
     more = np.delete(rows, np.unique(group * known + code, return_index=True)[1])
     if len(more):
-        text = f"{name}: {len(more)} instances have the track of another instance of their class in the same frame"
+        repeated = counted(len(more), "instance has", "instances have")
+        text = f"{name}: {repeated} the track of another instance of the class in the same frame"
         if name == "truth":
             text += ", as pieces of one line that the region cuts"
             yield Finding("note", "tracks-repeated", text, len(more), examples(side, more))
@@ -209,11 +211,13 @@ def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
     steps = {scene: np.diff(times[own]) for scene, own in several.items()}
     usual = float(np.median(np.concatenate([*steps.values()]))) if steps else 0.0
     long = [scene for scene, step in steps.items() if usual > 0 and (step > _PAUSE * usual).any()]
-    text = f"{name}: {len(long)} scenes have a gap in time of more than {_PAUSE} usual steps. Tracks go on after it"
+    broken = counted(len(long), "scene has", "scenes have")
+    text = f"{name}: {broken} a gap in time of more than {_PAUSE} usual steps. Tracks go on after it"
     remedy = Remedy.of("If these are several scenes, give them different names")
     yield from findings_about(long, "warning", "scenes-with-gaps", text, remedy)
     same = [side.tokens[own[k]] for scene, own in several.items() for k in np.flatnonzero(steps[scene] == 0)]
-    text = f"{name}: {len(same)} frames have the time stamp of another frame of their scene. Their tokens decide"
+    alike = counted(len(same), "frame has", "frames have")
+    text = f"{name}: {alike} the time stamp of another frame of the scene. The tokens decide"
     yield from findings_about(same, "warning", "timestamps-equal", text, Remedy.of("Check the time stamps"))
 
 

@@ -138,7 +138,7 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
     points = frames.polylines.coords[offsets[0] : offsets[-1]]
     line = schema.field("geometry").type
     members = list(line.value_type)
-    number = members[0].type.to_pandas_dtype()
+    number = np.float32 if members[0].type == pa.float32() else np.float64
     axes = [pa.array(points[:, k].astype(number)) for k in range(frames.dimension)]
     flat = pa.StructArray.from_arrays(axes, fields=members)
     lines = pa.ListArray.from_arrays(pa.array(offsets - offsets[0], pa.int32()), flat, type=line)

@@ -51,7 +51,7 @@ LAST = ("words", "report")  # work that comes after the tables of an evaluation
 @cache
 def table() -> dict[str, list[Compiled]]:
     """Return the kernels that each kind of work needs, in the order of their first calls."""
-    stored = json.loads(FILE.read_text())
+    stored = json.loads(FILE.read_text(encoding="utf-8"))
     return {work: [Compiled(kernel, tuple(types)) for kernel, *types in rows] for work, rows in stored.items()}
 
 

@@ -21,6 +21,7 @@ from mapgauge.metrics.pld import score_groups, with_pld
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.scoring.data import BLOCK
+from mapgauge.words import counted
 
 
 def without_ignored(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
@@ -35,7 +36,8 @@ def without_ignored(predictions: MapFrames, truth: MapFrames, protocol: Protocol
         return predictions, replace(truth, ignore=None)
     if truth.boxes and (boxes := truth.ignore & is_box(truth)).any():
         raise InvalidInput(
-            f"{truth.name or 'truth'}: {np.count_nonzero(boxes)} boxes in an image are ignored, expected lines only",
+            f"{truth.name or 'truth'}: {counted(int(boxes.sum()), 'box in an image is', 'boxes in an image are')} "
+            "ignored, expected lines only",
             remedy="Leave these boxes out of the truth, or do not ignore them",
         )
     how = with_pld(protocol)
@@ -77,7 +79,8 @@ def refuse_ignored(frames: MapFrames, what: str) -> None:
     """Refuse frames with ignored lines, for a computation that has no meaning for them."""
     if frames.ignore is not None and frames.ignore.any():
         raise InvalidInput(
-            f"{frames.name or 'frames'}: {np.count_nonzero(frames.ignore)} lines are ignored, and {what}",
+            f"{frames.name or 'frames'}: {counted(int(frames.ignore.sum()), 'line is', 'lines are')} ignored, "
+            f"and {what}",
             remedy=Remedy("Remove the flags with frames.with_ignore(None)", "Leave the flags out of the file"),
         )
 

@@ -33,6 +33,7 @@ from mapgauge.scoring.score import score_frames
 from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
+from mapgauge.words import counted
 
 
 class ScoringSettings(NamedTuple):
@@ -260,7 +261,7 @@ class Accumulator:
 
     def __repr__(self) -> str:
         protocol, metrics = full_name(self.settings.protocol), ", ".join(self.settings.metrics)
-        return f"<Accumulator {protocol}: {metrics} of {len(self)} frames>"
+        return f"<Accumulator {protocol}: {metrics} of {counted(len(self), 'frame')}>"
 
     def update(
         self,
@@ -314,7 +315,8 @@ class Accumulator:
             y, less_y = frames_from_batch(truth, SIDES[1], *settings, scored=False, boxes=protocol.boxes)
             if len(x) != len(y):
                 raise InvalidInput(
-                    f"{len(x)} predictions for {len(y)} frames of truth, expected a dict per frame on both sides"
+                    f"{counted(len(x), 'prediction')} for {counted(len(y), 'frame')} of truth, "
+                    "expected a dict per frame on both sides"
                 )
             check_sides(x, y)
             dropped = [less_x, less_y]
@@ -385,10 +387,11 @@ class Accumulator:
         dropped = []
         for side, count in zip(SIDES, rows.tally[:, :2].sum(axis=0).tolist(), strict=True):
             if count:
-                text = f"{side}: {count} instances dropped that have fewer than 2 points or a number that is not finite"
+                instances = counted(count, "instance")
+                text = f"{side}: {instances} dropped with fewer than 2 points or a number that is not finite"
                 dropped.append(Finding("warning", "dropped-degenerate", text, count))
         if self._repeats:
-            text = f"{self._repeats} frames dropped because their tokens were seen before"
+            text = f"{counted(self._repeats, 'frame')} dropped with a token that was seen before"
             dropped.append(Finding("note", "dropped-repeated", text, self._repeats))
         return Results(
             protocol,

@@ -18,7 +18,6 @@ from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics, title_of
-from mapgauge.plot import frame, histogram, parts, precision_recall, ranges
 from mapgauge.report import write_report
 from mapgauge.results.flat import named_values
 from mapgauge.results.results import Results, check_results
@@ -92,6 +91,8 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
 
     Results without geometry and protocols without a cutoff have no pictures of frames.
     """
+    from mapgauge.plot import histogram, parts, precision_recall, ranges
+
     names = ["results"]
     for metric, _ in hit_metrics(results.metrics):
         if results.mean[metric.main.key] is not None:
@@ -119,6 +120,8 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
 
 
 def _frame(results: Results, token: str, values: dict[str, float]) -> "Figure":
+    from mapgauge.plot import frame
+
     return frame(results.assignment(token), values=values, title=token, region=results.protocol.region)
 
 
@@ -154,6 +157,7 @@ def log_mlflow(
         report: Whether to log the report.
         prefix: Text before all names of metrics, such as ``"val/"``.
     """
+    require("matplotlib", "logging to MLflow", "mlflow")
     mlflow: Any = require("mlflow", "logging to MLflow", "mlflow")
     if run_id is None:
         run = mlflow.active_run()
@@ -192,6 +196,7 @@ def log_tensorboard(
     ``writer`` is a ``SummaryWriter`` of ``torch.utils.tensorboard`` or ``tensorboardX``. The other arguments are as in
     ``log_mlflow``.
     """
+    require("matplotlib", "logging to TensorBoard", "tensorboard")
     lacking = [name for name in ("add_scalar", "add_image", "add_text") if not callable(getattr(writer, name, None))]
     if lacking:
         raise InvalidInput(
@@ -231,6 +236,7 @@ def log_wandb(
     Without ``run``, the run of ``wandb.init`` is used, and without ``step`` its next step. The other arguments are as
     in ``log_mlflow``.
     """
+    require("matplotlib", "logging to Weights & Biases", "wandb")
     wandb = require("wandb", "logging to Weights & Biases", "wandb")
     run = wandb.run if run is None else run
     if run is None:

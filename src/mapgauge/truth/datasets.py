@@ -14,6 +14,7 @@ from mapgauge.truth.cutting.fragments import Fragment, cut_lines, cut_polygons, 
 from mapgauge.truth.cutting.shapes import Layer, Patches
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
+from mapgauge.words import counted
 
 Classes: TypeAlias = Sequence[Sequence[Sequence[Fragment]]]  # of each class of ``CLASSES`` and each frame
 
@@ -92,7 +93,7 @@ def map_findings(
     invalid = "invalid polygons (they cross or touch themselves) were"
     skipping = f"{map_name}: {len(skipped)} {invalid} left out, as in the public converters"
     repairing = f"{map_name}: {len(repaired)} {invalid} repaired"
-    leaving = f"{map_name}: {len(left_out)} elements with too few points for a line or a polygon were left out"
+    leaving = f"{map_name}: {counted(len(left_out), 'element')} with too few points for a line or a polygon left out"
     remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
     return (
         *findings_about(skipped, "note", "polygons-skipped", skipping, remedy),

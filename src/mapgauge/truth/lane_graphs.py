@@ -19,6 +19,7 @@ from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import Fragment, Tracker, by_frame
 from mapgauge.truth.cutting.shapes import lengths_along
 from mapgauge.typing import Flags, Forward, Indices, Points
+from mapgauge.words import counted
 
 RESOLUTION = 0.5  # metres, at most, between the points of a centreline
 CENTERLINE = "centerline"
@@ -73,7 +74,7 @@ class LaneGraph:
 
 def left_out_lanes(map_name: str, ids: Sequence[str]) -> list[Finding]:
     """Return the finding about lanes that were left out, if there are any."""
-    text = f"{map_name}: {len(ids)} lanes without a path of at least two points were left out"
+    text = f"{map_name}: {counted(len(ids), 'lane')} without a path of at least two points left out"
     return findings_about(ids, "note", "lanes-left-out", text)
 
 

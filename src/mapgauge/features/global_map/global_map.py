@@ -43,6 +43,7 @@ from mapgauge.results.results import Results
 from mapgauge.scoring.data import in_threads
 from mapgauge.scoring.prepare import Frames
 from mapgauge.typing import Indices, Progress
+from mapgauge.words import counted
 
 METRICS = ("pld", "network_completeness", "network_pld")
 MOST_CUTOFF = 5.0  # metres
@@ -85,7 +86,7 @@ class GlobalMap:
         values = [
             f"{key} {mean[key]:.3f}" for key in ("network_pld", "network_completeness") if mean.get(key) is not None
         ]
-        return f"<GlobalMap: {len(self.regions)} scenes, {', '.join(values) or 'nothing'}>"
+        return f"<GlobalMap: {counted(len(self.regions), 'scene')}, {', '.join(values) or 'nothing'}>"
 
     @cached_property
     def estimates(self) -> dict[str, dict[str, Estimate]]:
@@ -119,9 +120,7 @@ def stated(made: GlobalMap) -> str:
         noise = f", poses off by {side:g} m to the side, {ahead:g} m forward and {degrees:g} degrees"
     count = len(made.regions)
     cutoff = made.results.protocol.cutoffs[0]
-    return (
-        f"{count} {'scene' if count == 1 else 'scenes'}, {rule}{noise}; cutoff {cutoff:g} m; 95% intervals over scenes"
-    )
+    return f"{counted(count, 'scene')}, {rule}{noise}; cutoff {cutoff:g} m; 95% intervals over scenes"
 
 
 def checked_cutoff(cutoff: float) -> float:
@@ -333,11 +332,12 @@ def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[F
     far = [f"{side.truth.tokens[0]}: {side.distance / 1000:.1f} km" for side in empty if side.distance > FAR]
     if far:
         text = (
-            f"no truth lies in the region of {len(far)} scenes, and the nearest is far away: the map is of another city"
+            f"no truth lies in the region of {counted(len(far), 'scene')}, and the nearest is far away: "
+            "the map is of another city"
         )
         found += findings_about(far, "error", "other-city", text)
     elif empty:
-        text = f"no truth lies in the region of {len(empty)} scenes"
+        text = f"no truth lies in the region of {counted(len(empty), 'scene')}"
         found += findings_about([side.truth.tokens[0] for side in empty], "warning", "scenes-without-truth", text)
     return found
 

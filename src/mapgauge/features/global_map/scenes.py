@@ -30,6 +30,7 @@ from mapgauge.scoring.ignored import refuse_ignored
 from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.truth.poses import read_poses
 from mapgauge.typing import Bounds, Floats, Indices
+from mapgauge.words import counted
 
 Truth: TypeAlias = Frames | Sequence[Frames]
 JUMP = 25.0  # metres between two poses in a row, if it is also ten times the median
@@ -215,7 +216,7 @@ def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list
         steps = np.sqrt(np.square(np.diff(scene.poses[:, :2, 3], axis=0)).sum(axis=1))
         far = np.flatnonzero(steps > max(JUMP, 10 * float(np.median(steps)) if len(steps) else 0.0))
         jumps += [f"{name}, pose {k + 1}: {steps[k]:.0f} m" for k in far.tolist()]
-    text = f"{len(jumps)} poses are more than {JUMP:g} m from the one before"
+    text = f"{counted(len(jumps), 'pose is', 'poses are')} more than {JUMP:g} m from the one before"
     found = findings_about(jumps, "warning", "pose-jumps", text) if jumps else []
     for side in sides:
         coords = side.polylines.coords[:, :2]

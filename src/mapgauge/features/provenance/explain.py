@@ -21,6 +21,7 @@ from mapgauge.results.saving import read_again
 from mapgauge.scoring.prepare import Frames, with_scenes
 from mapgauge.typing import Progress
 from mapgauge.version import __version__
+from mapgauge.words import counted
 
 DIGITS = 4  # of values in tables
 _MANY_DIGITS = 9  # of values in JSON
@@ -231,7 +232,7 @@ def _settings(first: _State, second: _State) -> Iterator[_Change]:
 def _data(first: _State, second: _State) -> Iterator[_Change]:
     """Yield the frames and the sides that differ. Sides are compared on the frames that both have."""
     common = first["tokens"] & second["tokens"]
-    own, both, others = (f"{len(tokens)} frames" for tokens in (first["tokens"], common, second["tokens"]))
+    own, both, others = (counted(len(tokens), "frame") for tokens in (first["tokens"], common, second["tokens"]))
     everything = {name: second[name] for name in _DATA}
     if not common:
         yield ("all frames, the truth and the predictions", own, others), everything
@@ -243,7 +244,7 @@ def _data(first: _State, second: _State) -> Iterator[_Change]:
         old, new = (_picked(state[side], common) for state in (first, second))
         if sorted(frame_hashes(old, tracks=True)) != sorted(frame_hashes(new, tracks=True)):
             before, after = (
-                f"{frames.name or 'in memory'}, {len(frames.polylines)} instances" for frames in (old, new)
+                f"{frames.name or 'in memory'}, {counted(len(frames.polylines), 'instance')}" for frames in (old, new)
             )
             sides.append(((f"the {side}{_in_what(old, new)}", before, after), {side: second[side]}))
     axes = [{state[side].forward for side in _SIDES} for state in (first, second)]

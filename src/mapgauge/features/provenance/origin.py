@@ -9,6 +9,7 @@ import numpy as np
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.results.results import Results
 from mapgauge.truth.selection import FAILED_LOGS, MISLOCATED, splits
+from mapgauge.words import counted
 
 TITLES = {"nuscenes": "nuScenes", "argoverse2": "Argoverse 2", "openlanev2": "OpenLane-V2"}
 _NUSCENES = re.compile("[0-9a-f]{32}")
@@ -65,7 +66,7 @@ def _split(names: tuple[str, ...], dataset: str, unused: tuple[str, ...]) -> tup
         return "", "the split is not known: the scenes are not named as in its lists"
     for name, listed in lists.items():
         if scenes == listed:
-            return name, f"by its {len(scenes)} scenes"
+            return name, f"by its {counted(len(scenes), 'scene')}"
     parts = [f"{len(scenes)} of {len(listed)} scenes of {name}" for name, listed in lists.items() if scenes <= listed]
     return "", f"a part: {', '.join(parts)}" if parts else "scenes of several splits"
 

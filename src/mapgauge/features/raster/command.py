@@ -9,6 +9,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.parsing import listed, refuse
+from mapgauge.words import counted
 
 
 def masks(
@@ -38,5 +39,6 @@ def masks(
         out.write_json(measured.to_dict())
         return
     if measured.frames_missing:
-        out.warn(f"{measured.frames_missing} frames of the truth have no mask and count as empty")
+        lacking = counted(measured.frames_missing, "frame of the truth has", "frames of the truth have")
+        out.warn(f"{lacking} no mask, which counts as empty")
     out.show_table(out.Table(f"IoU of masks, {names[0]}, pixels of all frames pooled", *measured.cells(), 1), gap=False)

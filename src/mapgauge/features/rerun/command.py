@@ -9,6 +9,7 @@ from mapgauge.cli.methods import load_all, one_results, with_data
 from mapgauge.cli.output import inform, progress, warn
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.cli.targets import check_targets
+from mapgauge.words import counted
 
 SUFFIX = ".rrd"
 
@@ -46,5 +47,5 @@ def export(
     if recorded.missing:
         total = recorded.images + recorded.missing
         warn(f"{images}: {recorded.missing} of {total} images are not there and were left out. Download them")
-    also = f" and {recorded.images} images" if images is not None else ""
-    inform(f"recording of {recorded.frames} frames{also} in {output}. Open it with: rerun {output}")
+    also = f" and {counted(recorded.images, 'image')}" if images is not None else ""
+    inform(f"recording of {counted(recorded.frames, 'frame')}{also} in {output}. Open it with: rerun {output}")

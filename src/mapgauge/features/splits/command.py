@@ -16,6 +16,7 @@ from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.methods import load_all
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_targets
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.features.splits.joint import Joint
@@ -148,7 +149,9 @@ def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
     if about["place_quartiles"] is not None:
         quartiles = {"place (m)": about["place_quartiles"]} | quartiles
     rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in quartiles.items()]
-    title = f"From {about['frames']:,} validation frames to the nearest of {about['training_frames']:,} training frames"
+    measured = counted(about["frames"], "validation frame", form=",")
+    against = counted(about["training_frames"], "training frame", form=",")
+    title = f"From {measured} to the nearest of {against}"
     out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, 1), gap=False)
     if found.close is not None:
         out.say(f"{found.close:.1%} of the validation frames lie within {CLOSE:g} m of a training frame")
@@ -255,10 +258,10 @@ def _show_proposal(made: "Proposal", json: bool) -> None:
     out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, 1), gap=False)
     for (first, second), metres in made.nearest.items():
         out.say(f"{first} and {second} are {f'{metres:.1f} m apart' if isfinite(metres) else 'in different cities'}")
-    left = "1 frame is" if len(made.dropped) == 1 else f"{len(made.dropped):,} frames are"
+    left = counted(len(made.dropped), "frame is", "frames are", form=",")
     out.say(f"{left} left out, closer than {made.margin:g} m to another split")
     if made.cut_scenes:
-        cut = "1 scene has" if made.cut_scenes == 1 else f"{made.cut_scenes:,} scenes have"
+        cut = counted(made.cut_scenes, "scene has", "scenes have", form=",")
         out.say(f"{cut} frames in several splits")
 
 
@@ -306,6 +309,6 @@ def thin(
         rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in trees.items()]
         title = "Diversity: the length of the minimum spanning tree"
         out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, 1), gap=False)
-        left = "1 frame is" if len(thinned.like) == 1 else f"{len(thinned.like):,} frames are"
+        left = counted(len(thinned.like), "frame is", "frames are", form=",")
         out.say(f"{left} left out, within {radius:g} of a kept frame")
     out.inform(f"tokens in {output}")

@@ -106,6 +106,7 @@ def neighbours(
         raise InvalidInput(
             f"both sides must have the same classes, got {', '.join(x.classes)} and {', '.join(y.classes)}"
         )
+    _check_axes(x, y)
     chosen = list(range(len(x))) if tokens is None else [x.index[token] for token in x.of_tokens(tokens).tokens]
     index = FrameIndex.of(x, y, settings)
     if other_scenes and (x.scenes is None or y.scenes is None):
@@ -136,6 +137,20 @@ def neighbours(
     in_threads(search, left, workers, advance)
     named = tuple(x.tokens[frame] for frame in chosen)
     return Neighbours(named, y.tokens, state.nearest, state.distance, int(state.compared.sum()))
+
+
+def _check_axes(frames: MapFrames, among: MapFrames) -> None:
+    """Refuse two sets whose forward axes are known to differ: their lines would be compared across each other."""
+    if frames.forward is None or among.forward is None or frames.forward == among.forward:
+        return
+    degrees = -90 if among.forward == "y" else 90
+    first = among.name or "one set"
+    second = frames.name or "the other"
+    raise InvalidInput(
+        f"{first} has {among.forward} forward and {second} has {frames.forward} forward: "
+        "their lines cannot be compared",
+        remedy=Remedy(f"Use rotate({degrees}) on the first", f"Read the first with {first},rotate={degrees}"),
+    )
 
 
 def prepared_truth(frames: Frames, protocol: Protocol) -> MapFrames:

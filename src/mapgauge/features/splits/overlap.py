@@ -25,7 +25,10 @@ from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Floats, Progress
+from mapgauge.words import counted
 
+_MOST = 95  # percent of the points; a few may lie far away
+_CLEARLY = 1.4  # times as far; regions are usually twice as long as wide
 _ROWS = 64  # frames whose distances to all positions are in memory at once
 
 
@@ -88,7 +91,8 @@ class SplitOverlap:
         lacking = [token for token in results.tokens if token not in known]
         if lacking:
             raise InvalidInput(
-                f"{len(lacking)} frames of the results are not validation frames, such as {lacking[0]}",
+                f"{counted(len(lacking), 'frame of the results is', 'frames of the results are')} not in the "
+                f"validation set, such as {lacking[0]}",
                 remedy="Use the truth of the evaluation as VAL",
             )
         rows = np.array([known[token] for token in results.tokens])
@@ -136,10 +140,12 @@ def splits(
         positions = first.poses[:, :2, 3], second.poses[:, :2, 3]
         place = nearest_place(*positions, *cities)
         if np.isnan(place).any():
-            notes.append(f"{np.isnan(place).sum():,} validation frames are in cities without training frames")
+            alone = counted(int(np.isnan(place).sum()), "validation frame is", "validation frames are", form=",")
+            notes.append(f"{alone} in a city without training frames")
     shared = set(first.tokens) & set(second.tokens)
     if shared:
-        notes.append(f"{len(shared):,} frames are in both sets, such as {min(shared)}")
+        notes.append(f"{counted(len(shared), 'frame is', 'frames are', form=',')} in both sets, such as {min(shared)}")
+    notes += _other_axes(first, second)
     shape = neighbours(second, first, protocol=settings, work=work, workers=workers, progress=progress)
     ours, theirs = (prepared_truth(side, settings) for side in (second, first))
     if settings.spacing is not None or settings.count is not None:
@@ -147,6 +153,30 @@ def splits(
         ours, theirs = ours.resample(**sampled), theirs.resample(**sampled)
     quartiles = np.array([_quartiles(ours, theirs, v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
     return SplitOverlap(second.tokens, scenes_of(second), place, shape, quartiles, positions, cities, tuple(notes))
+
+
+def _other_axes(train: MapFrames, validation: MapFrames) -> list[str]:
+    """Return a note if the frames of two sets are long along different axes, and one set does not state its axes."""
+    if train.forward is not None and validation.forward is not None:
+        return []  # axes that are known to differ are an error
+    longer = [_longer_axis(side) for side in (train, validation)]
+    if None in longer or longer[0] == longer[1]:
+        return []
+    return [
+        f"TRAIN reaches further along {longer[0]}, VAL along {longer[1]}: one of them may be turned by 90 degrees, and "
+        "distances in shape would mean nothing. Turn it with FILE,rotate=90 or FILE,rotate=-90"
+    ]
+
+
+def _longer_axis(frames: MapFrames) -> str | None:
+    """Return the axis along which most points reach clearly further; None if there is none."""
+    coords = frames.polylines.coords
+    if not len(coords):
+        return None
+    x, y = np.percentile(np.abs(coords[:, :2]), _MOST, axis=0)
+    if x > _CLEARLY * y:
+        return "x"
+    return "y" if y > _CLEARLY * x else None
 
 
 def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:

@@ -11,6 +11,7 @@ from mapgauge.cli import parsing
 from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
+from mapgauge.words import counted
 
 _SUFFIXES = (".parquet", ".geojson")  # of formats that hold ids, poses and scenes
 
@@ -81,7 +82,7 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     parts = list(PART_TITLES.values())
     title = (
         f"Flicker, lower is better (cutoff {first.cutoff:g} m, a point every {first.spacing:g} m; {first.level:.0%} of "
-        f"{first.samples} draws of {first.scenes} scenes)"
+        f"{first.samples} draws of {counted(first.scenes, 'scene')})"
     )
     values_of = [(called, row) for called, measured in methods.items() for row in measured.rows if row["transitions"]]
     rows = [[called, *cells_of(row)][1 - several :] for called, row in values_of]
@@ -162,8 +163,9 @@ def track(
     out.show_findings(tracked.findings)
     ids = [] if tracked.track is None else tracked.track[tracked.track != ""].tolist()
     out.say(
-        f"{predictions} ({frames.format}): {len(tracked)} frames, {len(tracked.polylines)} instances, {len(ids)} with "
-        f"ids of {len(set(ids))} tracks"
+        f"{predictions} ({frames.format}): {counted(len(tracked), 'frame')}, "
+        f"{counted(len(tracked.polylines), 'instance')}, {len(ids)} with "
+        f"ids of {counted(len(set(ids)), 'track')}"
     )
     write(tracked, output)
     out.inform(f"written to {output}")

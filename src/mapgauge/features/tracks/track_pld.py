@@ -32,6 +32,7 @@ from mapgauge.metrics.pld import Parts, PooledPld, added, normalised_pld, normal
 from mapgauge.metrics.settings import PldSettings, setting
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Closed, Floats
+from mapgauge.words import counted
 
 SWITCH_COST = 0.5  # the recommended cost of a switch of tracks; docs/explanation/time.md gives the reason
 
@@ -169,7 +170,9 @@ def track_pld(
     if isinstance(predictions, MapFrames) != isinstance(truth, MapFrames):
         raise InvalidInput("predictions and truth must both be MapFrames, or both be lists of frames")
     if not isinstance(truth, MapFrames) and len(x) != len(y):
-        raise InvalidInput(f"predictions have {len(x)} frames and truth has {len(y)}, expected the same number")
+        raise InvalidInput(
+            f"predictions have {counted(len(x), 'frame')} and truth has {len(y)}, expected the same number"
+        )
     given = x, y
     x, y = align(x, y)
     scenes = set(y.scenes or ())

@@ -24,6 +24,7 @@ from mapgauge.metrics.pld import pld
 from mapgauge.scoring.data import in_threads
 from mapgauge.scoring.prepare import Frames, loaded
 from mapgauge.typing import Bounds, Floats, Forward, Indices, Points, Progress
+from mapgauge.words import counted
 
 FAINT = 0.4  # instances with at most this confidence get no ids, as in MapTracker
 LONG, SHORT = 200, 100  # pixels along and across the road
@@ -158,7 +159,7 @@ def track(
     findings = [*frames.findings, *drives.findings, *left_out]
     if frames.track is not None:
         count = int(np.count_nonzero(frames.track != ""))
-        text = f"{count} instances had ids already. They were replaced"
+        text = f"{counted(count, 'instance')} had ids already, which were replaced"
         findings.append(Finding("note", "tracks-replaced", text, count))
     tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
     # The order of the input, without frames that only the poses have, and with its boxes, which get no ids.

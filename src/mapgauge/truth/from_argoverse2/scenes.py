@@ -19,6 +19,7 @@ from mapgauge.truth.from_argoverse2.vector_map import find_map, read_lane_graph
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import FAILED_LOGS, Selection, check_scenes, choose_split, split_named
+from mapgauge.words import counted
 
 SENSOR = "sensor"  # the folder of this data set, beside the folders of the other data sets of Argoverse 2
 FOLDERS = ("train", "val", "test")  # of the data set: its official splits
@@ -125,7 +126,7 @@ class Argoverse2:
         names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
         skipped = [name for name in names if name in FAILED_LOGS]
         names = [name for name in names if name not in FAILED_LOGS]
-        text = f"{len(skipped)} logs of the split {split} are left out because their poses are wrong"
+        text = f"{counted(len(skipped), 'log')} of the split {split} left out because of wrong poses"
         self.findings += tuple(findings_about(skipped, "note", "scenes-left-out", text))
         remedy = f"Download all of {', '.join(FOLDERS)}. The scenes of a split may be in any of these folders"
         check_scenes(names, self.logs, f"the split {split}", str(self.root), remedy)

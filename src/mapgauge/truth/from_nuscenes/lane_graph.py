@@ -13,6 +13,7 @@ from mapgauge.truth.from_nuscenes.maps import NEWER, read_expansion
 from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
 from mapgauge.truth.lane_graphs import RESOLUTION, Lane, LaneGraph, left_out_lanes
 from mapgauge.typing import Points
+from mapgauge.words import counted
 
 _TURN = {"L": 1.0, "S": 0.0, "R": -1.0}
 LARGEST_GAP = 0.1  # metres between the end of a path and its stated end
@@ -125,7 +126,8 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
         joins = (content.connectivity or {}).get(record.token, _Connections())
         ways = joins.outgoing, joins.incoming
         lanes.append(Lane(record.token, points, *ways, intersection=is_connector, lane_type=record.lane_type))
-    text = f"{location}: {len(apart)} lanes have a path that ends more than {LARGEST_GAP} m from its stated end"
+    torn = counted(len(apart), "lane has", "lanes have")
+    text = f"{location}: {torn} a path that ends more than {LARGEST_GAP} m from its stated end"
     findings = (
         *repeated_records(location, repeated),
         *left_out_lanes(location, left_out),

@@ -21,6 +21,7 @@ from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
 from mapgauge.truth.selection import MISLOCATED, Selection, check_scenes, choose_split, split_named
 from mapgauge.typing import Points
+from mapgauge.words import counted
 
 LIDAR = "LIDAR_TOP"
 _UNIT = 1e-14  # quaternions whose squared norm is this close to 1 are not normalised
@@ -152,7 +153,7 @@ class NuScenes:
         check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:  # there are at most four, and all are named
-            text = f"{len(skipped)} scenes of the split {split} are left out because their localisation is wrong"
+            text = f"{counted(len(skipped), 'scene')} of the split {split} left out because of wrong localisation"
             self.findings += (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
         return [name for name in names if name not in MISLOCATED]
 
@@ -185,7 +186,9 @@ class NuScenes:
         sweeps = keyframes(find_records(path, _Sweep, pattern, None, lambda some: len(keyframes(some)) == len(wanted)))
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
-            raise UnreadableFile(f"{path}: no keyframe of {LIDAR} for {len(lacking)} samples ({lacking[0]}, ...)")
+            raise UnreadableFile(
+                f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
+            )
         at = self._ego_poses({sweep.ego_pose_token for sweep in sweeps.values()})
         vehicles = [at[sweeps[token].ego_pose_token] for token in samples]
         egos = _motions(vehicles, f"{self._path('ego_pose')}: pose")
@@ -207,7 +210,7 @@ class NuScenes:
         at = records_by_token(poses, path, "ego_pose", self._repeated)
         lacking = sorted(tokens - at.keys())
         if lacking:
-            raise UnreadableFile(f"{path}: {len(lacking)} poses of frames not found ({lacking[0]}, ...)")
+            raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of frames not found ({lacking[0]}, ...)")
         return at
 
     def _path(self, table: str) -> Path:

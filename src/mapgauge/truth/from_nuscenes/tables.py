@@ -20,6 +20,7 @@ from mapgauge.io.files.json_documents import gc_paused, keys_are_unique
 from mapgauge.io.files.source import Content
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.selection import HasToken
+from mapgauge.words import counted
 
 T = TypeVar("T")
 R = TypeVar("R", bound=HasToken)
@@ -52,7 +53,7 @@ def records_by_token(records: Iterable[R], path: Path, table: str, repeated: lis
 
 def repeated_records(where: str, names: Sequence[str]) -> list[Finding]:
     """Return the finding about records that occur more than once, given their names."""
-    text = f"{where}: {len(names)} records are copies of other records and were left out"
+    text = f"{where}: {counted(len(names), 'record')} left out as copies of other records"
     return findings_about(names, "warning", "records-repeated", text)
 
 

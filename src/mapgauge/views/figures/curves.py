@@ -40,6 +40,7 @@ from mapgauge.views.figures.style import (
     width_of,
     word_of,
 )
+from mapgauge.words import counted
 
 
 @styled
@@ -298,7 +299,7 @@ def histogram(
     for (name, column), colour, line in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
         counts = np.histogram(column, edges)[0]
         middle = float(np.median(column))
-        some = "" if len(column) == len(methods[name].tokens) else f" of {len(column)} frames"
+        some = "" if len(column) == len(methods[name].tokens) else f" of {counted(len(column), 'frame')}"
         label = f"{name}, median {middle:.3g}{some}"
         axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
         outlines.append(axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=line, label=label))

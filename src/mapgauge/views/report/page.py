@@ -193,7 +193,7 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: in
             f"The list has the values of all {total:,} frames."
         )
     if len(drawn) == total:
-        return f"All {total:,} frames can be drawn."
+        return "The frame can be drawn." if total == 1 else f"All {total:,} frames can be drawn."
     if isinstance(frames, Query):
         return f"{len(drawn):,} of {total:,} frames can be drawn, for which {frames.text}. They have a dot in the list."
     ranked = any(True for _ in lists_of_frames(methods[0].metrics))

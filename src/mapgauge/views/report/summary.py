@@ -19,6 +19,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
 from mapgauge.views.report.frames import is_first, is_repeated
 from mapgauge.views.report.sections import sections
+from mapgauge.words import counted
 
 FEW_NOTES = 3  # more notes are folded, because the values should be on the first screen
 LEVELS = ("error", "warning", "note")
@@ -98,7 +99,7 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
     if several:
         about_main.append(f"{titles[0]} against {escape(comparison.names[0])}")
     header = ["method", arrows[0], *about_main, *arrows[1:]]
-    drawn = f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}"
+    drawn = f"{counted(comparison.units, comparison.drawn, form=',')}"
     caption = f"Means over classes, with {comparison.level:.0%} intervals over {drawn}"
     return _table(caption, header, rows) + (_legend(colours, words) if colours else "")
 
@@ -166,13 +167,15 @@ def _subtitle(methods: Sequence[Results]) -> str:
     """Return truth, frames and protocol in a sentence."""
     first = methods[0]
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
-    of = "" if scenes is None else f" of {len(set(scenes)):,} scenes"
+    of = "" if scenes is None else f" of {counted(len(set(scenes)), 'scene', form=',')}"
     settings = first.protocol
     added = [row for row in map(METRICS.__getitem__, first.metrics) if isinstance(row.rows, SumRows)]
     stated = dict.fromkeys(part for row in added for part in row.stated(settings).split(", "))
     truths = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     about = ", ".join([settings.sampling_in_words, *filter(None, stated)])
-    return escape(f"{len(first.tokens):,} frames{of} of {truths}. Protocol {full_name(settings)}: {about}.")
+    return escape(
+        f"{counted(len(first.tokens), 'frame', form=',')}{of} of {truths}. Protocol {full_name(settings)}: {about}."
+    )
 
 
 def _section(title: str, name: str, body: str) -> str:
@@ -185,7 +188,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
     tables: list[str] = []
     text = [
         f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
-        f"{comparison.units:,} {comparison.drawn}{'s' if comparison.units != 1 else ''}."
+        f"{counted(comparison.units, comparison.drawn, form=',')}."
         + (f" {escape(comparison.tests)}." if comparison.tests else "")
         + "</p>",
         *_meaning(first),
@@ -299,7 +302,9 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
     text = [_table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
     if empty:
-        text.append(f"<p>{empty:,} frames have no truth. All predictions in them are false.</p>")
+        text.append(
+            f"<p>{counted(empty, 'frame has', 'frames have', form=',')} no truth. All predictions there are false.</p>"
+        )
     for called, result in zip(names, methods, strict=True):
         for count, about in (
             (result.frames_missing, "frames have no predictions and count as empty"),

@@ -1,0 +1,1 @@
+"""Benchmarks, and the simulations behind figures of the documentation. A package, because others are called so."""

@@ -1,0 +1,103 @@
+"""What Python code is told where an optional package is missing, fails, or is the only one that is there."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import mapgauge as mg
+from mapgauge.dependencies import require
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+# The package that installs a module, where the names differ. Pillow comes with matplotlib.
+PACKAGES = {"PIL": "matplotlib", "mlflow": "mlflow-skinny", "rerun": "rerun-sdk"}
+
+
+def run(code: str, *missing: str) -> str:
+    """What a program prints where some modules cannot be imported."""
+    block = f"from tests.without_extras import take_away\ntake_away(set({missing!r}))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"{block}\n{code}"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("call", "extra", "what"),
+    [
+        ("log_wandb(None)", "wandb", "Weights & Biases"),
+        ("log_mlflow(None)", "mlflow", "MLflow"),
+        ("log_tensorboard(None, None)", "tensorboard", "TensorBoard"),
+    ],
+)
+def test_a_logger_without_matplotlib_names_its_own_extra(call: str, extra: str, what: str) -> None:
+    code = f"""
+import mapgauge as mg
+try:
+    mg.loggers.{call}
+except mg.MissingDependency as error:
+    print(error)
+"""
+    expected = f"logging to {what} needs matplotlib. Install it with: pip install 'mapgauge[{extra}]'"
+    assert run(code, "matplotlib") == expected
+
+
+def test_parquet_needs_no_pandas(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    code = f"""
+import mapgauge as mg
+from mapgauge.demo import demo_world
+predictions, truth = demo_world(4)
+single = mg.MapFrames.of({{"a": {{"divider": [[[0, 0], [0.5, 2]]]}}}}).with_confidence(0.5)
+for name, frames in (("truth", truth), ("predictions", predictions), ("single", single)):
+    file = {str(tmp_path)!r} + "/" + name + ".parquet"
+    mg.write(frames, file)
+    again = mg.read(file)
+    print((again.polylines.coords == frames.polylines.coords).all(), again.tokens == frames.tokens)
+"""
+    assert run(code, "pandas").split() == ["True"] * 6
+
+
+def test_a_package_that_fails_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "too_old.py").write_text("raise ImportError('numpy.core.multiarray\\nfailed')", encoding="utf-8")
+    (tmp_path / "half_there.py").write_text("import no_such_part", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(mg.MissingDependency, match="which cannot be imported: numpy.core.multiarray failed"):
+        require("too_old", "reading maps", "geo")
+    with pytest.raises(mg.MissingDependency, match="which cannot be imported: No module named 'no_such_part'"):
+        require("half_there", "reading maps", "geo")
+    with pytest.raises(mg.MissingDependency, match=r"needs not_there. Install it with: pip install 'mapgauge\[geo\]'"):
+        require("not_there", "reading maps", "geo")
+
+
+def required() -> list[tuple[str, str]]:
+    """The module and the extra of each call of ``require`` in the source."""
+    calls = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
+                module, _, extra = (getattr(argument, "value", None) for argument in node.args)
+                if isinstance(module, str) and isinstance(extra, str):
+                    calls.append((module.partition(".")[0], extra))
+    return calls
+
+
+def packages_of(extra: str) -> set[str]:
+    return {re.split(r"[\[>=;]", package)[0] for package in EXTRAS[extra]}
+
+
+def test_the_extra_that_an_error_names_installs_the_module() -> None:
+    calls = required()
+    assert len(calls) > 20
+    wrong = [(module, extra) for module, extra in calls if PACKAGES.get(module, module) not in packages_of(extra)]
+    assert wrong == []
