@@ -47,7 +47,7 @@ def refused(action: Action, *words: str) -> None:
         (lambda: mg.evaluate(raised(), TRUTH), ["3-D", "2-D", ".planar()"]),
         (lambda: mg.evaluate(SURE, TRUTH, "paper"), ["unknown protocol 'paper'", "paper-60x30"]),
         (lambda: mg.evaluate(SURE, TRUTH, metrics=["mAP"]), ["unknown metric 'mAP'", "pld, ap_chamfer"]),
-        (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["unknown metric", "pld, ap_chamfer"]),
+        (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["at least one name", "pld, ap_chamfer"]),
         (
             lambda: mg.evaluate(SURE, TRUTH, metrics=["ap_sospa"]),
             ["no thresholds for ap_sospa", 'settings={"ap_sospa"'],
