@@ -2,16 +2,13 @@
 
 A plug-in is a module with one ``Feature`` named ``FEATURE``. An entry point of the group ``mapgauge.features`` names
 it, or the option ``--plugin MODULE``, or ``use`` in Python. The pages "Add a metric", "Add a file format" and "Add a
-feature" have examples.
+feature" have examples. Frames, protocols, results and errors are public names of ``mapgauge``.
 
 >>> from mapgauge.plugin import Feature
 >>> Feature(metrics=("length_error:LENGTH_ERROR",)).metrics
 ('length_error:LENGTH_ERROR',)
 """
 
-from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
-from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.source import Content
@@ -20,7 +17,6 @@ from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumRows, Value
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
-from mapgauge.protocols import Protocol
 from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
@@ -31,20 +27,14 @@ __all__ = [
     "DistanceSettings",
     "Feature",
     "Figure",
-    "Finding",
     "Format",
     "Groups",
     "HitRows",
     "HitSettings",
-    "InvalidInput",
-    "MapFrames",
-    "MapgaugeError",
     "Metric",
     "Nearest",
     "PriorTables",
-    "Protocol",
     "ReadOptions",
-    "Remedy",
     "Section",
     "Selection",
     "Sentence",
@@ -52,7 +42,6 @@ __all__ = [
     "Settings",
     "Similar",
     "SumRows",
-    "UnreadableFile",
     "Value",
     "setting",
     "use",

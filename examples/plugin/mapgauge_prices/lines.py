@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mapgauge.plugin import Content, Format, MapFrames, ReadOptions
+from mapgauge import MapFrames
+from mapgauge.plugin import Content, Format, ReadOptions
 
 HEAD = b"#lines\n"
 
