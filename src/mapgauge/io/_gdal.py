@@ -19,6 +19,7 @@ from mapgauge.io.files.source import Content, most_bytes
 from mapgauge.io.gdal_process import DRIVERS
 
 _PROGRAM = Path(__file__).with_name("gdal_process.py")
+_PACKAGES = Path(__file__).absolute().parents[2]  # where mapgauge lies
 
 # The vector drivers of GDAL 3.12 that could be asked whether a file is theirs. A build with others names them, and is
 # asked again without them.
@@ -100,7 +101,7 @@ def _ask(content: Content, folder: str, name: str, size: int, *, skipped: tuple[
     environment |= _SETTINGS
     environment["OGR_SKIP"] = ",".join(skipped)
     memory = _MEMORY + 4 * most_bytes(size)
-    folders = [path for path in sys.path if Path(path).is_absolute()]
+    folders = [str(_PACKAGES), *(path for path in sys.path if Path(path).is_absolute())]
     # -I: nothing of the current folder and of the environment counts.
     command = [sys.executable, "-I", str(_PROGRAM), name, str(memory), *folders]
     try:

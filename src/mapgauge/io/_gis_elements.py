@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
+from mapgauge.geometry.reference_names import names_a_file
 from mapgauge.io import _flatgeobuf, _shapefile
 from mapgauge.io._format import geometry_column, system_of_schema
 from mapgauge.io._gdal import VectorLayer, read_layers
@@ -70,6 +71,8 @@ def _from_flatgeobuf(content: Content) -> list[VectorLayer]:
         count = _flatgeobuf.count_features(content.data)
     except ValueError as error:
         raise content.error(f"not a complete FlatGeobuf file: {error}", remedy=_COMPLETE) from error
+    if names_a_file(_flatgeobuf.header(content.data)):
+        raise _names_a_file(content, content.path.name)
     layers = read_layers(content, {f"{_UNNAMED}.fgb": content.data}, f"{_UNNAMED}.fgb")
     _check_count(content, sum(len(layer.ids) for layer in layers), count)
     for layer in layers:
@@ -84,6 +87,8 @@ def _from_shapefiles(content: Content, maps: Mapping[str, Mapping[str, bytes]]) 
     for path, parts in maps.items():
         name = PurePosixPath(path).name
         has_points = check_shapefile(content, parts, name)
+        if names_a_file(parts.get(".prj", b"")):
+            raise _names_a_file(content, f"{name}.prj")
         for layer in read_layers(content, {f"map{suffix}": data for suffix, data in parts.items()}, "map.shp"):
             _check_count(content, len(layer.ids), len(has_points))
             for k, wkb in enumerate(layer.geometries):
@@ -92,6 +97,13 @@ def _from_shapefiles(content: Content, maps: Mapping[str, Mapping[str, bytes]]) 
             layer.name = name
             found.append(layer)
     return found
+
+
+def _names_a_file(content: Content, name: str) -> UnreadableFile:
+    return content.error(
+        f"{name}: the reference system names another file, which is not opened",
+        remedy="Save it with a reference system that has a number, such as EPSG:32632",
+    )
 
 
 def _check_count(content: Content, found: int, stated: int) -> None:

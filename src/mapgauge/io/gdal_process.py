@@ -2,7 +2,7 @@
 
 It is a process of its own because a file from strangers could end it, and because drivers of GDAL belong to a whole
 process: here GDAL has three of them, and in the process of the caller all that the caller needs. The program prints one
-message of msgpack, with rows or with an error in words. It imports nothing of mapgauge.
+message of msgpack, with rows or with an error in words. It imports one module of mapgauge, which is quick to load.
 """
 
 import contextlib
@@ -61,6 +61,16 @@ def _kinds_of_tables(connection: sqlite3.Connection) -> dict[str, str]:
     return kinds
 
 
+def _check_reference_systems(connection: sqlite3.Connection) -> None:
+    """Refuse a reference system that names a file, which PROJ would open."""
+    from mapgauge.geometry.reference_names import names_a_file
+
+    for row in connection.execute("SELECT * FROM gpkg_spatial_ref_sys"):
+        for value in row:
+            if names_a_file(value if isinstance(value, bytes) else str(value)):
+                raise ValueError("a reference system names another file, which is not opened")
+
+
 def _geopackage_layers() -> dict[str, int]:
     """Return the number of rows of the layers of a GeoPackage, which must be plain tables.
 
@@ -83,6 +93,7 @@ def _geopackage_layers() -> dict[str, int]:
         problems = connection.execute("PRAGMA quick_check(1)").fetchone()
         if problems != ("ok",):
             raise ValueError(f"the database is damaged: {problems[0]!r:.200}")
+        _check_reference_systems(connection)
         names = connection.execute(
             "SELECT c.table_name FROM gpkg_contents AS c JOIN gpkg_geometry_columns AS g ON c.table_name = g.table_name"
         ).fetchall()
