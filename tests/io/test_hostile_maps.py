@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -269,3 +270,41 @@ def test_compressed_maps_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.gpkg.gz"
     path.write_bytes(gzip.compress(sound_geopackage(tmp_path / "x.gpkg").read_bytes()))
     assert json.dumps(mg.read(path).counts) == '{"divider": 1, "boundary": 1}'
+
+
+def archive_of(path: Path, folder: Path, count: int) -> Path:
+    """A ZIP archive of equal Shapefiles with different names."""
+    shapefile(folder)
+    with zipfile.ZipFile(path, "w") as archive:
+        for k in range(count):
+            for suffix in (".shp", ".shx", ".dbf", ".prj"):
+                archive.write(folder / f"x{suffix}", f"map-{k}{suffix}")
+    return path
+
+
+def test_one_process_reads_all_maps_of_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process for each would let an archive of a megabyte take ten minutes."""
+    path = archive_of(tmp_path / "x.zip", tmp_path, 50)
+    asked = []
+    ask = _gdal._ask
+
+    def noted(*given: Any, **options: Any) -> Any:
+        asked.append(given)
+        return ask(*given, **options)
+
+    monkeypatch.setattr(_gdal, "_ask", noted)
+    assert mg.read(path).counts == {"divider": 50, "boundary": 50}
+    assert len(asked) == 1
+
+
+def test_an_archive_with_a_password_is_named(tmp_path: Path) -> None:
+    path = archive_of(tmp_path / "x.zip", tmp_path, 1)
+    data = bytearray(path.read_bytes())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + flags] |= 1
+            at = data.find(mark, at + 1)
+    path.write_bytes(data)
+    with pytest.raises(mg.UnreadableFile, match=r"'map-0\.shp' in the ZIP archive has a password"):
+        mg.read(path)

@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 from contextlib import suppress
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput, MissingDependency, Remedy
+from mapgauge.geometry.reference_names import names_a_file
 from mapgauge.typing import Points
 
 METRE = "metre"
@@ -78,7 +80,7 @@ def _transformed(coords: Points, source: str, target: str) -> Points:
     """Return points of one reference system in another, x or longitude first."""
     pyproj = _pyproj()
     try:
-        transformer = pyproj.Transformer.from_crs(source, target, always_xy=True)
+        transformer = pyproj.Transformer.from_crs(_system(source), _system(target), always_xy=True)
         return np.column_stack(transformer.transform(*coords[:, :2].T, errcheck=True))
     except pyproj.exceptions.ProjError as error:
         raise InvalidInput(
@@ -90,10 +92,20 @@ def _pyproj() -> Any:
     return require("pyproj", "projecting coordinates", "geo")
 
 
+def _system(crs: str) -> Any:
+    """Return a reference system of pyproj. One that names a file is not known: PROJ would open that file."""
+    pyproj = _pyproj()
+    if names_a_file(crs):
+        raise pyproj.exceptions.CRSError("a reference system that names a file")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # +init=epsg:32632 is an old way to write EPSG:32632
+        return pyproj.CRS.from_user_input(crs)
+
+
 def unit_of(crs: str) -> str:
     """Return the unit of a reference system in a plane; an empty text if it is not known, or without pyproj."""
     try:
-        system = _pyproj().CRS.from_user_input(crs)
+        system = _system(crs)
     except (MissingDependency, RuntimeError):  # pyproj's errors are RuntimeErrors
         return ""
     if system.is_geographic or system.is_geocentric:
@@ -136,7 +148,7 @@ def exchanged(coords: Points, projection: str) -> str:
         if abs(y) <= _ARCTIC or abs(x) > _ARCTIC:
             return ""
         return f"{place}, where few roads are. Longitude and latitude may be exchanged"
-    area = _pyproj().CRS.from_user_input(check_projection(projection)).area_of_use
+    area = _system(check_projection(projection)).area_of_use
     if area is None or _is_in(area, x, y) or not _is_in(area, y, x):
         return ""
     return f"{place}, where {projection[:60]} is not used. It is if longitude and latitude are exchanged"
@@ -175,7 +187,7 @@ def is_known_system(crs: str) -> bool:
     if _ORIGIN.fullmatch(crs):
         return True
     try:
-        _pyproj().CRS.from_user_input(crs)
+        _system(crs)
     except MissingDependency:
         return True
     except RuntimeError:  # pyproj's errors are RuntimeErrors
@@ -188,7 +200,8 @@ def same_system(first: str, second: str) -> bool:
     if first == second or _ORIGIN.fullmatch(first) or _ORIGIN.fullmatch(second):
         return first == second
     try:
-        one, other = map(_pyproj().CRS.from_user_input, (first, second))
+        one = _system(first)
+        other = _system(second)
     except (MissingDependency, RuntimeError):  # pyproj's errors are RuntimeErrors
         return True
     return bool(one.equals(other, ignore_axis_order=True))

@@ -34,27 +34,33 @@ def count_features(data: bytes) -> int:
     return found
 
 
+def header(data: bytes) -> bytes:
+    """Return the header: names, columns and the reference system."""
+    size = _unsigned(data, _START, "header")
+    found = data[_START + 4 : _START + 4 + size]
+    if size > _MOST_HEADER or len(found) < size:
+        raise ValueError("it ends within its header")
+    return found
+
+
 def _read_header(data: bytes) -> tuple[int, int]:
     """Return the stated number of features, 0 if it is unknown, and the size of the nodes of the index, 0 for none."""
-    size = _unsigned(data, _START, "header")
-    header = data[_START + 4 : _START + 4 + size]
-    if size > _MOST_HEADER or len(header) < size:
-        raise ValueError("it ends within its header")
+    found = header(data)
     try:
-        (table,) = struct.unpack_from("<I", header, 0)
-        (back,) = struct.unpack_from("<i", header, table)
+        (table,) = struct.unpack_from("<I", found, 0)
+        (back,) = struct.unpack_from("<i", found, table)
         fields = table - back  # where the table of fields begins
         if fields < 0:
             raise ValueError("its header is damaged")
-        (length,) = struct.unpack_from("<H", header, fields)
+        (length,) = struct.unpack_from("<H", found, fields)
         count = 0
         node_size = _NODE_SIZE
-        place = _field(header, fields, length, _COUNT_FIELD)
+        place = _field(found, fields, length, _COUNT_FIELD)
         if place:
-            (count,) = struct.unpack_from("<Q", header, table + place)
-        place = _field(header, fields, length, _NODE_SIZE_FIELD)
+            (count,) = struct.unpack_from("<Q", found, table + place)
+        place = _field(found, fields, length, _NODE_SIZE_FIELD)
         if place:
-            (node_size,) = struct.unpack_from("<H", header, table + place)
+            (node_size,) = struct.unpack_from("<H", found, table + place)
     except struct.error as error:
         raise ValueError("its header is damaged") from error
     if node_size == 1:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from mapgauge.io.files.source import Content, most_bytes
 from mapgauge.io.gdal_process import DRIVERS
 
 _PROGRAM = Path(__file__).with_name("gdal_process.py")
+_PACKAGES = Path(__file__).absolute().parents[2]  # where mapgauge lies
 
 # The vector drivers of GDAL 3.12 that could be asked whether a file is theirs. A build with others names them, and is
 # asked again without them.
@@ -46,6 +47,7 @@ _BYTES_A_SECOND = 100_000  # a hundredth of what an old machine reads
 class VectorLayer(msgspec.Struct):
     """One layer of a file."""
 
+    file: str  # the file that GDAL opened
     name: str
     crs: str | None
     fields: list[str]
@@ -60,8 +62,11 @@ class _Answer(msgspec.Struct):
     drivers: list[str] | None = None  # drivers that are there and must not be
 
 
-def read_layers(content: Content, files: Mapping[str, bytes], name: str) -> list[VectorLayer]:
-    """Return the layers of a file. ``files`` are the files that GDAL sees, and ``name`` is the one that it opens."""
+def read_layers(content: Content, files: Mapping[str, bytes], names: Sequence[str]) -> list[VectorLayer]:
+    """Return the layers of a file. ``files`` are the files that GDAL sees, and ``names`` are those that it opens.
+
+    One process opens all of them. An archive may hold thousands of maps.
+    """
     if find_spec("pyogrio") is None:
         raise missing("pyogrio", "reading GeoPackage, Shapefile and FlatGeobuf", "geo")
     if not sys.executable:
@@ -80,9 +85,9 @@ def read_layers(content: Content, files: Mapping[str, bytes], name: str) -> list
                 f"{content.path}: a copy for GDAL cannot be written to a temporary folder: {error.strerror or error}",
                 remedy="Set the environment variable TMPDIR to a folder with space",
             ) from error
-        answer = _ask(content, folder, name, size, skipped=_OTHERS)
+        answer = _ask(content, folder, names, size, skipped=_OTHERS)
         if answer.drivers is not None:
-            answer = _ask(content, folder, name, size, skipped=(*_OTHERS, *answer.drivers))
+            answer = _ask(content, folder, names, size, skipped=(*_OTHERS, *answer.drivers))
     if answer.drivers is not None:
         raise content.error(
             f"not read, because GDAL has {len(answer.drivers)} drivers more than {', '.join(DRIVERS)}, and one of them "
@@ -94,21 +99,21 @@ def read_layers(content: Content, files: Mapping[str, bytes], name: str) -> list
     return answer.layers or []
 
 
-def _ask(content: Content, folder: str, name: str, size: int, *, skipped: tuple[str, ...]) -> _Answer:
+def _ask(content: Content, folder: str, names: Sequence[str], size: int, *, skipped: tuple[str, ...]) -> _Answer:
     """Start the process, and return its answer."""
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
     environment |= _SETTINGS
     environment["OGR_SKIP"] = ",".join(skipped)
     memory = _MEMORY + 4 * most_bytes(size)
-    folders = [path for path in sys.path if Path(path).is_absolute()]
+    folders = [str(_PACKAGES), *(path for path in sys.path if Path(path).is_absolute())]
     # -I: nothing of the current folder and of the environment counts.
-    command = [sys.executable, "-I", str(_PROGRAM), name, str(memory), *folders]
+    command = [sys.executable, "-I", str(_PROGRAM), str(memory), *folders]
     try:
         ended = subprocess.run(
             command,
             cwd=folder,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            input="\n".join(names).encode(),
             capture_output=True,
             timeout=_SECONDS + size / _BYTES_A_SECOND,
             check=False,

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import UnreadableFile
+from mapgauge.geometry.reference_names import names_a_file
 from mapgauge.io import _flatgeobuf, _shapefile
 from mapgauge.io._format import geometry_column, system_of_schema
 from mapgauge.io._gdal import VectorLayer, read_layers
@@ -27,7 +28,7 @@ def elements_of_gdal(content: Content, shapely: Any) -> Elements:
     """Return the elements of a GeoPackage, a FlatGeobuf file, a Shapefile, or a ZIP archive of Shapefiles."""
     if content.data.startswith(_SQLITE):
         _refuse_unwritten_changes(content)
-        layers = read_layers(content, {GEOPACKAGE: _without_log(content.data)}, GEOPACKAGE)
+        layers = read_layers(content, {GEOPACKAGE: _without_log(content.data)}, [GEOPACKAGE])
     elif content.data.startswith(_flatgeobuf.MAGIC):
         layers = _from_flatgeobuf(content)
     elif content.data.startswith(ZIP):
@@ -70,7 +71,9 @@ def _from_flatgeobuf(content: Content) -> list[VectorLayer]:
         count = _flatgeobuf.count_features(content.data)
     except ValueError as error:
         raise content.error(f"not a complete FlatGeobuf file: {error}", remedy=_COMPLETE) from error
-    layers = read_layers(content, {f"{_UNNAMED}.fgb": content.data}, f"{_UNNAMED}.fgb")
+    if names_a_file(_flatgeobuf.header(content.data)):
+        raise _names_a_file(content, content.path.name)
+    layers = read_layers(content, {f"{_UNNAMED}.fgb": content.data}, [f"{_UNNAMED}.fgb"])
     _check_count(content, sum(len(layer.ids) for layer in layers), count)
     for layer in layers:
         if layer.name in ("", _UNNAMED):
@@ -80,18 +83,30 @@ def _from_flatgeobuf(content: Content) -> list[VectorLayer]:
 
 def _from_shapefiles(content: Content, maps: Mapping[str, Mapping[str, bytes]]) -> list[VectorLayer]:
     """Return the layers of Shapefiles, which have the names of their files."""
-    found = []
-    for path, parts in maps.items():
-        name = PurePosixPath(path).name
-        has_points = check_shapefile(content, parts, name)
-        for layer in read_layers(content, {f"map{suffix}": data for suffix, data in parts.items()}, "map.shp"):
-            _check_count(content, len(layer.ids), len(has_points))
-            for k, wkb in enumerate(layer.geometries):
-                if wkb is None and has_points[k]:
-                    raise content.error(f"{name}.shp: the geometry of element {layer.ids[k]} is damaged")
-            layer.name = name
-            found.append(layer)
-    return found
+    names = {f"map{k}": PurePosixPath(path).name for k, path in enumerate(maps)}  # by the names that GDAL sees
+    parts_of = dict(zip(names, maps.values(), strict=True))
+    has_points = {key: check_shapefile(content, parts, names[key]) for key, parts in parts_of.items()}
+    for key, parts in parts_of.items():
+        if names_a_file(parts.get(".prj", b"")):
+            raise _names_a_file(content, f"{names[key]}.prj")
+    files = {f"{key}{suffix}": data for key, parts in parts_of.items() for suffix, data in parts.items()}
+    layers = read_layers(content, files, [f"{key}.shp" for key in names])
+    for layer in layers:
+        key = layer.file.removesuffix(".shp")
+        points = has_points[key]
+        layer.name = names[key]
+        _check_count(content, len(layer.ids), len(points))
+        for k, wkb in enumerate(layer.geometries):
+            if wkb is None and points[k]:
+                raise content.error(f"{layer.name}.shp: the geometry of element {layer.ids[k]} is damaged")
+    return layers
+
+
+def _names_a_file(content: Content, name: str) -> UnreadableFile:
+    return content.error(
+        f"{name}: the reference system names another file, which is not opened",
+        remedy="Save it with a reference system that has a number, such as EPSG:32632",
+    )
 
 
 def _check_count(content: Content, found: int, stated: int) -> None:

@@ -20,6 +20,7 @@ _HEADER = 100  # bytes, of .shp and .shx
 _NO_POINTS = 44  # bytes of a record without points: type, box and two counts
 _TABLE_HEADER = 32  # bytes at least, of .dbf
 _MOST_MEMBERS = 10_000  # files in an archive
+_ENCRYPTED = 1  # a flag of a member of a ZIP archive
 _COMPLETE = "Check that it was copied or downloaded completely"
 
 
@@ -34,7 +35,7 @@ def zipped_shapefiles(content: Content) -> dict[str, dict[str, bytes]]:
     except UnreadableFile:  # which is a ValueError
         raise
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        # RuntimeError: a password. NotImplementedError: a compression that zipfile does not know.
+        # NotImplementedError: a compression that zipfile does not know.
         raise content.error(f"a damaged ZIP archive: {str(error)[:200]}", remedy=_COMPLETE) from error
     except (ValueError, struct.error, OverflowError, UnicodeError) as error:  # damaged headers
         raise content.error(f"a damaged ZIP archive: {str(error)[:200]}", remedy=_COMPLETE) from error
@@ -61,6 +62,9 @@ def _unpacked(content: Content, archive: zipfile.ZipFile) -> dict[str, dict[str,
         raise content.error(text, remedy=RAISE)
     maps: dict[str, dict[str, bytes]] = {}
     for (name, suffix), member in chosen.items():
+        if member.flag_bits & _ENCRYPTED:
+            text = f"{member.filename!r:.100} in the ZIP archive has a password, expected none"
+            raise content.error(text, remedy="Unpack it, and give the .shp file")
         # Other compressions give any number of bytes at once.
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             text = f"{member.filename!r:.100} is compressed in an unusual way, expected deflate or none"

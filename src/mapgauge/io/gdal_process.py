@@ -1,14 +1,15 @@
-"""The program that calls GDAL. ``_gdal`` starts it, for one file, in a folder that holds a copy of that file alone.
+"""The program that calls GDAL. ``_gdal`` starts it, for one file, in a folder that holds copies of its parts alone.
 
 It is a process of its own because a file from strangers could end it, and because drivers of GDAL belong to a whole
 process: here GDAL has three of them, and in the process of the caller all that the caller needs. The program prints one
-message of msgpack, with rows or with an error in words. It imports nothing of mapgauge.
+message of msgpack, with rows or with an error in words. It imports one module of mapgauge, which is quick to load.
 """
 
 import contextlib
 import re
 import sqlite3
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 DRIVERS = ("ESRI Shapefile", "FlatGeobuf", "GPKG", "MEM")  # all that GDAL may have
@@ -61,6 +62,16 @@ def _kinds_of_tables(connection: sqlite3.Connection) -> dict[str, str]:
     return kinds
 
 
+def _check_reference_systems(connection: sqlite3.Connection) -> None:
+    """Refuse a reference system that names a file, which PROJ would open."""
+    from mapgauge.geometry.reference_names import names_a_file
+
+    for row in connection.execute("SELECT * FROM gpkg_spatial_ref_sys"):
+        for value in row:
+            if names_a_file(value if isinstance(value, bytes) else str(value)):
+                raise ValueError("a reference system names another file, which is not opened")
+
+
 def _geopackage_layers() -> dict[str, int]:
     """Return the number of rows of the layers of a GeoPackage, which must be plain tables.
 
@@ -83,6 +94,7 @@ def _geopackage_layers() -> dict[str, int]:
         problems = connection.execute("PRAGMA quick_check(1)").fetchone()
         if problems != ("ok",):
             raise ValueError(f"the database is damaged: {problems[0]!r:.200}")
+        _check_reference_systems(connection)
         names = connection.execute(
             "SELECT c.table_name FROM gpkg_contents AS c JOIN gpkg_geometry_columns AS g ON c.table_name = g.table_name"
         ).fetchall()
@@ -106,8 +118,33 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def _read(name: str) -> dict[str, Any]:
-    """Return the layers of a file: name, reference system, names of fields, ids, geometries and columns of each."""
+def _layers(file: str, list_layers: Any, raw: Any) -> Iterator[dict[str, Any]]:
+    """Yield the layers of a file: name, reference system, names of fields, ids, geometries and columns of each."""
+    options: dict[str, str] = {}
+    if file == GEOPACKAGE:
+        counts: dict[str, int] | None = _geopackage_layers()
+        names = list(counts or ())
+        options["LIST_ALL_TABLES"] = "NO"
+    else:
+        counts = None
+        names = [str(row[0]) for row in list_layers(file) if row[1] is not None]
+    for name in names:
+        meta, ids, geometries, columns = raw.read(file, layer=name, return_fids=True, **options)
+        if counts is not None and len(ids) != counts[name]:
+            raise ValueError(f"the layer {name!r:.80} has {counts[name]} rows, and {len(ids)} can be read")
+        yield {
+            "file": file,
+            "name": name,
+            "crs": meta["crs"],
+            "fields": list(meta["fields"]),
+            "ids": ids.tolist(),
+            "geometries": geometries.tolist(),
+            "columns": [column.astype(object).tolist() for column in columns],
+        }
+
+
+def _read(files: list[str]) -> dict[str, Any]:
+    """Return the layers of files, or an error in words, or drivers that must not be there."""
     for module in _NOT_NEEDED:
         sys.modules[module] = None  # type: ignore[assignment]  # importing it is then an ImportError
     from pyogrio import errors, list_drivers, list_layers, raw
@@ -115,30 +152,8 @@ def _read(name: str) -> dict[str, Any]:
     more = sorted(set(list_drivers()).difference(DRIVERS))
     if more:
         return {"drivers": more}
-    options: dict[str, str] = {}
-    layers = []
     try:
-        if name == GEOPACKAGE:
-            counts: dict[str, int] | None = _geopackage_layers()
-            names = list(counts or ())
-            options["LIST_ALL_TABLES"] = "NO"
-        else:
-            counts = None
-            names = [str(row[0]) for row in list_layers(name) if row[1] is not None]
-        for layer in names:
-            meta, ids, geometries, columns = raw.read(name, layer=layer, return_fids=True, **options)
-            if counts is not None and len(ids) != counts[layer]:
-                raise ValueError(f"the layer {layer!r:.80} has {counts[layer]} rows, and {len(ids)} can be read")
-            layers.append(
-                {
-                    "name": layer,
-                    "crs": meta["crs"],
-                    "fields": list(meta["fields"]),
-                    "ids": ids.tolist(),
-                    "geometries": geometries.tolist(),
-                    "columns": [column.astype(object).tolist() for column in columns],
-                }
-            )
+        layers = [layer for file in files for layer in _layers(file, list_layers, raw)]
     except (errors.DataSourceError, errors.DataLayerError, errors.FeatureError, errors.GeometryError) as error:
         return {"error": str(error)}
     except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
@@ -147,12 +162,13 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _main() -> None:
-    name, memory, *folders = sys.argv[1:]
+    memory, *folders = sys.argv[1:]
+    files = sys.stdin.read().split()  # too many for arguments
     sys.path += folders  # where the caller finds packages, if they are not in the usual place
     import msgspec
 
     _limit_resources(int(memory))
-    sys.stdout.buffer.write(msgspec.msgpack.encode(_read(name), enc_hook=_plain))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(_read(files), enc_hook=_plain))
 
 
 if __name__ == "__main__":
