@@ -47,7 +47,7 @@ def refused(action: Action, *words: str) -> None:
         (lambda: mg.evaluate(raised(), TRUTH), ["3-D", "2-D", ".planar()"]),
         (lambda: mg.evaluate(SURE, TRUTH, "paper"), ["unknown protocol 'paper'", "paper-60x30"]),
         (lambda: mg.evaluate(SURE, TRUTH, metrics=["mAP"]), ["unknown metric 'mAP'", "pld, ap_chamfer"]),
-        (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["at least one name", "pld, ap_chamfer"]),
+        (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["metrics must have at least one name", "Known: pld, "]),
         (
             lambda: mg.evaluate(SURE, TRUTH, metrics=["ap_sospa"]),
             ["no thresholds for ap_sospa", 'settings={"ap_sospa"'],
@@ -133,7 +133,7 @@ def test_a_protocol_says_what_cannot_be(settings: dict[str, Any], words: list[st
 
 def test_unknown_protocols_are_refused_with_the_known_ones() -> None:
     refused(lambda: mg.protocol("papers"), "unknown protocol 'papers'", *PROTOCOLS)
-    refused(lambda: mg.protocol(["paper-60x30"]), "unknown protocol")  # type: ignore[arg-type]
+    refused(lambda: mg.protocol(["paper-60x30"]), "a protocol must be given by its name")  # type: ignore[arg-type]
 
 
 def test_spacing_takes_the_place_of_count_and_the_other_way_round() -> None:
@@ -380,7 +380,7 @@ def test_a_changed_protocol_can_have_another_name() -> None:
     named = mg.protocol("paper-60x30", name="x", spacing=0.25)
     assert (named.name, named.spacing, named.cutoffs) == ("x", 0.25, (1.5,))
     assert mg.protocol(name="paper-60x30") == mg.protocol("paper-60x30")
-    refused(lambda: mg.protocol(), "unknown protocol 'None'")
+    refused(lambda: mg.protocol(), "a protocol must be given by its name", "got None", "Known: paper-60x30")
     refused(lambda: mg.protocol("paper-60x30", name=3), "name and about must be texts, got 3")
 
 

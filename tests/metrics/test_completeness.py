@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.metrics.completeness import BINS, SURE, in_words
+from mapgauge.metrics.completeness import BINS, SURE, _ratio, in_words
 
 CLASSES = ["divider", "boundary"]
 METRICS = ["pld", "completeness"]
@@ -153,3 +153,10 @@ def test_compare_has_intervals_and_default_metrics_stay() -> None:
         estimate = found.estimates[0]["mean"][key]
         assert estimate.low < estimate.value < estimate.high
     assert "completeness" not in mg.evaluate(*mg.demo.demo_world(1)).metrics
+
+
+def test_a_share_is_at_most_1_and_has_no_value_without_a_whole() -> None:
+    """Lengths are sums of rounded numbers, so that a part can exceed its whole. A whole can be shorter than 1 m."""
+    shares = _ratio(np.array([0.2, 1.5, 3.0, 0.0]), np.array([0.4, 1.0, 2.0, 0.0]))
+    assert shares[:3].tolist() == [0.5, 1.0, 1.0]
+    assert np.isnan(shares[3])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import mapgauge as mg
 from mapgauge.results.intervals import (
     Difference,
     Draws,
@@ -229,3 +230,16 @@ def test_a_class_in_one_unit_leaves_the_mean_without_a_verdict(units: int, verdi
     samples = np.tile([0.499, 0.501], 100)
     classes = Draws(samples, 20), Draws(samples, units)
     assert difference(0.5, Draws(samples, 20, classes), 0.95).told_apart is verdict
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_without_a_single_match_has_no_interval_and_no_warning_of_numpy() -> None:
+    line, far = [[0.0, 0.0], [9.0, 0.0]], [[0.0, 9.0], [9.0, 9.0]]
+    tokens = [str(k) for k in range(6)]
+    truth = mg.MapFrames.of({token: {"divider": [line], "boundary": [line]} for token in tokens})
+    found = mg.MapFrames.of({token: {"divider": [far], "boundary": [line]} for token in tokens})
+    protocol = mg.protocol("paper-60x30", classes=["divider", "boundary"])
+    results = mg.evaluate(found.with_confidence(1), truth, protocol, metrics=["pld", "completeness"])
+    mean = mg.compare([results, results]).estimates[0]["mean"]
+    assert (mean["pld"].low, mean["pld"].high) == (0.5, 0.5)
+    assert np.isnan(mean["median_across"].low)

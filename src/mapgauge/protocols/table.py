@@ -33,9 +33,14 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
     if base is None:
         base = fields.pop("name", None)
     if not isinstance(base, Protocol):
-        known = named(base) if isinstance(base, str) else None
+        if not isinstance(base, str):
+            known_names = ", ".join(PROTOCOLS)
+            raise InvalidInput(
+                f"a protocol must be given by its name, or be a Protocol, got {base!r}. Known: {known_names}"
+            )
+        known = named(base)
         if known is None:
-            raise no_such("unknown protocol", str(base), list(PROTOCOLS))
+            raise no_such("unknown protocol", base, list(PROTOCOLS))
         base = known
     return base.replace(**fields) if fields else base
 

@@ -256,7 +256,9 @@ def _error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     covariance = np.einsum("is,js->ij", away, away) / pairs * wider[:, None] * wider
     own = np.diag(covariance)
     of_unit = (own * units * (units - 1)).sum() / total
-    covariance += np.diag(np.where(units < FEWEST, np.maximum(of_unit / units - own, 0.0), 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a class without units: the error of the mean is not known
+        least = of_unit / units
+    covariance += np.diag(np.where(units < FEWEST, np.maximum(least - own, 0.0), 0.0))
     shares = covariance.sum(axis=1) / len(classes) ** 2
     variance = max(float(shares.sum()), 0.0)
     spread = float((shares**2 / np.maximum(units - 1, min(_RARE, total))).sum())

@@ -203,6 +203,26 @@ def test_a_truth_that_is_drawn_the_other_way_round_is_kept(same: float, rng: np.
         assert {closed[i] for i in np.flatnonzero(truth.label == truth.classes.index("boundary"))} == {"kept"}
 
 
+def test_noisy_crossings_of_twenty_points_are_kept() -> None:
+    """Twenty points cut the corners off, and noise moves the point where a ring begins."""
+    rng = np.random.default_rng(2)
+    old: dict[str, Any] = {}
+    new: dict[str, Any] = {}
+    for k in range(60):
+        length, width = rng.uniform(8, 17), rng.uniform(2.5, 4)
+        corners = np.array([[0, 0], [length, 0], [length, width], [0, width], [0, 0]])
+        angle = rng.uniform(0, np.pi)
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        crossing = corners @ turn
+        noisy = mg.resample(crossing, count=20) + np.pad(rng.normal(0, 0.06, (19, 2)), ((0, 1), (0, 0)))
+        noisy[-1] = noisy[0]
+        old[str(k)], new[str(k)] = {"ped_crossing": [crossing]}, {"ped_crossing": [noisy]}
+    truth, prior = mg.MapFrames.of(new), mg.MapFrames.of(old)
+    protocol = mg.protocol("paper-60x30", classes=["ped_crossing"])
+    results = mg.evaluate(truth.with_confidence(1), truth, protocol, metrics=["pld"])
+    assert Counter(mg.changes(results, prior).truth_states) == {"kept": 60}
+
+
 def test_intervals_of_gains_have_possible_values_only() -> None:
     """With two scenes, half the width of an interval is 12.7 standard errors."""
     tokens = {"a": 0.0, "b": 0.0}
@@ -309,7 +329,7 @@ def labels() -> Any:
 def test_planted_changes_are_found(name: str) -> None:
     """A crossing, or a line with an error of 5 cm, that was moved by 0.5 m is close to the limit.
 
-    Four crossings that the region cuts were moved mostly along their own edges: 0.22 to 0.24.
+    Five crossings that the region cuts were moved mostly along their own edges: 0.22 to 0.25.
     """
     truth, prior = read("truth.geojson"), read(f"{name}.geojson")
     changes = mg.changes(mg.evaluate(truth.with_confidence(1), truth, metrics=["pld"]), prior)
@@ -346,7 +366,7 @@ def test_pld_of_the_behaviours() -> None:
     accuracy = {name: round(changes.mean_accuracy, 3) for name, changes in found.items()}
     assert accuracy["perfect"] == 1
     assert accuracy["copier"] == accuracy["model"] == 0.5
-    assert 0.7 < accuracy["mixed"] < 0.9
+    assert 0.8 < accuracy["mixed"] < 0.9
 
 
 @NEEDED

@@ -10,6 +10,10 @@ parts add up to PLD.
 
 Maps of different sources draw the same line from either end, and begin the same polygon anywhere. So lines are sampled
 evenly, whatever the protocol says: their points then depend on their geometry alone.
+
+The points of a closed line begin where its geometry says. A small error of the line moves this point, and then all
+points are out of step by up to half a spacing. So closed lines are compared with twice as many points where a state is
+decided.
 """
 
 from typing import NamedTuple
@@ -30,6 +34,10 @@ NOTHING = 4  # in confusions: no line, or no statement about one
 PARTS = (*TRUE_STATES, "stale", "invented")
 STALE, INVENTED = 3, 4  # the other parts have the numbers of states
 
+# How many times as many points closed lines have where a state is decided. On the frames of the reference, with 6 cm of
+# noise, 24 of 163 crossings that are kept seem to be moved with 1, 5 with 2, and 3 with 4, which takes much longer.
+_DENSER = 2
+
 
 class Matched(NamedTuple):
     """The assignment of two sides. Instances are numbered as in the frames of their side."""
@@ -37,6 +45,7 @@ class Matched(NamedTuple):
     groups: Groups
     partner: Indices  # (instances of x,): the instance of y; -1 for none
     distance: Floats  # (instances of x,): normalised SOSPA; 1 for none
+    apart: Floats  # (instances of x,): the same, of closed lines with more points; states follow from it
 
 
 class Comparison(NamedTuple):
@@ -67,13 +76,44 @@ def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
     partner, distances = np.full(len(x.polylines), -1), np.ones(len(x.polylines))
     partner[groups.row[of_x]] = groups.row[of_y]
     distances[groups.row[of_x]] = matches.distance[of_x]
-    return Matched(groups, partner, distances)
+    apart, closed = distances.copy(), np.zeros(len(x.polylines), np.bool_)
+    closed[groups.row[of_x]] = groups.closed[of_x] | groups.closed[of_y]
+    rows = np.flatnonzero(closed)
+    apart[rows] = _denser_distances(x, y, rows, partner[rows], protocol)
+    return Matched(groups, partner, distances, apart)
+
+
+def _denser_distances(x: MapFrames, y: MapFrames, of_x: Indices, of_y: Indices, protocol: Protocol) -> Floats:
+    """Return the normalised SOSPA of pairs of instances, given by their rows, with more points on each line."""
+    if protocol.spacing is not None:
+        protocol = protocol.replace(spacing=protocol.spacing / _DENSER)
+    in_pair = [np.isin(np.arange(len(side.polylines)), rows) for side, rows in ((x, of_x), (y, of_y))]
+    groups = group(x.keep(in_pair[0]), y.keep(in_pair[1]), protocol)
+    places = []
+    for is_side, kept, rows in (
+        (groups.is_prediction, in_pair[0], of_x),
+        (~groups.is_prediction, in_pair[1], of_y),
+    ):
+        place = np.flatnonzero(is_side)[np.argsort(groups.row[is_side])]
+        places.append(place[kept.cumsum()[rows] - 1])
+    return _distances(groups, np.column_stack(places), protocol)
+
+
+def _distances(groups: Groups, pairs: Indices, protocol: Protocol) -> Floats:
+    """Return the normalised SOSPA of pairs of instances of groups."""
+    if not len(pairs):
+        return np.empty(0)
+    long = kernels.sospa.is_long(groups.lines, groups.closed)
+    distances: Floats = kernels.sospa.values_of_pairs(
+        groups.lines, groups.closed, pairs, protocol.directed, protocol.cutoffs[0], protocol.order, long
+    )[1]
+    return distances
 
 
 def states_of(matched: Matched, newer: int, same: float) -> tuple[Indices, Indices]:
     """Return the states of the lines of a prior, ``x``, and of the ``newer`` lines of a newer map, ``y``."""
     has_partner = matched.partner >= 0
-    of_prior = np.where(has_partner, np.where(matched.distance <= same, KEPT, MOVED), DELETED)
+    of_prior = np.where(has_partner, np.where(matched.apart <= same, KEPT, MOVED), DELETED)
     of_newer = np.full(newer, INSERTED)
     of_newer[matched.partner[has_partner]] = of_prior[has_partner]
     return of_prior, of_newer
@@ -126,11 +166,11 @@ def _near(x: MapFrames, prior: MapFrames, matched: Matched, changed: Flags, prot
     pairs = kernels.gains.pairs_of_groups(groups.bounds)
     pairs = pairs[(matched.partner < 0)[groups.row[pairs[:, 0]]] & changed[groups.row[pairs[:, 1]]]]
     if len(pairs):
-        long = kernels.sospa.is_long(groups.lines, groups.closed)
-        distance = kernels.sospa.values_of_pairs(
-            groups.lines, groups.closed, pairs, protocol.directed, protocol.cutoffs[0], protocol.order, long
-        )[1]
-        near[groups.row[pairs[distance <= same, 0]]] = True
+        distance = _distances(groups, pairs, protocol)
+        rows = groups.row[pairs]
+        closed = np.flatnonzero(groups.closed[pairs].any(axis=1) & (distance < 1.0))  # at 1, all points are too far
+        distance[closed] = _denser_distances(x, prior, rows[closed, 0], rows[closed, 1], protocol)
+        near[rows[distance <= same, 0]] = True
     return near
 
 
