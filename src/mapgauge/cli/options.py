@@ -113,8 +113,8 @@ ProtocolOption = Annotated[
     option(
         "--protocol -p NAME,...",
         COMPUTED,
-        "Names of the settings; see `mapgauge protocols`. With several, `evaluate` reads the files once and prints one "
-        "table.  [default: paper-60x30]",
+        "Names of the settings; see `mapgauge list protocols`. With several, `evaluate` reads the files once and "
+        "prints one table.  [default: paper-60x30]",
         autocompletion=_names("protocols", "PROTOCOLS"),
     ),
 ]
@@ -123,8 +123,8 @@ MetricsOption = Annotated[
     option(
         "--metrics NAME,...",
         COMPUTED,
-        "Metrics to compute; see `mapgauge metrics`. Default: all that the protocol has settings for, but completeness "
-        "and causes.",
+        "Metrics to compute; see `mapgauge list metrics`. Default: all that the protocol has settings for, but "
+        "completeness and causes.",
         autocompletion=_names("metrics.table", "METRICS"),
     ),
 ]
@@ -136,7 +136,7 @@ SetOption = Annotated[
         "--set NAME=VALUE",
         COMPUTED,
         "Change a setting of the protocol or of a metric, such as spacing=0.25 or track_pld.switch_cost=0.5; see "
-        "`mapgauge metrics`. Can be repeated.",
+        "`mapgauge list metrics`. Can be repeated.",
         autocompletion=_settings,
     ),
 ]
