@@ -40,13 +40,14 @@ PRINTED_BY = {
     "protocols/": EVALUATING,
     "plugins.py": EVALUATING,
     "results/": ("evaluate",),
+    "scoring/": EVALUATING,
     "results/saving.py": ("report",),
     "truth/": ("truth nuscenes", "truth av2"),
     "truth/from_argoverse2/": ("truth av2",),
     "truth/from_nuscenes/": ("truth nuscenes",),
 }
 OF_OTHER_COMMANDS = {"--plugin": ("",), "--to": WRITING, "--height": ("truth av2",), "--tables": ("truth nuscenes",)}
-WITHOUT_ADVICE = ("errors.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
+WITHOUT_ADVICE = ("core.py", "errors.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
 
 
 def options_by_command() -> dict[str, set[str]]:
@@ -86,7 +87,7 @@ def advised() -> Iterator[tuple[str, str, str]]:
     """Yield where an option is advised, the option, and each command that can print the advice."""
     for module, line, text in texts():
         for found in re.finditer(r"(?<![\w-])--[a-z][a-z-]*", text):
-            named = re.findall(r"mapgauge (truth [a-z]+[0-9]?|splits [a-z]+|[a-z]+)", text[: found.start()])
+            named = re.findall(r"mapgauge (truth [a-z]+[0-9]?|splits [a-z]+|list [a-z]+|[a-z]+)", text[: found.start()])
             places = [place for place in PRINTED_BY if module.startswith(place)]
             assert places or named, f"{module}:{line}: add the module to the table"
             usual = OF_OTHER_COMMANDS.get(found[0]) or PRINTED_BY[max(places, key=len)] if places else ()

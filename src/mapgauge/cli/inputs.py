@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import ALL, GivenPath, Texts, listed, path_or_url, place, refuse, valid
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
@@ -156,13 +157,14 @@ def _parse(file: str, items: list[str]) -> dict[str, Any]:
         where = f"{file},{item.translate(_SHOWN)}"
         if key not in _KEYS:
             known = ", ".join(key if flag else f"{key}=" for key, flag in FILE_KEYS.items())
-            refuse(where, f"the file has no option {key!r}. Options of a file: {known}")
+            hint = did_you_mean(key, FILE_KEYS)
+            refuse(where, f"the file has no option {key!r}. Options of a file: {known}{hint}")
         if FILE_KEYS[key] == bool(equals):
             refuse(where, f"expected {key}" if FILE_KEYS[key] else f"expected {key}=VALUE")
         parsed = _KEYS[key](where, value)
         if isinstance(parsed, dict) and isinstance(options.get(key, {}), dict):
             parsed = options.get(key, {}) | parsed
-        elif key in options:
+        elif options.get(key, parsed) != parsed:
             refuse(where, f"{key} is given twice")
         options[key] = parsed
     return options
@@ -385,7 +387,7 @@ def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
     if unknown:
         raise InvalidInput(
             f"{name}: the class {', '.join(unknown)} is neither in this file nor in the truth; "
-            f"available: {', '.join(known) or 'none'}"
+            f"available: {', '.join(known) or 'none'}{did_you_mean(unknown[0], known)}"
         )
 
 
