@@ -125,8 +125,9 @@ class Comparison:
         shown = plain_keys(self.estimates[0]["mean"]) if keys is None else list(keys)
         for by_class in self.estimates:
             if class_name not in by_class:
-                text = f"not every method has values of {class_name!r}. Available: {', '.join(by_class)}"
-                raise InvalidInput(f"{text}{did_you_mean(class_name, by_class)}")
+                hint = did_you_mean(class_name, by_class)
+                available = ", ".join(by_class)
+                raise InvalidInput(f"not every method has values of {class_name!r}. Available: {available}{hint}")
             unknown = [key for key in shown if key not in by_class[class_name]]
             if unknown:
                 raise InvalidInput(f"no value {', '.join(unknown)}. Available: {', '.join(by_class[class_name])}")
