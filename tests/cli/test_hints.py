@@ -41,7 +41,6 @@ PRINTED_BY = {
     "manifest.py": EVALUATING,
     "scoring/": ("evaluate",),
     "results/": ("evaluate",),
-    "scoring/": EVALUATING,
     "results/saving.py": ("report",),
     "truth/": ("truth nuscenes", "truth av2"),
     "truth/from_argoverse2/": ("truth av2",),
