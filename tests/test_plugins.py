@@ -117,7 +117,7 @@ def one_after_another(folder: Path, lines: list[str]) -> tuple[list[str], str]:
 def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
     good, poor = (f"evaluate {name}.json truth.geojson" for name in ("good", "poor"))
     lines = [
-        "metrics",
+        "list metrics",
         f"{good} --set price.price=1 --json",
         f"{good} --set price.price=2 --json",
         f"{good} --set price.price=2 --report page.html -o good.mg",
@@ -148,17 +148,19 @@ def test_everything_else_of_the_manifest_works_in_the_shell(world: Path) -> None
     (world / "some.txt").write_text(text, encoding="utf-8")
     lines = [
         "--help",
-        "formats",
-        "protocols",
+        "list formats",
+        "list protocols",
+        "list prices",
         "evaluate good.json truth.geojson -p prices-60x30 --report priced.html -o priced.mg",
         "inspect some.txt",
         "prices priced.mg",
         "plot prices priced.mg -o prices.svg",
     ]
-    (helped, formats, protocols, evaluated, inspected, prices, _), _ = one_after_another(world, lines)
+    (helped, formats, protocols, listed, evaluated, inspected, prices, _), _ = one_after_another(world, lines)
     assert re.search("^  prices +Print what missed polylines of each class cost", helped, re.M)
     assert re.search("^lines +read +predictions, a polyline in a line of text$", formats, re.M)
     assert re.search("^prices-60x30 ", protocols, re.M)
+    assert listed == "2.00 EUR for a polyline that has no prediction\n"
     assert re.search(r"A true polyline costs \d\.\d\d EUR\.", evaluated)
     assert "some.txt (lines: predictions" in inspected
     assert re.search(r"^divider \d\.\d\d EUR$", prices, re.M)
@@ -257,7 +259,7 @@ def test_a_plug_in_may_read_tables_while_it_is_imported(world: Path, tmp_path: P
         'FEATURE = Feature(protocols=(":ours",))\ndef ours():\n    return [OURS]\n'
     )
     site = str(made(tmp_path / "site", code=code))
-    assert re.search("^ours ", shell(world, "protocols", path=site), re.M)
+    assert re.search("^ours ", shell(world, "list", "protocols", path=site), re.M)
     done = python(world, "-m", "mapgauge", "evaluate", "good.json", "truth.geojson", "-p", "ours", path=site)
     assert (done.returncode, done.stderr.count("plug-in")) == (0, 0), done.stderr
 
@@ -274,7 +276,7 @@ def test_a_protocol_of_the_package_is_read_without_plug_ins(tmp_path: Path) -> N
     [("no_such_module", "the plug-in no_such_module cannot be imported"), ("json", "json has no FEATURE")],
 )
 def test_a_module_that_is_no_plug_in_is_refused(module: str, words: str, world: Path) -> None:
-    done = python(world, "-m", "mapgauge", "formats", "--plugin", module)
+    done = python(world, "-m", "mapgauge", "list", "formats", "--plugin", module)
     assert done.returncode == 1
     assert words in done.stderr
 
@@ -286,6 +288,7 @@ def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
     fields = ("metrics", "protocols", "selections", "formats", "sections", "sentences", "similar", "priors")
     places = [place for field in fields for place in getattr(feature, field)]
     places += [command.place for command in feature.commands.values()]
+    places += feature.lists.values()
     places += [place for figure in feature.figures.values() for place in (figure.place, figure.needs_data) if place]
     places += [place for place in feature.names.values() if not place.endswith(":")]
     for place in places:

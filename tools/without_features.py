@@ -17,9 +17,9 @@ from mapgauge import manifest
 PACKAGE = Path(manifest.__file__).parent
 COMMANDS = (
     "--help",
-    "metrics",
-    "protocols",
-    "formats",
+    "list metrics",
+    "list protocols",
+    "list formats",
     "demo --size 4 -o demo",
     "evaluate demo/good.json demo/truth.geojson -o results.mg --report report.html",
     "evaluate demo/poor.json demo/truth.geojson -o poor.mg",

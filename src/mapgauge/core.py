@@ -110,11 +110,14 @@ FEATURE = Feature(
             order=3,
             examples=("nuscenes DATAROOT -o truth.parquet", "map FILE --poses poses.json -o own.parquet"),
         ),
-        "formats": Command(place="cli.lists:formats", group="More", order=1, examples=("", "--json")),
-        "protocols": Command(place="cli.lists:protocols", group="More", order=2, examples=("", "--json")),
-        "metrics": Command(place="cli.lists:metrics", group="More", order=3, examples=("", "--json")),
+        "list": Command(place="cli.lists:lists", group="More", order=1, examples=("protocols", "metrics --json")),
         "compile": Command(place="cli.compile:compile", group="More", examples=("", "--metrics pld,ap_chamfer")),
         "demo": Command(place="cli.demo:demo", group="More", examples=("", "--size 20 -o demo-small")),
+    },
+    lists={
+        "formats": "cli.lists:formats",
+        "protocols": "cli.lists:protocols",
+        "metrics": "cli.lists:metrics",
     },
     figures={
         "frame": Figure(place="views.figures.birdseye:frame"),

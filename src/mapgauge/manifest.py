@@ -62,6 +62,7 @@ class Feature:
     selections: tuple[str, ...] = ()  # of ``Selection``: leaves out instances that a protocol does not compare
     formats: tuple[str, ...] = ()  # of ``Format``
     commands: Mapping[str, Command] = field(default_factory=dict)  # by name
+    lists: Mapping[str, str] = field(default_factory=dict)  # of functions, by name: the commands of ``mapgauge list``
     figures: Mapping[str, Figure] = field(default_factory=dict)  # by their names in ``mapgauge.plot``
     sections: tuple[str, ...] = ()  # of ``Section``, a part of the report and of ``mapgauge view``
     sentences: tuple[str, ...] = ()  # of ``Sentence``: a line after the tables of ``evaluate``
@@ -109,6 +110,7 @@ FEATURES = "mapgauge.features"
 _lock = RLock()
 _tables: "list[Table[Any]]" = []
 _modules: list[str] = []  # given to ``use``, in order
+_importing: list[str] = []  # the installed plug-in that is being imported, if there is one
 
 
 @cache
@@ -129,11 +131,14 @@ def _installed() -> tuple[Manifest, ...]:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         distribution = "" if entry.dist is None else f" of the distribution {entry.dist.name} {entry.dist.version}"
         owner = f"the plug-in {entry.name}{distribution}"
+        _importing.append(entry.name)
         try:
             feature = entry.load()
         except Exception as error:
             _tell(f"{owner} cannot be imported: {type(error).__name__}: {error}")
             continue
+        finally:
+            _importing.pop()
         if not isinstance(feature, Feature):
             _tell(f"{owner}: {entry.value} is a {type(feature).__name__}, expected a mapgauge.plugin.Feature")
             continue
@@ -164,8 +169,14 @@ def _feature_of(module: str) -> Feature:
 
 
 def outside() -> tuple[Manifest, ...]:
-    """Return the manifests of plug-ins: the installed ones, then those of ``use``."""
-    return (*_installed(), *_given())
+    """Return the manifests of plug-ins: the installed ones, then those of ``use``.
+
+    A plug-in that asks while it is imported gets none.
+    """
+    with _lock:
+        if _importing:
+            return ()
+        return (*_installed(), *_given())
 
 
 def manifests() -> tuple[Manifest, ...]:
@@ -293,7 +304,7 @@ class Table(MutableMapping[str, Row], Generic[Row]):
             return self._all
         with _lock:
             if self._all is None:
-                if self._is_loading:
+                if self._is_loading or _importing:
                     return self._of_package()
                 self._is_loading = True
                 try:

@@ -90,9 +90,7 @@ USAGE = {
     "evaluate good.json truth.geojson --metrics pld --set ap_chamfer.thresholds=1": "without the metric ap_chamfer",
     "evaluate good.json truth.geojson --metrics ap_frechet -c 1": "--metrics pld or completeness or causes or ",
     "evaluate good.json truth.geojson --title T": "--title: has no effect without --report FILE",
-    "evaluate good.json truth.geojson --brief --json": "--brief: has no effect with --json",
     "evaluate a/ b/ --engine tcp://a:1 --workers 2": "--workers: has no effect with the address of a cluster",
-    "sweep good.json truth.geojson --set crop=true --vary region=60x30": "crop=true has no effect",
     "compare good.mg poor.mg --json --classes divider": "--classes: has no effect with --json, which has all classes",
     "compare good.mg --correction holm": "--correction: has no effect with one file",
     "compare good.mg poor.mg --name b,c": "How a file is read is said after its name: FILE,name=VALUE",
@@ -108,10 +106,9 @@ USAGE = {
     "compare good.mg poor.mg --latex --correction holm": "--correction: has no effect with --latex",
     "confidence good.mg --csv --level 0.9 --seed 1": "--level, --seed: have no effect with --csv",
     "confidence good.mg --csv --bins 5": "--bins: has no effect with --csv",
-    "track good.json -o x.parquet --region 60x30": "--region: has no effect without --method maptracker",
+    "track good.json -o x.parquet --region 100x50": "--region: has no effect without --method maptracker",
     "track good.json -o x.parquet --method maptracker -c 1": "--cutoff: has no effect without --method pld",
     "consistency good.json --json --worst 2": "--worst: has no effect with --json",
-    "truth av2 data -o x.parquet --every-through-all": "--every-through-all: has no effect without --every N",
     "evaluate good.json truth.geojson --protocol best": "unknown protocol 'best'. Known: paper-60x30",
     "evaluate good.json truth.geojson --metrics miou": "unknown metric 'miou'",
     "evaluate good.json truth.geojson --metrics ap_frechet -p maptr": "ap_frechet",
@@ -162,3 +159,60 @@ def test_an_error_of_usage_ends_the_process_with_2(run: Run) -> None:
     done = run("evaluate", "good.json", "truth.geojson", "--protocol", "best")
     assert (done.returncode, done.stdout) == (2, "")
     assert "unknown protocol 'best'. Known: paper-60x30" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("evaluate good.json truth.geojson -q", "--brief"),
+        ("evaluate good.json truth.geojson --csv", "--brief"),
+        ("evaluate good.json truth.geojson --csv", "--correction none"),
+        ("evaluate good.json truth.geojson --csv -p maptr", "-p maptr"),
+        ("compare good.mg poor.mg --csv", "--classes all"),
+        ("compare good.mg poor.mg", "--all-pairs"),
+        ("sweep good.json truth.geojson --vary region=60x30 --csv", "--set crop=true"),
+        ("why good.mg", "--worst 10"),
+    ],
+)
+def test_an_option_that_asks_for_what_happens_anyway_is_accepted(call: Run, command: str, more: str) -> None:
+    plain, redundant = call(*command.split()), call(*command.split(), *more.split())
+    assert redundant.returncode == 0
+    assert redundant.stdout == plain.stdout
+
+
+def test_an_option_of_a_file_may_be_repeated_with_the_same_value(call: Run) -> None:
+    plain = call("inspect", "good.json,planar,rotate=90", "--json").stdout
+    assert call("inspect", "good.json,planar,planar,rotate=90,rotate=90", "--json").stdout == plain
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("evaluate good.json truth.geojson -p paper-60x3", "paper-60x30"),
+        ("evaluate good.json truth.geojson -p MapTR", "maptr"),
+        ("evaluate good.json truth.geojson --metrics pdl", "pld"),
+        ("evaluate good.json truth.geojson --metrics AP_Chamfer", "ap_chamfer"),
+        ("evaluate good.json truth.geojson --classes dividers", "divider"),
+        ("evaluate good.json,confidence=dividers:0.5 truth.geojson", "divider"),
+        ("evaluate good.json,rename=Divider:line truth.geojson", "divider"),
+        ("evaluate good.json,format=maptrv2 truth.geojson", "maptr"),
+        ("evaluate good.json,rotat=90 truth.geojson", "rotate"),
+        ("evaluate good.json truth.geojson --by scenes", "scene"),
+        ("evaluate good.json truth.geojson --engine process", "processes"),
+        ("evaluate good.json truth.geojson --fail-on warn", "warning"),
+        ("convert good.json x.json --to streammap", "streammapnet"),
+        ("compare good.mg poor.mg --classes boundery", "boundary"),
+        ("compare good.mg poor.mg --fail-if pdl>0.1", "pld"),
+        ("compile --metrics ap-chamfer", "ap_chamfer"),
+        ("plot part good.mg -o x.svg", "parts"),
+        ("plot histogram good.mg --value mised -o x.svg", "missed"),
+        ("plot pr good.mg --metric ap_chanfer -o x.svg", "ap_chamfer"),
+        ("why good.mg --cause mised", "missed"),
+        ("frames good.mg --sort mised", "missed"),
+        ("truth nuscenes data -o x.parquet --rules streammap", "streammapnet"),
+    ],
+)
+def test_a_misspelt_name_gets_the_nearest_one(call: Run, command: str, meant: str) -> None:
+    done = call(*command.split())
+    assert done.returncode in (1, 2)
+    assert f"id you mean {meant}?" in " ".join(done.stderr.split())

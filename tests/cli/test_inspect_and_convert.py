@@ -154,10 +154,11 @@ def test_convert_renames_classes(call: Run, tmp_path: Path) -> None:
 
 
 def test_formats_and_protocols_list_the_tables(call: Run) -> None:
-    lines = call("formats").stdout.splitlines()
+    lines = call("list", "formats").stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(FORMATS)
-    assert [row["name"] for row in json.loads(call("formats", "--json").stdout)] == list(FORMATS)
-    assert [line.split()[0] for line in call("protocols").stdout.splitlines()[: len(PROTOCOLS)]] == list(PROTOCOLS)
-    assert {row["name"]: row["cutoffs"] for row in json.loads(call("protocols", "--json").stdout)} == {
+    assert [row["name"] for row in json.loads(call("list", "formats", "--json").stdout)] == list(FORMATS)
+    lines = call("list", "protocols").stdout.splitlines()
+    assert [line.split()[0] for line in lines[: len(PROTOCOLS)]] == list(PROTOCOLS)
+    assert {row["name"]: row["cutoffs"] for row in json.loads(call("list", "protocols", "--json").stdout)} == {
         name: list(protocol.cutoffs) for name, protocol in PROTOCOLS.items()
     }

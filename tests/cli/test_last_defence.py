@@ -35,7 +35,9 @@ def shell(world: Path, command: str) -> "subprocess.CompletedProcess[str]":
 
 
 @POSIX
-@pytest.mark.parametrize("command", ["formats", "--help", "evaluate good.json truth.geojson", "compare good.mg --csv"])
+@pytest.mark.parametrize(
+    "command", ["list formats", "--help", "evaluate good.json truth.geojson", "compare good.mg --csv"]
+)
 def test_a_reader_that_ends_early_is_no_error(world: Path, command: str) -> None:
     done = shell(world, f"mapgauge {command} | true; exit ${{PIPESTATUS[0]}}")
     assert done.returncode in (0, 1)
@@ -43,7 +45,9 @@ def test_a_reader_that_ends_early_is_no_error(world: Path, command: str) -> None
 
 
 @FULL
-@pytest.mark.parametrize("command", ["formats", "--help", "evaluate good.json truth.geojson", "inspect good.mg --json"])
+@pytest.mark.parametrize(
+    "command", ["list formats", "--help", "evaluate good.json truth.geojson", "inspect good.mg --json"]
+)
 def test_a_full_disk_behind_stdout_is_an_error(world: Path, command: str) -> None:
     done = shell(world, f"mapgauge {command} > /dev/full")
     assert done.returncode == 1

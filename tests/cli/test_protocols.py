@@ -68,8 +68,6 @@ def test_metrics_and_ranges_are_computed_where_a_protocol_has_them(call: Run) ->
     assert "the protocol maptr has no cutoffs for pld" in call(*arguments, "--metrics", "pld").stderr
     assert "unknown metric 'iou'" in call(*arguments, "--metrics", "iou").stderr
     assert "crop needs a region" in call(*arguments, "--set", "crop=true").stderr
-    twice = call("evaluate", "good.json", "truth.geojson", "-p", "maptr,maptr")
-    assert "must be different names, got maptr, maptr" in twice.stderr
 
 
 def test_parquet_is_streamed_once_per_protocol(call: Run, tmp_path: Path) -> None:

@@ -60,6 +60,6 @@ def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:
 def test_the_list_names_every_metric(call: Run) -> None:
     from mapgauge.metrics.table import METRICS
 
-    table, _, settings = call("metrics").stdout.partition("\n\n")
+    table, _, settings = call("list", "metrics").stdout.partition("\n\n")
     assert [line.split()[0] for line in table.splitlines()[1:]] == list(METRICS)
     assert "\ntrack_pld.switch_cost" in settings

@@ -99,7 +99,7 @@ def test_metrics_are_chosen_in_the_order_of_the_table(monkeypatch: pytest.Monkey
     [
         (7, f"metrics must be a sequence of names, got 7. {KNOWN}"),
         ([], f"metrics must have at least one name, got (). {KNOWN}"),
-        (["pld", "mAP", "x"], f"unknown metric 'mAP'. {KNOWN}"),
+        (["pld", "mAP", "x"], f"unknown metric 'mAP'. {KNOWN}. Did you mean c_map?"),
         (
             ["pld", "ap_sospa"],
             "the protocol paper-60x30 has no thresholds for ap_sospa. Set it: "
@@ -119,7 +119,7 @@ def test_metrics_that_cannot_be_computed_are_refused(metrics: Any, message: str)
         (PAPER.replace(cutoffs=()), "pld", "Give them: --cutoff with numbers, separated by commas"),
         (PAPER, "ap_sospa", "Give one: --set ap_sospa.thresholds=VALUE"),
         (PAPER, "c_map", "Give one: --set c_map.thresholds=0.5,1,1.5"),
-        (PAPER, "olus", "Choose a protocol of this metric; mapgauge protocols lists them"),
+        (PAPER, "olus", "Choose a protocol of this metric; mapgauge list protocols names them"),
     ],
 )
 def test_the_remedy_for_the_shell_has_an_option_where_there_is_one(

@@ -9,6 +9,7 @@ FEATURE = Feature(
     commands={
         "prices": Command(place="command:prices", group="Ask", examples=("results.mg", "A.mg")),
     },
+    lists={"prices": "command:recommended"},
     figures={
         "prices": Figure(place="figure:prices", command="prices", about="the price of each class"),
     },

@@ -1,4 +1,4 @@
-"""``mapgauge prices``: prints the price of each class."""
+"""``mapgauge prices``: prints the price of each class. ``mapgauge list prices``: prints the recommended price."""
 
 from pathlib import Path
 
@@ -12,3 +12,8 @@ def prices(file: Path) -> None:
     results = mg.load_results(file)
     for name, values in results.classes.items():
         typer.echo(f"{name} {values['price']:.2f} EUR")
+
+
+def recommended() -> None:
+    """List the recommended price."""
+    typer.echo("2.00 EUR for a polyline that has no prediction")

@@ -215,7 +215,7 @@ def _open_streams() -> None:
     """Replace streams that are closed, and let all streams replace characters that they cannot show."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by the shell, as in `mapgauge formats >&-`
+        if stream is None:  # closed by the shell, as in `mapgauge list formats >&-`
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow

@@ -12,10 +12,10 @@ from mapgauge.cli import options as o
 from mapgauge.cli.latex import Column, methods_table
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
 from mapgauge.cli.output import Table, inform, printable, say, show_table, warn, write_csv, write_json
-from mapgauge.cli.parsing import Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
+from mapgauge.cli.parsing import ALL, Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
 from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.errors import InvalidInput
-from mapgauge.words import counted
+from mapgauge.words import counted, did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison, Differences
@@ -55,7 +55,7 @@ def compare(
     PLD are compared too.
     """
     form = form_of(json=json, csv=csv, latex=latex)
-    if form in ("json", "csv"):
+    if form in ("json", "csv") and listed(classes) != [ALL]:
         without_effect(context, ["classes"], f"with --{form}, which has all classes")
     results = each_results(results)
     names = file_names(results)
@@ -63,9 +63,6 @@ def compare(
         without_effect(context, ["correction"], "with one file: there are no differences to correct")
     if form == "latex" and not fail_if:
         without_effect(context, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
-
-    if len(results) < MANY:
-        without_effect(context, ["all_pairs"], f"with fewer than {MANY} files: each two are compared")
 
     from mapgauge import compare as compare_results
     from mapgauge.cli.why import differences_by_cause
@@ -181,7 +178,8 @@ def _classes(file: str, comparison: "Comparison", given: list[str]) -> list[str]
     known = [row for row in comparison.estimates[0] if all(row in estimates for estimates in comparison.estimates)]
     unknown = [class_name for class_name in given if class_name not in known]
     if unknown and given != ["all"]:
-        raise InvalidInput(f"{file}: class {', '.join(unknown)} not found; available: {', '.join(known)}")
+        text = f"{file}: class {', '.join(unknown)} not found; available: {', '.join(known)}"
+        raise InvalidInput(f"{text}{did_you_mean(unknown[0], known)}")
     return known if given == ["all"] else given or ["mean"]
 
 

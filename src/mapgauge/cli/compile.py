@@ -21,13 +21,14 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     cache of a CI service. Without metrics, everything that usual work needs is compiled.
     """
     from mapgauge.kernels import _folder, compiling
+    from mapgauge.metrics.settings import no_such
     from mapgauge.metrics.table import METRICS
 
     known = list(compiling.table())
     wanted = listed(metrics) or []
     unknown = [name for name in wanted if name not in METRICS]
     if unknown:
-        refuse("--metrics", f"unknown metric {', '.join(unknown)}. Known: {', '.join(METRICS)}")
+        refuse("--metrics", str(no_such("unknown metric", unknown[0], list(METRICS))))
     works = ["read", *wanted] if wanted else known
     try:
         folder = _folder.folder()

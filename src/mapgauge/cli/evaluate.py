@@ -80,7 +80,8 @@ def evaluate(
     folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
     """
     form = parsing.form_of(json=json, csv=csv, latex=latex)
-    given, tags = parsing.listed(protocol) or ["paper-60x30"], tags_of([truth, *predictions], by)
+    given = list(dict.fromkeys(parsing.listed(protocol))) or ["paper-60x30"]
+    tags = tags_of([truth, *predictions], by)
     protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
     chosen = parsing.metrics_of_each(protocols, metrics)
     _check_options(context, form, given, list(chain.from_iterable(chosen)))
@@ -167,15 +168,9 @@ def _check_options(
         parsing.without_effect(context, ["correction"], "without --by COLUMN or several --tokens FILE")
     if form in ("csv", "latex"):
         parsing.without_effect(context, ["correction"], f"with --{form}, which has no differences")
-    if len(set(protocols)) < len(protocols):
-        parsing.refuse("--protocol", f"must be different names, got {', '.join(protocols)}")
     parsing.check_settings_used(context, metrics)
     if given["page"] is None:
         parsing.without_effect(context, ["title"], "without --report FILE")
-    if given["quiet"] or form != "text":
-        parsing.without_effect(
-            context, ["brief"], f"with --{'quiet' if form == 'text' else form}, which has no such lines"
-        )
     if "://" in (given["engine"] or ""):
         parsing.without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
     if given["prior"] is not None and (form not in ("text", "json") or len(protocols) > 1):

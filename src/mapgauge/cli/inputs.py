@@ -1,13 +1,13 @@
 """Files on the command line: ``FILE,KEY=VALUE,...``, with settings of the reader after the name, and their reading.
 
 ``nuscmap_results.json,rotate=-90,name=MapTR`` is a file with two options. A path that exists is never taken for
-options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name="MapTR, tiny"``.
+options. Quotes protect commas, equals signs, colons and slashes: ``x.json,name="MapTR, tiny"``. ``file_grammar`` has
+the grammar.
 """
 
 import atexit
 import math
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -17,9 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mapgauge.cli.file_grammar import Text, split
 from mapgauge.cli.output import warn
 from mapgauge.cli.parsing import ALL, GivenPath, Texts, listed, path_or_url, place, refuse, valid
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
@@ -30,15 +32,6 @@ _HEADER = slice(30, 40), b"header.npy"  # the name of the first file in a ZIP wi
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
 STDIN = ("-", "/dev/stdin")  # names of the standard input
 _PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
-_KEY = "[A-Za-z][A-Za-z0-9_-]*"
-# Other values have no slash, so a comma in the name of a folder is no item. A path reaches up to the next item.
-_PATH = rf"(?:{'|'.join(_PATHS)})="
-_PLAIN = rf"(?!{_PATH}){_KEY}(?:=[^,/\\]*)?"
-_ITEM = rf",(?:{_PLAIN}|{_PATH}(?:(?!,{_PATH}|,{_PLAIN}(?:,|$)).)*)"
-_AFTER_A_FILE = rf",{_KEY}(?:=(?:(?!,{_KEY}(?:=|,|$)).)*)?"  # values can have anything but another item
-_QUOTED = re.compile(r"""(?:(?<=[,=:])|^)(?:"([^"]*)"|'([^']*)')(?=[,=:]|$)""")
-_HIDDEN = {ord(letter): 0xE000 + k for k, letter in enumerate(",=:/\\")}  # private characters of Unicode
-_SHOWN = {hidden: letter for letter, hidden in _HIDDEN.items()}
 _SCENES = "expected a JSON object from token to scene, or frames with scenes"
 
 
@@ -53,7 +46,7 @@ def input_file(text: str) -> GivenPath:
     >>> options_of(input_file('M.json,name="A, B",tracks="/data/a,b.pkl"'))
     {'name': 'A, B', 'tracks': '/data/a,b.pkl'}
     """
-    name, items = _split(text)
+    name, items = split(text, paths=_PATHS, exists=_exists)
     options = _parse(name, items)
     path = _standard_input(options) if name in STDIN else path_or_url(name)
     path.given = text
@@ -75,30 +68,18 @@ def _standard_input(options: Mapping[str, Any]) -> GivenPath:
     return GivenPath(file)
 
 
-def _split(text: str) -> tuple[str, list[str]]:
-    """Return the name of a file, and its options without commas. Special characters between quotes stay hidden."""
-    if _exists(text):
-        return text, []
-    hidden = _QUOTED.sub(lambda match: (match[1] or match[2] or "").translate(_HIDDEN), text)
-    for comma in reversed([match.start() for match in re.finditer(",", hidden)]):
-        name = hidden[:comma].translate(_SHOWN)
-        for item in (_ITEM, _AFTER_A_FILE):
-            if re.fullmatch(rf"(?:{item})+", hidden[comma:]) and _exists(name):
-                return name, [text[1:] for text in re.findall(item, hidden[comma:])]
-    match = re.search(rf"(?:{_ITEM})+$", hidden)
-    items = [item[1:] for item in re.findall(_ITEM, match[0])] if match else []
-    return (hidden[: match.start()] if match else hidden).translate(_SHOWN), items
-
-
 def split_options(text: str) -> tuple[str, dict[str, str]]:
     """Return the name of a file to write, and the options of its format.
 
     >>> split_options('result.pkl,points=float16,authors="A, B"')
     ('result.pkl', {'points': 'float16', 'authors': 'A, B'})
     """
-    name, items = _split(text)
-    split = [item.translate(_SHOWN).partition("=") if "=" in item else (item, "", "") for item in items]
-    return name, {key: value for key, _, value in split}
+    name, items = split(text, paths=_PATHS, exists=_exists)
+    options = {}
+    for item in items:
+        key, _, value = item.partition("=")
+        options[key.letters] = value.letters
+    return name, options
 
 
 def options_of(path: Path) -> Mapping[str, Any]:
@@ -149,87 +130,94 @@ def check_unnamed(*paths: Path) -> None:
             refuse(f"{path},name", "has no effect in this command, which compares no files")
 
 
-def _parse(file: str, items: list[str]) -> dict[str, Any]:
+def _parse(file: str, items: Sequence[Text]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for item in items:
-        key, equals, value = item.partition("=")
-        where = f"{file},{item.translate(_SHOWN)}"
+        before, equals, value = item.partition("=")
+        key = before.letters
+        where = f"{file},{item.letters}"
         if key not in _KEYS:
             known = ", ".join(key if flag else f"{key}=" for key, flag in FILE_KEYS.items())
-            refuse(where, f"the file has no option {key!r}. Options of a file: {known}")
-        if FILE_KEYS[key] == bool(equals):
+            hint = did_you_mean(key, FILE_KEYS)
+            refuse(where, f"the file has no option {key!r}. Options of a file: {known}{hint}")
+        if FILE_KEYS[key] == equals:
             refuse(where, f"expected {key}" if FILE_KEYS[key] else f"expected {key}=VALUE")
         parsed = _KEYS[key](where, value)
         if isinstance(parsed, dict) and isinstance(options.get(key, {}), dict):
             parsed = options.get(key, {}) | parsed
-        elif key in options:
+        elif options.get(key, parsed) != parsed:
             refuse(where, f"{key} is given twice")
         options[key] = parsed
     return options
 
 
-def _flag(where: str, value: str) -> bool:
+def _flag(where: str, value: Text) -> bool:
     return True
 
 
-def _text(where: str, value: str) -> str:
-    if not value:
+def _text(where: str, value: Text) -> str:
+    if not value.letters:
         refuse(where, "expected a value after =")
-    return value.translate(_SHOWN)
+    return value.letters
 
 
-def _number(where: str, value: str) -> float:
+def _number(where: str, value: Text) -> float:
     try:
-        number = float(value)
+        number = float(value.letters)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        refuse(where, f"expected a number, got {value!r}")
+        refuse(where, f"expected a number, got {value.letters!r}")
     return number
 
 
-def _share(where: str, value: str) -> float:
+def _angle(where: str, value: Text) -> float | str:
+    return AUTO if value.letters == AUTO else _number(where, value)
+
+
+def _share(where: str, value: Text) -> float:
     number = _number(where, value)
     if not 0 <= number <= 1:
-        refuse(where, f"expected a number from 0 to 1, got {value!r}")
+        refuse(where, f"expected a number from 0 to 1, got {value.letters!r}")
     return number
 
 
-def _least(where: str, value: str) -> float | dict[str, float]:
+def _least(where: str, value: Text) -> float | dict[str, float]:
     """Return a confidence, or the confidence of one class."""
     name, colon, least = value.rpartition(":")
-    return {name.translate(_SHOWN): _share(where, least)} if colon else _share(where, value)
+    share = _share(where, least)
+    return {name.letters: share} if colon else share
 
 
-def _choice(*choices: str) -> Callable[[str, str], str]:
-    def choose(where: str, value: str) -> str:
-        if value not in choices:
-            refuse(where, f"expected {' or '.join(choices)}, got {value!r}")
-        return value
+def _choice(*choices: str) -> Callable[[str, Text], str]:
+    def choose(where: str, value: Text) -> str:
+        if value.letters not in choices:
+            refuse(where, f"expected {' or '.join(choices)}, got {value.letters!r}")
+        return value.letters
 
     return choose
 
 
-def _pair(expected: str) -> Callable[[str, str], dict[str, str]]:
-    def split(where: str, value: str) -> dict[str, str]:
+def _pair(expected: str) -> Callable[[str, Text], dict[str, str]]:
+    def divide(where: str, value: Text) -> dict[str, str]:
         key, _, target = value.partition(":")
-        if not key or not target:
-            refuse(where, f"expected {expected}, got {value!r}")
-        return {key.translate(_SHOWN): target.translate(_SHOWN)}
+        if not key.letters or not target.letters:
+            refuse(where, f"expected {expected}, got {value.letters!r}")
+        return {key.letters: target.letters}
 
-    return split
+    return divide
 
 
-def _format(where: str, value: str) -> str:
+def _format(where: str, value: Text) -> str:
     from mapgauge.io import format_named
 
-    return valid(where, format_named, value).name
+    return valid(where, format_named, value.letters).name
 
 
-_KEYS: Mapping[str, Callable[[str, str], Any]] = {
+_KEYS: Mapping[str, Callable[[str, Text], Any]] = {
     "name": _text,
     "format": _format,
-    "rotate": lambda where, value: value if value == AUTO else _number(where, value),
+    "rotate": _angle,
     "forward": _choice("x", "y"),
     "rename": _pair("rename=OLD:NEW"),
     "confidence": _least,
@@ -385,7 +373,7 @@ def check_classes(classes: Texts, name: str, *sides: Sequence[str]) -> None:
     if unknown:
         raise InvalidInput(
             f"{name}: the class {', '.join(unknown)} is neither in this file nor in the truth; "
-            f"available: {', '.join(known) or 'none'}"
+            f"available: {', '.join(known) or 'none'}{did_you_mean(unknown[0], known)}"
         )
 
 

@@ -1,9 +1,12 @@
-"""``mapgauge formats``, ``mapgauge protocols`` and ``mapgauge metrics``: list what the package knows."""
+"""``mapgauge list``: lists what the package knows. The manifests name the lists."""
 
 from typing import TYPE_CHECKING
 
+import typer
+
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, say_columns, show_table, write_json
+from mapgauge.manifest import mapping
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
@@ -70,3 +73,20 @@ def _settings(protocol: "Protocol") -> str:
         text = f"{metric.setting.word}s{unit} {', '.join(map(str, values))}"
         titles.setdefault((word, text), []).append(metric.title)
     return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())
+
+
+def _made() -> typer.Typer:
+    """Return the command with a command for each list, of plug-ins too."""
+    made = typer.Typer(
+        name="list",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="List formats, protocols, metrics and more.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, (manifest, place) in mapping("lists").items():
+        made.command(name)(manifest.load(place))
+    return made
+
+
+lists = _made()

@@ -14,6 +14,7 @@ from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
 from mapgauge.cli.parsing import Texts, bounded, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
+from mapgauge.words import did_you_mean
 
 COMPUTED, READ, DRAWN, WORK, WRITTEN = "What is computed", "Files", "Figure", "Where it runs", "Output"
 
@@ -35,7 +36,7 @@ def choice(name: str, panel: str, text: str, *choices: str) -> Any:
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
-            refuse(name, f"must be {' or '.join(choices)}, got {value!r}")
+            refuse(name, f"must be {' or '.join(choices)}, got {value!r}{did_you_mean(value, choices)}")
         return value
 
     return option(f"{name} {'|'.join(choices)}", panel, text, callback=check, autocompletion=lambda: list(choices))
@@ -94,7 +95,8 @@ def _known_format(param: typer.CallbackParam, name: str | None) -> str | None:
 
 def _engine(name: str | None) -> str | None:
     if name is not None and name not in ENGINES and "://" not in name:
-        refuse("--engine", f"must be one of {', '.join(ENGINES)} or an address such as tcp://HOST:8786, got {name!r}")
+        expected = f"must be one of {', '.join(ENGINES)} or an address such as tcp://HOST:8786"
+        refuse("--engine", f"{expected}, got {name!r}{did_you_mean(name, ENGINES)}")
     return name
 
 
@@ -113,8 +115,8 @@ ProtocolOption = Annotated[
     option(
         "--protocol -p NAME,...",
         COMPUTED,
-        "Names of the settings; see `mapgauge protocols`. With several, `evaluate` reads the files once and prints one "
-        "table.  [default: paper-60x30]",
+        "Names of the settings; see `mapgauge list protocols`. With several, `evaluate` reads the files once and "
+        "prints one table.  [default: paper-60x30]",
         autocompletion=_names("protocols", "PROTOCOLS"),
     ),
 ]
@@ -123,8 +125,8 @@ MetricsOption = Annotated[
     option(
         "--metrics NAME,...",
         COMPUTED,
-        "Metrics to compute; see `mapgauge metrics`. Default: all that the protocol has settings for, but completeness "
-        "and causes.",
+        "Metrics to compute; see `mapgauge list metrics`. Default: all that the protocol has settings for, but "
+        "completeness and causes.",
         autocompletion=_names("metrics.table", "METRICS"),
     ),
 ]
@@ -136,7 +138,7 @@ SetOption = Annotated[
         "--set NAME=VALUE",
         COMPUTED,
         "Change a setting of the protocol or of a metric, such as spacing=0.25 or track_pld.switch_cost=0.5; see "
-        "`mapgauge metrics`. Can be repeated.",
+        "`mapgauge list metrics`. Can be repeated.",
         autocompletion=_settings,
     ),
 ]

@@ -52,9 +52,17 @@ def refuse(option: str, message: str) -> NoReturn:
 
 
 def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
-    """Refuse parameters that were given but have no effect, and say why: ``"without --cause NAME"``."""
-    sources = ((name, context.get_parameter_source(name)) for name in names)
-    given = [f"--{name.replace('_', '-')}" for name, source in sources if source and source.name != "DEFAULT"]
+    """Refuse parameters that were given but have no effect, and say why: ``"without --cause NAME"``.
+
+    A parameter with its default value asks for what happens anyway, and is accepted.
+    """
+    defaults = {param.name: param.get_default(context) for param in context.command.params}
+    given = []
+    for name in names:
+        source = context.get_parameter_source(name)
+        is_given = source is not None and source.name != "DEFAULT"
+        if is_given and context.params[name] != defaults[name]:
+            given.append(f"--{name.replace('_', '-')}")
     if given:
         refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
 

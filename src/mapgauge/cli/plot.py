@@ -17,6 +17,7 @@ from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_page, check_targets
 from mapgauge.errors import InvalidInput
 from mapgauge.manifest import Figure, Manifest, mapping
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn
@@ -35,7 +36,7 @@ def figures() -> dict[str, tuple[str, Manifest, Figure]]:
 
 def _figure(name: str) -> str:
     if name not in figures():
-        refuse("FIGURE", f"must be one of {', '.join(figures())}, got {name!r}")
+        refuse("FIGURE", f"must be one of {', '.join(figures())}, got {name!r}{did_you_mean(name, figures())}")
     return name
 
 

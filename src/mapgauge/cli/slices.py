@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from mapgauge.cli.inputs import named_file, options_of
 from mapgauge.cli.output import Table, printable, say, show_table
 from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.results.families import Correction
@@ -27,7 +28,7 @@ def tags_of(files: Sequence[Path], by: str | None = None) -> "Tags | None":
     known = ["scene", *(tags.kinds if tags else ())]
     if by not in (None, "class", *known):
         more = "" if tags else ". Tags come from a table: FILE,tags=TABLE"
-        refuse("--by", f"must be one of {', '.join(known)}, got {by!r}{more}")
+        refuse("--by", f"must be one of {', '.join(known)}, got {by!r}{more}{did_you_mean(by or '', known)}")
     return tags
 
 

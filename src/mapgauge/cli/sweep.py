@@ -50,8 +50,6 @@ def sweep(
     chosen = parsing.metrics_of(settings, metrics)
     parsing.check_settings_used(context, chosen)
     varied = _varied(settings, vary) | {"cutoffs": parsing.numbers("--cutoff", cutoff) or None}
-    if varied.get("regions") and settings.crop:
-        parsing.refuse("--vary", "crop=true has no effect with region, which crops both sides")
     names = parsing.file_names(predictions)
     check_targets([figure], [*predictions, truth])
     check_figure(figure)

@@ -112,8 +112,6 @@ def av2(
     from mapgauge.truth import argoverse2 as cut
     from mapgauge.truth.rules import rules_named, with_height
 
-    if every == 1:
-        without_effect(context, ["every_through_all"], "without --every N")
     settings = _settings(context, "argoverse2")
     if height:
         valid("--height", with_height, rules_named("argoverse2", rules))

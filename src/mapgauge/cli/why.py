@@ -12,6 +12,7 @@ from mapgauge.cli.output import Table, printable, progress, say, show_table, wri
 from mapgauge.cli.parsing import form_of, refuse, without_effect
 from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.markup import number
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.results.causes import Causes, Lengths
@@ -99,7 +100,7 @@ def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | Non
     cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")
     cause = next((key for key in CAUSES if label_of(key).replace(" ", "_").replace("-", "_") == cause), cause)
     if cause is not None and cause not in CAUSES:
-        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}")
+        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}{did_you_mean(cause, CAUSES)}")
     if cause is None:
         without_effect(context, ["worst"], "without --cause NAME")
     if csv:

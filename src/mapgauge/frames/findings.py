@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput, Remedy, with_remedy
-from mapgauge.words import counted
+from mapgauge.words import counted, did_you_mean
 
 if TYPE_CHECKING:  # numpy is slow to import, and help needs this module
     from mapgauge.frames.map_frames import MapFrames
@@ -163,4 +163,5 @@ def check_known(frames: "MapFrames", classes: Iterable[str]) -> None:
     unknown = [name for name in classes if name not in frames.classes]
     if unknown:
         where, known = frames.name or "frames", ", ".join(frames.classes) or "none"
-        raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}")
+        hint = did_you_mean(unknown[0], frames.classes)
+        raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}{hint}")

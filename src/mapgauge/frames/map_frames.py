@@ -33,7 +33,7 @@ from mapgauge.geometry.projections import (
 )
 from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
 from mapgauge.typing import Confidences, Flags, Forward, Indices, Points, Sampling
-from mapgauge.words import counted
+from mapgauge.words import counted, did_you_mean
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -333,7 +333,8 @@ class MapFrames:
             raise InvalidInput(f"{self.name or 'frames'}: truth has no confidence to filter by")
         by_class = confidence if isinstance(confidence, Mapping) else dict.fromkeys(self.classes, confidence)
         if unknown := [name for name in by_class if name not in self.classes]:
-            raise InvalidInput(f"filter: no class {unknown[0]!r}. Available: {', '.join(self.classes)}")
+            hint = did_you_mean(unknown[0], self.classes)
+            raise InvalidInput(f"filter: no class {unknown[0]!r}. Available: {', '.join(self.classes)}{hint}")
         given = check_confidence("confidence", list(by_class.values()) or [0.0], max(len(by_class), 1), "filter")
         least = np.zeros(len(self.classes))
         least[[self.classes.index(name) for name in by_class]] = given[: len(by_class)]

@@ -13,12 +13,12 @@ import operator
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mapgauge.arguments import check_cutoff, check_flag, check_length, check_number
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.manifest import left_out
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
@@ -226,9 +226,8 @@ def type_in_words(hint: Any) -> str:
 
 def no_such(kind: str, name: str, known: Sequence[str], remedy: Remedy | None = None) -> InvalidInput:
     """Return the error for an unknown name, with the nearest known one, and with plug-ins that could not be used."""
-    near = get_close_matches(name, known, 1)
-    hint = f"Did you mean {near[0]}? " if near else ""
-    return InvalidInput(f"{kind} {name!r}. {hint}Known: {', '.join(known)}{left_out()}", remedy=remedy)
+    hint = did_you_mean(name, known)
+    return InvalidInput(f"{kind} {name!r}. Known: {', '.join(known)}{left_out()}{hint}", remedy=remedy)
 
 
 def _options(hint: Any) -> list[Any]:

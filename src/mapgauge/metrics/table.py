@@ -13,7 +13,7 @@ from mapgauge.metrics.settings import as_text, fields_of, hints_of, no_such, typ
 from mapgauge.protocols import NO_SETTINGS, Protocol, changes, full_name
 
 AnyRows = TypeVar("AnyRows", SumRows, HitRows, CombinedRows)
-_CHOOSE = "Choose a protocol of this metric; mapgauge protocols lists them"
+_CHOOSE = "Choose a protocol of this metric; mapgauge list protocols names them"
 
 
 def chosen_metrics(protocol: Protocol, metrics: Sequence[str] | None) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from mapgauge.results.intervals import (
 )
 from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Floats, Progress
+from mapgauge.words import did_you_mean
 
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
 
@@ -118,9 +119,11 @@ class Causes:
             count: Largest number of frames.
         """
         if cause not in CAUSES:
-            raise InvalidInput(f"no cause {cause!r}. Available: {', '.join(CAUSES)}")
+            hint = did_you_mean(cause, CAUSES)
+            raise InvalidInput(f"no cause {cause!r}. Available: {', '.join(CAUSES)}{hint}")
         if class_name is not None and class_name not in self.class_names:
-            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}")
+            hint = did_you_mean(class_name, self.class_names)
+            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}{hint}")
         chosen = slice(None) if class_name is None else [self.class_names.index(class_name)]
         costs = self.per_frame[:, chosen, list(CAUSES).index(cause)].sum(axis=1)
         order = sorted(range(len(costs)), key=lambda i: (-costs[i], self.tokens[i]))

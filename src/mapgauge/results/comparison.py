@@ -37,6 +37,7 @@ from mapgauge.results.intervals import (
 )
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.typing import Flags, Floats, Indices
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.results.results import Results
@@ -124,7 +125,9 @@ class Comparison:
         shown = plain_keys(self.estimates[0]["mean"]) if keys is None else list(keys)
         for by_class in self.estimates:
             if class_name not in by_class:
-                raise InvalidInput(f"not every method has values of {class_name!r}. Available: {', '.join(by_class)}")
+                hint = did_you_mean(class_name, by_class)
+                available = ", ".join(by_class)
+                raise InvalidInput(f"not every method has values of {class_name!r}. Available: {available}{hint}")
             unknown = [key for key in shown if key not in by_class[class_name]]
             if unknown:
                 raise InvalidInput(f"no value {', '.join(unknown)}. Available: {', '.join(by_class[class_name])}")

@@ -14,6 +14,7 @@ from mapgauge.results.frame_tables import frame_arrays, plain_values, ranked, wo
 from mapgauge.results.query import Column, Columns, Query, parse
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.results.values import lists_of_frames
+from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
     from mapgauge.results.results import Results
@@ -114,7 +115,8 @@ class FrameTable:
         column = self.column(name)
         if column is None:
             known = ", ".join(self.columns)
-            raise InvalidInput(f"no column {name!r} to sort by. Available: {known}, or one of a class")
+            hint = did_you_mean(name, self.columns)
+            raise InvalidInput(f"no column {name!r} to sort by. Available: {known}, or one of a class{hint}")
         return ranked(column.values, name, range(len(column.values)) if frames is None else frames)
 
     def apart(self, frames: Sequence[int]) -> tuple[list[int], list[int], list[int]]:

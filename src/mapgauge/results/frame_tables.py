@@ -17,6 +17,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.values import COUNTS, Summary, lists_of_frames, mean_of, values_of_classes
 from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
+from mapgauge.words import did_you_mean
 
 
 class Rows(typing.Protocol):
@@ -124,7 +125,8 @@ def frame_rows(columns: dict[str, list[Any]], rows: Rows, sort: str, count: int 
     """Return the columns as sorted rows with token and scene."""
     every = _named(rows) | columns
     if sort not in every:
-        raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}")
+        hint = did_you_mean(sort, every)
+        raise InvalidInput(f"no column {sort!r} to sort by. Available: {', '.join(every)}{hint}")
     frames = ranked(every[sort], sort, range(len(rows.tokens)))[:count]
     return [{key: column[frame] for key, column in every.items()} for frame in frames]
 

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from mapgauge.errors import InvalidInput
+from mapgauge.metrics.settings import no_such
 from mapgauge.metrics.table import METRICS, flat_key
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.flat import flat
@@ -81,7 +82,7 @@ def parse(text: str) -> Condition:
         )
     metric, *rest = parsed["key"].strip().split("/")
     if metric not in METRICS:
-        raise InvalidInput(f"{text!r}: unknown metric {metric!r}. Known: {', '.join(METRICS)}")
+        raise no_such(f"{text!r}: unknown metric", metric, list(METRICS))
     above, relative, apart = parsed["sign"] == ">", parsed["limit"][0] in "+-", parsed["apart"] is not None
     row = METRICS[metric]
     part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better

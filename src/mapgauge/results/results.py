@@ -36,6 +36,7 @@ from mapgauge.results.values import Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, prepare
 from mapgauge.scoring.scores import Scores
+from mapgauge.words import did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,8 @@ class Results(Summary):
         classes = range(len(self.class_names))
         if class_name is not None:
             if class_name not in self.class_names:
-                raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}")
+                hint = did_you_mean(class_name, self.class_names)
+                raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}{hint}")
             classes = range((place := self.class_names.index(class_name)), place + 1)
         columns = frame_columns(self.scores, self.metrics, self.protocol, classes)
         return frame_rows(columns, self.rows, worst_first(self.metrics) if sort is None else sort, count)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.words import did_you_mean
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 
@@ -190,7 +191,8 @@ def rules_named(dataset: str, name: str) -> Rules:
         known = [row for owner, row in RULES if owner == dataset]
         elsewhere = sorted({owner for owner, row in RULES if row == name})
         note = f" ({name} is for {', '.join(elsewhere)})" if elsewhere else ""
-        raise InvalidInput(f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}")
+        text = f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}"
+        raise InvalidInput(f"{text}{did_you_mean(name, known)}")
     return RULES[dataset, name]
 
 

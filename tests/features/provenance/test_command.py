@@ -1,4 +1,4 @@
-"""`mapgauge diff`, `mapgauge published` and `mapgauge cite`."""
+"""`mapgauge diff`, `mapgauge list published` and `mapgauge cite`."""
 
 import json
 from decimal import Decimal
@@ -72,11 +72,11 @@ def test_diff_takes_two_results_and_says_what_to_do_without_the_evaluated_files(
 
 
 def test_published_and_cite(call: Run) -> None:
-    text = call("published").stdout
+    text = call("list", "published").stdout
     assert "StreamMapNet" in text
     assert text.count("https://") == len(mg.published())
-    assert len(json.loads(call("published", "--json").stdout)) == len(mg.published())
-    like = call("published", "--like", "good.mg").stdout
+    assert len(json.loads(call("list", "published", "--json").stdout)) == len(mg.published())
+    like = call("list", "published", "--like", "good.mg").stdout
     assert "No published value may be compared with these results" in like
     assert "of nuScenes: the tokens are of no data set that is known here" in like
     assert len(like.splitlines()) < 40  # values with the same reasons share a line
@@ -88,7 +88,7 @@ def test_published_and_cite(call: Run) -> None:
 def test_a_folder_with_several_results_is_refused_by_name(call: Run, world: Path, tmp_path: Path) -> None:
     for name in ("good.mg", "poor.mg"):
         (tmp_path / name).write_bytes((world / name).read_bytes())
-    for arguments in (("cite", tmp_path), ("published", "--like", tmp_path)):
+    for arguments in (("cite", tmp_path), ("list", "published", "--like", tmp_path)):
         done = call(*arguments)
         assert done.returncode == 2
         assert "has 2: good.mg, poor.mg" in " ".join(done.stderr.split())

@@ -35,6 +35,7 @@ from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate, check_d
 from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Progress
 from mapgauge.version import __version__
+from mapgauge.words import did_you_mean
 
 Target: TypeAlias = Literal["hit", "soft"]
 ALL = "all"  # the predictions of all classes
@@ -165,7 +166,8 @@ class Confidence:
             thresholds: Predictions of at least this confidence are kept.
         """
         if class_name not in self.classes:
-            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}")
+            hint = did_you_mean(class_name, self.classes)
+            raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}{hint}")
         levels, given = self.classes[class_name].levels, np.asarray(thresholds)
         if given.ndim != 1 or given.dtype.kind not in "iuf" or np.isnan(given).any():
             raise InvalidInput(f"thresholds must be a list of numbers, got {thresholds!r}")

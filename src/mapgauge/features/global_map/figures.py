@@ -13,6 +13,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import COLOURS
 from mapgauge.typing import Floats, Points
 from mapgauge.views.figures.style import GREY, HEIGHT, MARKERS, PALE, GivenAxes, Style, canvas, dress, look, styled
+from mapgauge.words import did_you_mean
 
 _TALL = 1.6  # the height of a map, in heights of other figures
 _OVER_TIME = ("network_completeness", "network_correctness", "network_pld")
@@ -42,7 +43,8 @@ def global_map(
         raise InvalidInput(f"expected a GlobalMap from mapgauge.global_map(), got {type(made).__name__}")
     name = made.results.frames("network_pld", count=1)[0]["token"] if scene is None else scene
     if name not in made.regions:
-        raise InvalidInput(f"no scene {name!r}. Available: {', '.join(made.regions)}")
+        hint = did_you_mean(name, made.regions)
+        raise InvalidInput(f"no scene {name!r}. Available: {', '.join(made.regions)}{hint}")
     panels = 1 + bool(made.shares)
     sheet = canvas(look().page, _TALL * HEIGHT * look().room, panels, ax=ax)
     _draw_map(sheet.axes[0], made, name)

@@ -12,19 +12,14 @@ FEATURE = Feature(
             order=3,
             examples=("A.mg B.mg", "A.mg B.mg --explain"),
         ),
-        "published": Command(
-            place="command:published",
-            group="More",
-            order=4,
-            examples=("", "--like results.mg"),
-        ),
         "cite": Command(
             place="command:cite",
             group="More",
-            order=5,
+            order=2,
             examples=("results.mg", "runs/MapTR.mg"),
         ),
     },
+    lists={"published": "command:published"},
     names={
         "cite": "citations:cite",
         "ExplainedStep": "explain:ExplainedStep",

@@ -1,4 +1,4 @@
-"""``mapgauge diff``, ``mapgauge published`` and ``mapgauge cite``."""
+"""``mapgauge diff``, ``mapgauge list published`` and ``mapgauge cite``."""
 
 import sys
 from pathlib import Path
@@ -122,7 +122,7 @@ def published(
         say("No published value may be compared with these results")
     others = [row for row in rows if row.reasons]
     show_table(Table(f"{len(others)} may not", ["values", "metrics", "methods", "because of"], _grouped(others), 4))
-    say("`mapgauge published --json --like RESULTS` has the reasons of each value")
+    say("`mapgauge list published --json --like RESULTS` has the reasons of each value")
 
 
 def _grouped(rows: "list[Published]") -> list[list[str]]:

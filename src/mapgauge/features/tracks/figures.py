@@ -43,6 +43,7 @@ from mapgauge.views.figures.style import (
     width_of,
     word_of,
 )
+from mapgauge.words import did_you_mean
 
 _APART = 0.06  # between lines, as a share of the distance between two lags
 
@@ -188,7 +189,8 @@ def strip(
     chosen = list(first.class_names if classes is None else classes)
     unknown = [name for name in chosen if name not in first.class_names]
     if unknown:
-        raise InvalidInput(f"no class {unknown[0]!r}. Available: {', '.join(first.class_names)}")
+        hint = did_you_mean(unknown[0], first.class_names)
+        raise InvalidInput(f"no class {unknown[0]!r}. Available: {', '.join(first.class_names)}{hint}")
     if scene is None:
         scene = next(iter(scene_values(first)))
     tokens = {name: [method.tokens[k] for k in scene_frames(method, scene)] for name, method in methods.items()}

@@ -29,6 +29,7 @@ from mapgauge.truth.from_map.lanelet2 import read_lanelet2
 from mapgauge.truth.from_map.vectors import NAME_CLASSES, RawMap, read_vectors
 from mapgauge.truth.rules import CLASSES
 from mapgauge.typing import Indices
+from mapgauge.words import did_you_mean
 
 _FARTHEST = 1e9  # metres
 AS_IS = "none"  # the projection of a map whose coordinates are metres
@@ -83,7 +84,8 @@ def _class_of(rename: Mapping[str, str]) -> Callable[[str], str | None]:
     """Return a function from what a map calls a class to the class. ``rename`` comes before the usual names."""
     unknown = [name for name in rename.values() if name not in CLASSES]
     if unknown:
-        raise InvalidInput(f"rename: unknown class {unknown[0]!r}, expected one of {', '.join(CLASSES)}")
+        hint = did_you_mean(unknown[0], CLASSES)
+        raise InvalidInput(f"rename: unknown class {unknown[0]!r}, expected one of {', '.join(CLASSES)}{hint}")
     return lambda kind: rename.get(kind) or usual_class(kind)
 
 

@@ -40,7 +40,7 @@ from mapgauge.views.figures.style import (
     width_of,
     word_of,
 )
-from mapgauge.words import counted
+from mapgauge.words import counted, did_you_mean
 
 
 @styled
@@ -316,7 +316,8 @@ def _column(results: Results, value: str, name: str) -> Floats:
     rows = results.frames(sort="token")
     known = [key for key in rows[0] if key not in ("token", "scene") and any(row[key] is not None for row in rows)]
     if value not in known:
-        raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}")
+        hint = did_you_mean(value, known)
+        raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}{hint}")
     return np.array([row[value] for row in rows if row[value] is not None], np.float64)
 
 

@@ -31,6 +31,7 @@ from mapgauge.views.figures.style import (
     styled,
     word_of,
 )
+from mapgauge.words import did_you_mean
 
 LINE = 0.13  # inches, of a line of a legend
 
@@ -124,7 +125,8 @@ def thresholds_of(
         computed = [row.name for row, _ in hit_metrics(next(iter(methods.values())).metrics)]
         metric = next(iter(computed), known[0])  # an error names what is missing
     if metric not in known:
-        raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}")
+        hint = did_you_mean(metric, known)
+        raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}{hint}")
     need(metric, methods.items())
     first = METRICS[metric].settings(next(iter(methods.values())).protocol)
     wanted = first if threshold is None else (threshold,)
