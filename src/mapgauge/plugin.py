@@ -10,6 +10,7 @@ feature" have examples.
 """
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
+from mapgauge.frames.columns import Column
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
@@ -25,6 +26,7 @@ from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
     "Added",
+    "Column",
     "CombinedRows",
     "Command",
     "Content",
