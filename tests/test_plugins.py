@@ -357,8 +357,8 @@ def test_a_module_that_is_no_plug_in_is_refused(module: str, words: str, world: 
 def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
     """Type checkers do not see places."""
     feature = one.feature
-    fields = ("metrics", "protocols", "selections", "formats", "columns")
-    fields += ("sections", "sentences", "similar", "priors")
+    fields = ["metrics", "protocols", "selections", "formats", "columns"]
+    fields += ["sections", "sentences", "similar", "priors"]
     places = [place for field in fields for place in getattr(feature, field)]
     places += [command.place for command in feature.commands.values()]
     places += [place for figure in feature.figures.values() for place in (figure.place, figure.needs_data) if place]

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,7 +129,7 @@ def test_columns_are_set_and_removed_by_name() -> None:
         ({"intersection": [1, 0, 1, 0]}, "intersection must be true or false for each instance"),
     ],
 )
-def test_columns_of_another_size_or_type_are_refused(columns: dict[str, list[object]], words: str) -> None:
+def test_columns_of_another_size_or_type_are_refused(columns: dict[str, Any], words: str) -> None:
     with pytest.raises(mg.InvalidInput, match=words):
         full().with_columns(**columns)
 
