@@ -23,9 +23,10 @@ from mapgauge.demo import demo_world
 EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin" / "mapgauge_prices"
 ALONE = """
 from mapgauge.plugin import Feature
+from mapgauge_prices.column import COST
 from mapgauge_prices.metric import PRICE
 
-FEATURE = Feature(metrics=(":PRICE",))
+FEATURE = Feature(metrics=(":PRICE",), columns=(":COST",))
 """
 
 
@@ -144,7 +145,7 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
 
 def test_everything_else_of_the_manifest_works_in_the_shell(world: Path) -> None:
     token = mg.read(world / "truth.geojson").tokens[0]
-    text = f"#lines\n{token} divider 0.9 0,0 9,0\n"
+    text = f"#lines\n{token} divider 0.9 2.5 0,0 9,0\n"
     (world / "some.txt").write_text(text, encoding="utf-8")
     lines = [
         "--help",
@@ -206,6 +207,79 @@ def test_python_accumulates_streams_and_draws_with_it(world: Path) -> None:
     (world / "everywhere.py").write_text(PYTHON, encoding="utf-8")
     done = python(world, "everywhere.py")
     assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
+
+
+COLUMN = """
+import numpy as np
+import mapgauge as mg
+from mapgauge.frames.alignment import join_frames
+from mapgauge.frames.content import content_hash
+
+def costs(frames):
+    return frames.more["cost"].tolist()
+
+if __name__ == "__main__":  # processes import this file, too
+    rows = [f"{token} divider 0.9 {k + 0.5} 0,{k} 9,{k}" for k, token in enumerate("aabc")]
+    with open("costs.txt", "w", encoding="utf-8") as file:
+        file.write("\\n".join(["#lines", *rows]) + "\\n")
+    predictions = mg.read("costs.txt")
+    assert costs(predictions) == [0.5, 1.5, 2.5, 3.5]
+    for name in ("costs.parquet", "costs.geojson"):
+        mg.write(predictions, name)
+        again = mg.read(name)
+        assert costs(again) == costs(predictions), name
+        assert content_hash(again) == content_hash(predictions) != content_hash(predictions.with_columns(cost=None))
+    assert costs(predictions.at([2, 0])) == [3.5, 0.5, 1.5]
+    assert costs(predictions.crop((4, 30))) == [0.5, 1.5, 2.5, 3.5]
+    other = mg.MapFrames.of({"d": {"divider": [[[0, 0], [9, 0]]]}}, confidence={"d": {"divider": [1]}})
+    assert costs(join_frames([predictions, other])) == [0.5, 1.5, 2.5, 3.5, 1.0]
+    aligned, _ = mg.align(predictions, predictions.with_confidence(None).at([2, 1, 0]))
+    assert costs(aligned) == [3.5, 2.5, 0.5, 1.5]
+
+    x, truth = mg.read("good.parquet"), mg.read("truth.parquet")
+    y = truth.with_columns(cost=np.arange(len(truth.polylines)) % 5)
+    mg.write(y, "costly.parquet")
+    assert costs(mg.read("costly.parquet")) == costs(y)
+    protocol = mg.protocol("prices-60x30")
+    results = mg.evaluate(x, y, protocol, metrics=["price"])
+    assert results.mean["price"] != mg.evaluate(x, truth, protocol, metrics=["price"]).mean["price"]
+    streamed = mg.evaluate("good.parquet", "costly.parquet", protocol, metrics=["price"], engine="processes", workers=2)
+    assert streamed.mean == results.mean
+    assert streamed.inputs[1].hash == results.inputs[1].hash
+    accumulator = mg.Accumulator(protocol, metrics=["price"])
+    accumulator.update(*mg.align(x, y))
+    assert accumulator.results().mean == results.mean
+    dicts = mg.Accumulator(protocol, metrics=["price"])
+    line = [[0, 0], [9, 0]]
+    dicts.update(
+        [{"polylines": [], "labels": [], "confidence": []}] * 2,
+        [{"polylines": [line], "labels": ["divider"], "cost": [3]}, {"polylines": [line], "labels": ["divider"]}],
+    )
+    assert dicts.results().classes["divider"]["price"] == 2 * (3 + 1) / 2
+    print("done")
+"""
+
+
+def test_the_column_is_read_stored_aligned_streamed_and_accumulated(world: Path) -> None:
+    (world / "columns.py").write_text(COLUMN, encoding="utf-8")
+    done = python(world, "columns.py")
+    assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
+
+
+def test_a_converted_file_keeps_the_column(world: Path) -> None:
+    (world / "few.txt").write_text("#lines\na divider 0.9 2.5 0,0 9,0\n", encoding="utf-8")
+    one_after_another(world, ["convert few.txt few.parquet", "convert few.parquet few.geojson"])
+    assert '"cost":2.5' in (world / "few.geojson").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["add-a-feature", "add-a-file-format"])
+def test_the_pages_show_the_files_of_the_example(page: str) -> None:
+    text = (EXAMPLE.parents[2] / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    files = {path.read_text(encoding="utf-8") for path in EXAMPLE.glob("*.py")}
+    shown = re.findall("^```python\n(.*?)^```$", text, re.M | re.S)
+    assert shown
+    for block in shown:
+        assert block in files, block[:80]
 
 
 DISTRIBUTION = "the plug-in prices of the distribution mapgauge-prices 1.2"
@@ -285,7 +359,8 @@ def test_a_module_that_is_no_plug_in_is_refused(module: str, words: str, world: 
 def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
     """Type checkers do not see places."""
     feature = one.feature
-    fields = ("metrics", "protocols", "selections", "formats", "sections", "sentences", "similar", "priors")
+    fields = ["metrics", "protocols", "selections", "formats", "columns"]
+    fields += ["sections", "sentences", "similar", "priors"]
     places = [place for field in fields for place in getattr(feature, field)]
     places += [command.place for command in feature.commands.values()]
     places += feature.lists.values()

@@ -32,6 +32,13 @@ FEATURE = Feature(
         "io.poses:POSES",
         "io.streammapnet:TRUTH",
     ),
+    columns=(
+        "frames.columns:TRACK",
+        "frames.columns:INTERSECTION",
+        "frames.columns:IGNORE",
+        "frames.columns:CHANGE",
+        "frames.columns:NODES",
+    ),
     commands={
         "evaluate": Command(
             place="cli.evaluate:evaluate",

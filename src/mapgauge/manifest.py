@@ -61,6 +61,7 @@ class Feature:
     protocols: tuple[str, ...] = ()  # of functions that return an iterable of ``Protocol``
     selections: tuple[str, ...] = ()  # of ``Selection``: leaves out instances that a protocol does not compare
     formats: tuple[str, ...] = ()  # of ``Format``
+    columns: tuple[str, ...] = ()  # of ``Column``: what files and batches may say about instances
     commands: Mapping[str, Command] = field(default_factory=dict)  # by name
     lists: Mapping[str, str] = field(default_factory=dict)  # of functions, by name: the commands of ``mapgauge list``
     figures: Mapping[str, Figure] = field(default_factory=dict)  # by their names in ``mapgauge.plot``

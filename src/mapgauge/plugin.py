@@ -9,6 +9,7 @@ feature" have examples. Frames, protocols, results and errors are public names o
 ('length_error:LENGTH_ERROR',)
 """
 
+from mapgauge.frames.columns import Column
 from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.source import Content
@@ -21,6 +22,7 @@ from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
     "Added",
+    "Column",
     "CombinedRows",
     "Command",
     "Content",

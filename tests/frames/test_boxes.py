@@ -103,8 +103,7 @@ def test_groups_have_the_links_of_both_sides() -> None:
     expected += [(6, 2, 0.25, CONTROLLED_BY), (6, 7, 0.5, "successor")]
     assert list(groups.links or ()) == expected
     assert groups.boxes == (0,)
-    assert groups.intersection is not None
-    assert groups.intersection.tolist() == [False, False, False, False, True, False, True, False]
+    assert groups.columns["intersection"].tolist() == [False, False, False, False, True, False, True, False]
     lines, rows = groups.of_lines()
     assert rows.tolist() == [4, 5, 6, 7]
     assert lines.bounds.tolist() == [[0, 0, 0], [0, 2, 4]]

@@ -6,6 +6,7 @@ FEATURE = Feature(
     metrics=("metric:PRICE",),
     protocols=("protocols:protocols",),
     formats=("lines:LINES",),
+    columns=("column:COST",),
     commands={
         "prices": Command(place="command:prices", group="Ask", examples=("results.mg", "A.mg")),
     },

@@ -17,10 +17,12 @@ class PriceSettings(Settings):
 
 
 def score(groups: Groups, protocol: mg.Protocol, _: object) -> Any:
-    """Return the number of lacking predictions and of true polylines of each frame and class."""
+    """Return the cost of lacking predictions and the number of true polylines of each frame and class."""
     predicted, true = np.diff(groups.bounds, axis=1).T
     lacking = np.maximum(true - predicted, 0)
-    return np.stack([lacking, true], axis=1).astype(float)
+    costs = np.bincount(groups.side, groups.column("cost"), minlength=2 * len(groups.bounds))
+    of_truth = costs.reshape(-1, 2)[:, 1]
+    return np.stack([of_truth * lacking / np.maximum(true, 1), true], axis=1).astype(float)
 
 
 def values(sums: Any, protocol: mg.Protocol) -> dict[str, Any]:

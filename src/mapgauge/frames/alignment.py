@@ -7,13 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.columns import Values, column_of
 from mapgauge.frames.findings import check_tokens
 from mapgauge.frames.links import joined_links, kept_links
-from mapgauge.frames.map_frames import OF_FRAMES, OF_INSTANCES, MapFrames, pick_rows
+from mapgauge.frames.map_frames import OF_FRAMES, OF_INSTANCES, MapFrames, members_of, pick_rows
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.typing import Forward
-
-_NONE = {"ignore": False, "change": ""}  # the values of instances of a part that lacks the column
 
 
 class UnknownFrames(InvalidInput):
@@ -122,8 +121,8 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
 
     Classes are matched by name. All parts must be predictions or all must be truth, and all must have the same
     dimension. Scenes, time stamps, poses, tracks, intersections and links are left out unless all parts have them.
-    Parts without flags have no line that is ignored, and parts without changes none that changed. The forward axis is
-    the one that parts know, if they agree.
+    Parts without flags have no line that is ignored, and parts without changes none that changed (``Column.absent``).
+    The forward axis is the one that parts know, if they agree.
 
     >>> a = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     >>> b = MapFrames.of({"b": {"boundary": [[[0, 0], [9, 0]]], "divider": []}})
@@ -150,7 +149,8 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
     return replace(
         same[0],
         **{name: _joined(same, name) for name in (*OF_INSTANCES, *OF_FRAMES)}
-        | {"frame": np.concatenate([part.frame + start for part, start in zip(same, before, strict=True)])},
+        | {"frame": np.concatenate([part.frame + start for part, start in zip(same, before, strict=True)])}
+        | members_of(_joined_columns(same)),
         polylines=Polylines.joined([part.polylines for part in same]),
         boxes=tuple(dict.fromkeys(name for part in same for name in part.boxes)),
         links=None if None in links else joined_links(links, [len(part.polylines) for part in same]),
@@ -161,14 +161,23 @@ def join_frames(parts: Sequence[MapFrames]) -> MapFrames:
 
 
 def _joined(parts: Sequence[MapFrames], name: str) -> Any:
-    """Return a column of all parts; None if one of them does not have it, and nothing stands for its values."""
+    """Return a field of all parts; None if one of them does not have it."""
     values = [getattr(part, name) for part in parts]
-    if name in _NONE and any(value is not None for value in values):
-        missing = (np.full(len(part.polylines), _NONE[name]) for part in parts)
-        values = [none if value is None else value for value, none in zip(values, missing, strict=True)]
     if any(value is None for value in values):
         return None
     return sum(values, ()) if isinstance(values[0], tuple) else np.concatenate(values)
+
+
+def _joined_columns(parts: Sequence[MapFrames]) -> dict[str, Values]:
+    """Return the columns of all parts. Where a part lacks one, its values are empty, or the column is left out."""
+    columns = [part.columns for part in parts]
+    joined = {}
+    for name in dict.fromkeys(name for own in columns for name in own):
+        row = column_of(name)
+        if row.absent == "empty" or all(name in own for own in columns):
+            values = [own.get(name, row.empties(len(part.polylines))) for own, part in zip(columns, parts, strict=True)]
+            joined[name] = np.concatenate(values)
+    return joined
 
 
 def agreed_forward(known: Iterable[Forward | None]) -> Forward | None:
@@ -201,6 +210,7 @@ def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:
     return replace(
         pair[0],
         **{name: pick_rows(_joined(pair, name), order) for name in OF_INSTANCES},
+        **members_of({name: values[order] for name, values in _joined_columns(pair).items()}),
         polylines=Polylines.joined([part.polylines for part in pair]).pick(order),
         links=kept_links(joined_links([part.links for part in pair], counts), order, sum(counts)),
         boxes=tuple(dict.fromkeys(frames.boxes + others.boxes)),

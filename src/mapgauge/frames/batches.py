@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_confidence
 from mapgauge.errors import InvalidInput
+from mapgauge.frames.columns import COLUMNS, TEXTS, Column, Values
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links, joined_links, kept_links
-from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.frames.map_frames import MapFrames, members_of
 from mapgauge.geometry.polylines import Polylines, as_points
 from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
 
@@ -80,21 +81,21 @@ def frames_from_batch(
     """Convert a batch to frames. Tokens are positions in the batch. Also return the dropped instances of each frame.
 
     A batch has one dictionary per frame: ``polylines``, ``labels`` and, if ``scored``, ``confidence``. All or none have
-    ``tracks``, one id per polyline, and all or none have ``links``, a matrix of scores (``_links``). Truth may have
-    ``ignore``, one flag per polyline. ``side`` is the name of the batch in messages. ``numbers`` has the class names of
-    integer labels 0, 1, ...; None if these are not allowed. Polylines of the classes ``boxes`` are boxes of traffic
-    elements: two corners in pixels.
+    ``links``, a matrix of scores (``_links``). Frames may have columns of ``COLUMNS``, one value per polyline: all or
+    none have ``tracks``, and truth may have ``ignore``. ``side`` is the name of the batch in messages. ``numbers`` has
+    the class names of integer labels 0, 1, ...; None if these are not allowed. Polylines of the classes ``boxes`` are
+    boxes of traffic elements: two corners in pixels.
     """
     if isinstance(batch, Mapping | str | bytes) or not isinstance(batch, Sequence):
         raise InvalidInput(
             f"{side} must be a list with a dict per frame, got a {type(batch).__name__}",
             remedy="Put the dict of a single frame in a list",
         )
-    rows: list[tuple[Points, Indices, Indices, Confidences, Names, Flags]] = []
+    rows: list[tuple[Points, Indices, Indices, Confidences]] = []
     links: list[Links | None] = []
-    tracked, linked, flagged = (
-        any(isinstance(item, Mapping) and key in item for item in batch) for key in ("tracks", "links", "ignore")
-    )
+    keys = {key for item in batch if isinstance(item, Mapping) for key in item}
+    known = [column for column in COLUMNS.values() if column.in_batches and (column.key or column.name) in keys]
+    columns: dict[str, list[Values]] = {column.name: [] for column in known}
     is_box = np.array([name in boxes for name in classes])
     dropped = np.zeros(len(batch), np.int64)
     dimension: int | None = None
@@ -105,23 +106,24 @@ def frames_from_batch(
         dimension = coords.shape[1] if len(coords) else dimension
         label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
         scores = _numbers(item["confidence"], f"{where}['confidence']", len(size)) if scored else np.ones(len(size))
-        track = _tracks(item, where, len(size)) if tracked else np.full(len(size), "")
-        flags = _flags(item, where, len(size)) if flagged else np.zeros(len(size), np.bool_)
-        ends = _links(item, where, is_box[label]) if linked else None
+        given = {column.name: _values(column, item, where, len(size)) for column in known}
+        ends = _links(item, where, is_box[label]) if "links" in keys else None
         sound = _sound(coords, size, scores, where, degenerate)
         confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), "polyline")
         if not sound.all():
             dropped[b] = np.count_nonzero(~sound)
             coords = coords[np.repeat(sound, size)]
             size, label, confidence = size[sound], label[sound], confidence[sound]
-            track, flags = track[sound], flags[sound]
+            given = {name: values[sound] for name, values in given.items()}
             ends = kept_links(ends, np.flatnonzero(sound), len(sound))
-        rows.append((coords, size, label, confidence, track, flags))
+        rows.append((coords, size, label, confidence))
         links.append(ends)
+        for name, values in given.items():
+            columns[name].append(values)
     none = np.empty(0, np.int64)
-    nothing = np.empty((0, 2)), none, none, np.empty(0), np.empty(0, np.str_), np.empty(0, np.bool_)
+    nothing = np.empty((0, 2)), none, none, np.empty(0)
     filled = [row for row in rows if len(row[1])] or [nothing]
-    points, sizes, labels, confidence, tracks, ignore = (np.concatenate(column) for column in zip(*filled, strict=True))
+    points, sizes, labels, confidence = (np.concatenate(column) for column in zip(*filled, strict=True))
     counts = [len(size) for _, size, *_ in rows]
     frames = MapFrames(
         tuple(str(b) for b in range(len(batch))),
@@ -130,11 +132,10 @@ def frames_from_batch(
         labels,
         Polylines(points, np.append(0, sizes.cumsum(dtype=np.int64))),
         confidence if scored else None,
-        tracks if tracked else None,
         name=side,
         links=joined_links(links, counts) if links else None,
         boxes=tuple(boxes),
-        ignore=ignore if flagged else None,
+        **members_of({name: np.concatenate(values) for name, values in columns.items()}),
     )
     return frames, dropped
 
@@ -235,24 +236,32 @@ def _column(value: Any, where: str, count: int, what: str) -> NDArray[Any]:
     return array
 
 
-def _tracks(item: Mapping[str, Any], where: str, count: int) -> Names:
-    """Return the track of each polyline as text."""
-    _check_given("tracks", item, where, "an empty list where there are no polylines")
-    array = _column(item["tracks"], f"{where}['tracks']", count, "ids")
-    if count and array.dtype.kind not in "iuU":
-        raise InvalidInput(f"{where}['tracks'] must be whole numbers or texts, got values of type {array.dtype}")
-    names = np.array([str(name) for name in array.tolist()], np.str_)
-    if any("\0" in name for name in names.tolist()):
-        raise InvalidInput(f"{where}['tracks'] must not have NUL characters")
-    return names
+# By ``Column.kind``: what the values are called, the letters of the types of arrays that they may have, and in words.
+_KINDS = {
+    "id": ("ids", "iuU", "whole numbers or texts"),
+    "text": ("texts", "U", "texts"),
+    "flag": ("flags", "b", "True or False"),
+    "number": ("numbers", "iuf", "numbers"),
+}
 
 
-def _flags(item: Mapping[str, Any], where: str, count: int) -> Flags:
-    """Return which polylines of the truth are ignored; none if the frame does not say it."""
-    array = _column(item.get("ignore", np.zeros(count, np.bool_)), f"{where}['ignore']", count, "flags")
-    if count and array.dtype != np.bool_:
-        raise InvalidInput(f"{where}['ignore'] must be True or False, got values of type {array.dtype}")
-    return array.astype(np.bool_)
+def _values(column: Column, item: Mapping[str, Any], where: str, count: int) -> Values:
+    """Return the values of a column for the polylines of a frame."""
+    key = column.key or column.name
+    if column.absent == "unknown":
+        _check_given(key, item, where, "an empty list where there are no polylines")
+    if key not in item:
+        return column.empties(count)
+    called, letters, expected = _KINDS[column.kind]
+    array = _column(item[key], f"{where}['{key}']", count, called)
+    if not count:
+        return column.empties(0)
+    if array.dtype.kind not in letters:
+        raise InvalidInput(f"{where}['{key}'] must be {expected}, got values of type {array.dtype}")
+    values = column.of(array)
+    if column.kind in TEXTS and any("\0" in text for text in values.tolist()):
+        raise InvalidInput(f"{where}['{key}'] must not have NUL characters")
+    return values
 
 
 def _numbers(value: Any, where: str, count: int) -> Confidences:

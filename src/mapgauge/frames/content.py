@@ -6,16 +6,17 @@ from itertools import pairwise
 
 import numpy as np
 
+from mapgauge.frames.columns import TEXTS, Column, Values, column_of
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Flags, Floats, Indices
 
 HASH_BYTES = 16
 _ROUNDS = 3  # how far links are followed to tell equal instances apart
 
 
 def content_hash(frames: MapFrames, *, tracks: bool = False) -> int:
-    """Return the hash of tokens, classes, points, confidences, intersections, ignored lines and links.
+    """Return the hash of tokens, classes, points, confidences, links and the columns that are hashed.
 
     Scenes, times and poses are not included, and ``tracks`` only if a metric uses them. Frames without links have the
     same hash whether ``links`` is None or empty.
@@ -61,19 +62,18 @@ def _encoded(text: str) -> bytes:
 
 
 def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
-    """Return the last bytes of each frame with instances: confidences, intersections, flags, tracks and links."""
-    named = frames.track.tolist() if tracks and frames.track is not None else None
+    """Return the last bytes of each frame with instances: confidences, columns and links."""
+    columns = [hashed for hashed in _hashed(frames) if tracks or hashed[0].hashed != "tracked"]
+    columns.sort(key=lambda hashed: hashed[0].hashed == "tracked")  # so that tracks only add to what others have
+    shown = [_in_hash(frames, column, values) for column, values in columns]
     links = frames.links if frames.links is not None and len(frames.links) else None
     first_link = [] if links is None else np.searchsorted(links.source, frames.offsets).tolist()
     tails = []
     for k, (begin, end) in enumerate(pairwise(frames.offsets.tolist())):
         tail = b"" if frames.confidence is None else frames.confidence[begin:end].tobytes()
-        if frames.intersection is not None and end > begin:
-            tail += b"intersection\0" + frames.intersection[begin:end].tobytes()
-        if frames.ignore is not None and frames.ignore[begin:end].any():
-            tail += b"ignore\0" + frames.ignore[begin:end].tobytes()
-        if named is not None and any(named[begin:end]):
-            tail += b"tracks\0" + _encoded("\0".join(named[begin:end]))
+        for (column, values), is_shown in zip(columns, shown, strict=True):
+            if is_shown[k]:
+                tail += _encoded(column.key or column.name) + b"\0" + _bytes_of(column, values[begin:end])
         if links is not None and first_link[k] < first_link[k + 1]:
             some = slice(first_link[k], first_link[k + 1])
             ends = np.stack([links.source[some], links.target[some]]) - begin
@@ -81,6 +81,25 @@ def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
             tail += b"links\0" + ends.tobytes() + links.weight[some].tobytes() + kinds
         tails.append(tail)
     return tails
+
+
+def _hashed(frames: MapFrames) -> list[tuple[Column, Values]]:
+    """Return the columns of frames that hashes may have, in the order of the table, and their values."""
+    rows = [(column_of(name), values) for name, values in frames.columns.items()]
+    hashed = [(column, values) for column, values in rows if column.hashed != "never"]
+    return sorted(hashed, key=lambda row: (row[0].order, row[0].name))
+
+
+def _in_hash(frames: MapFrames, column: Column, values: Values) -> Flags:
+    """Return the frames whose hash has a column."""
+    counted = np.ones(len(values), np.bool_) if column.hashed == "known" else column.filled(values)
+    shown: Flags = np.bincount(frames.frame[counted], minlength=len(frames)) > 0
+    return shown
+
+
+def _bytes_of(column: Column, values: Values) -> bytes:
+    """Return the values of some instances as bytes."""
+    return _encoded("\0".join(values.tolist())) if column.kind in TEXTS else values.tobytes()
 
 
 def added_hashes(hashes: Sequence[int]) -> int:
@@ -136,18 +155,26 @@ def _number(side: MapFrames) -> Floats:
 def _contents(sides: Sequence[MapFrames], instances: Indices) -> list[bytes]:
     """Return the content of some instances of both sides as bytes."""
     first, contents = len(sides[0].polylines), []
+    # Columns that are known for all lanes come first, as they did when there was no other order.
+    columns = [sorted(_hashed(side), key=lambda hashed: hashed[0].hashed != "known") for side in sides]
     for i in instances.tolist():
-        side, k = (sides[0], i) if i < first else (sides[1], i - first)
+        number = int(i >= first)
+        side, k = sides[number], i - number * first
         start, stop = side.polylines.offsets[k : k + 2]
         content = [
             b"" if side.confidence is None else side.confidence[k].tobytes(),
             (stop - start).tobytes() + np.ascontiguousarray(side.polylines.coords[start:stop]).tobytes(),
-            b"" if side.intersection is None else side.intersection[k].tobytes(),
-            b"" if side.track is None else _encoded(str(side.track[k])),
-            b"" if side.ignore is None else (~side.ignore[k]).tobytes(),  # of equal lines, the last one is matched
+            *(_for_order(column, values[k : k + 1]) for column, values in columns[number]),
         ]
         contents.append(b"".join(content))
     return contents
+
+
+def _for_order(column: Column, values: Values) -> bytes:
+    """Return the value of one instance as bytes that decide the order of equal lines."""
+    if column.filled_first:
+        return (~column.filled(values)).tobytes() + (b"" if column.kind == "flag" else _bytes_of(column, values))
+    return _bytes_of(column, values)
 
 
 def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) -> list[bytes]:

@@ -5,7 +5,7 @@ form; truth has no confidence. All readers return ``MapFrames``, and the rest of
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.arguments import check_class_names, check_confidence, check_forward
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.columns import column_of
 from mapgauge.frames.findings import Finding, check_known
 from mapgauge.frames.history import History, recorded
 from mapgauge.frames.instances import Instance, check_boxes, is_box, resampled
@@ -39,8 +40,8 @@ Names: TypeAlias = NDArray[np.str_]
 
 FAINTEST = 0.1  # the smallest opacity of a prediction
 
-# Columns with a row per instance, besides polylines.
-OF_INSTANCES = ("frame", "label", "confidence", "track", "intersection", "nodes", "ignore", "change")
+OF_INSTANCES = ("frame", "label", "confidence")  # that all frames or all predictions have; ``columns`` has the others
+FIELDS = ("track", "intersection", "ignore", "change", "nodes")  # the rows of ``COLUMNS`` that are fields
 OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
@@ -82,16 +83,18 @@ class MapFrames:
     nodes: NDArray[np.object_] | None = None  # (instances,): the numbers of a lane's nodes in the graph of its file
     ignore: Flags | None = None  # (instances,): true lines that count neither as found nor as missed; None for none
     change: Names | None = None  # (instances,): what changed since a prior map, as the file says; "" for nothing
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # (instances,): columns of plug-ins, by name
     aside: "MapFrames | None" = None  # what an evaluation took out because of ``ignore``; only drawings show it
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
         count, frames = len(self.polylines), len(self.tokens)
-        for names, rows, of in ((OF_INSTANCES, count, "instance"), (OF_FRAMES, frames, "frame")):
-            for name in names:
-                column = getattr(self, name)
-                if column is not None and len(column) != rows:
-                    raise InvalidInput(f"{name} has {len(column)} rows, expected {rows}, one per {of}")
+        of_instances = {name: getattr(self, name) for name in OF_INSTANCES} | self.columns
+        of_frames = {name: getattr(self, name) for name in OF_FRAMES}
+        for columns, rows, of in ((of_instances, count, "instance"), (of_frames, frames, "frame")):
+            for name, values in columns.items():
+                if values is not None and len(values) != rows:
+                    raise InvalidInput(f"{name} has {len(values)} rows, expected {rows}, one per {of}")
         if self.dimension not in (2, 3):
             raise InvalidInput(f"points have {self.dimension} coordinates, expected 2 or 3")
         if len(set(self.classes)) < len(self.classes):
@@ -100,10 +103,11 @@ class MapFrames:
             raise InvalidInput(f"frame must be in ascending order, from 0 to at most {frames - 1}")
         if count and not (self.label.min() >= 0 and self.label.max() < len(self.classes)):
             raise InvalidInput(f"label must be from 0 to {len(self.classes) - 1}, an index into classes")
-        if self.ignore is not None and self.ignore.dtype != np.bool_:
-            raise InvalidInput(
-                f"ignore must be true or false for each instance, got values of type {self.ignore.dtype}"
-            )
+        for name, values in self.columns.items():
+            column_of(name).check(values)
+        twice = [name for name in FIELDS if name in self.more]
+        if twice:
+            raise InvalidInput(f"more has {twice[0]}, expected only columns that are no fields of MapFrames")
         check_links(self.links, self.frame)
         check_forward(self.forward)
         check_boxes(self)
@@ -115,6 +119,7 @@ class MapFrames:
         *,
         confidence: Mapping[str, Mapping[str, ArrayLike]] | None = None,
         classes: Sequence[str] | None = None,
+        columns: Mapping[str, Mapping[str, Mapping[str, ArrayLike]]] | None = None,
     ) -> "MapFrames":
         """Pack polylines given by token and class name.
 
@@ -122,12 +127,19 @@ class MapFrames:
             frames: ``{token: {class name: polylines}}``; polylines as for ``Polylines.of``.
             confidence: The same structure with one number per polyline. None means truth.
             classes: The names and order of the classes; in order of appearance if None.
+            columns: Further columns by name, such as ``track``, each with the same structure. Polylines of a class or
+                a token that a column does not name have none of its values.
+
+        >>> frames = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}}, columns={"track": {"a": {"divider": ["7"]}}})
+        >>> frames["a"][0].track
+        '7'
         """
         given = dict.fromkeys(name for groups in frames.values() for name in groups)
         names = tuple(given) if classes is None else check_class_names(classes)
         parts: list[Polylines] = []
         owner: list[tuple[int, int]] = []  # the frame and the class of each instance
         values: list[Confidences] = []
+        more: dict[str, list[NDArray[Any]]] = {name: [] for name in columns or ()}
         dimension: int | None = None
         for index, (token, groups) in enumerate(frames.items()):
             for name, group in groups.items():
@@ -140,9 +152,14 @@ class MapFrames:
                 if confidence is not None:
                     scores = confidence.get(token, {}).get(name, ())
                     values.append(check_confidence(f"confidence of {token}, {name}", scores, len(lines), "polyline"))
+                for column, given_values in (columns or {}).items():
+                    part = given_values.get(token, {}).get(name)
+                    more[column].append(_values_of(column, part, len(lines), f"{token}, {name}"))
         frame, label = np.array(owner, np.int64).reshape(-1, 2).T.copy()
         certainty = None if confidence is None else np.concatenate([np.empty(0), *values])
-        return cls(tuple(frames), names, frame, label, Polylines.joined([Polylines.of([]), *parts]), certainty)
+        together = {name: np.concatenate([column_of(name).empties(0), *arrays]) for name, arrays in more.items()}
+        lines = Polylines.joined([Polylines.of([]), *parts])
+        return cls(tuple(frames), names, frame, label, lines, certainty, **members_of(together))
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -221,6 +238,12 @@ class MapFrames:
         return self.polylines.dimension
 
     @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns of instances that files and plug-ins may add, by name, if these frames have them."""
+        fields = {name: getattr(self, name) for name in FIELDS}
+        return {name: values for name, values in fields.items() if values is not None} | dict(self.more)
+
+    @property
     def counts(self) -> dict[str, int]:
         """Number of instances of each class."""
         counted = np.bincount(self.label, minlength=len(self.classes))
@@ -254,6 +277,7 @@ class MapFrames:
         columns = {field.name: getattr(self, field.name) for field in fields(self)} | {"history": None}
         columns |= {name: pick_rows(getattr(self, name), slice(start, stop)) for name in OF_FRAMES}
         columns |= {name: pick_rows(getattr(self, name), slice(first, last)) for name in OF_INSTANCES}
+        columns |= members_of({name: values[first:last] for name, values in self.columns.items()})
         columns["frame"] = columns["frame"] - start
         columns["links"] = links_between(self.links, int(first), int(last))
         columns["polylines"] = Polylines.unchecked(
@@ -266,6 +290,7 @@ class MapFrames:
     def _take(self, rows: Indices | slice, polylines: Polylines, **columns: Any) -> "MapFrames":
         """Return the instance columns at ``rows`` with the polylines given; ``columns`` override others."""
         picked = {name: pick_rows(getattr(self, name), rows) for name in OF_INSTANCES}
+        picked |= members_of({name: values[rows] for name, values in self.columns.items()})
         return replace(self, polylines=polylines, history=None, **(picked | columns))
 
     @recorded
@@ -474,6 +499,22 @@ class MapFrames:
             confidence = check_confidence("confidence", given, count, "instance")
         return replace(self, confidence=confidence)
 
+    def with_columns(self, **columns: ArrayLike | None) -> "MapFrames":
+        """Set columns by name: one value per instance, or None to remove the column.
+
+        >>> frames = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+        >>> frames.with_columns(track=[7])["a"][0].track
+        '7'
+        """
+        changed = self.columns
+        for name, values in columns.items():
+            row = column_of(name)
+            if values is None:
+                changed.pop(name, None)
+            else:
+                changed[name] = row.of(values)
+        return replace(self, **members_of(changed), history=None)
+
     def with_ignore(self, ignore: ArrayLike | None) -> "MapFrames":
         """Set which true lines are ignored: one flag per instance, or None for no flags.
 
@@ -484,10 +525,9 @@ class MapFrames:
         >>> [line.ignore for line in truth.with_ignore([False, True])["a"]]
         [False, True]
         """
-        if ignore is None:
-            return self if self.ignore is None else replace(self, ignore=None, history=None)
-        flags = np.asarray(ignore)
-        return replace(self, ignore=flags if flags.size else flags.astype(np.bool_), history=None)
+        if ignore is None and self.ignore is None:
+            return self
+        return self.with_columns(ignore=ignore)
 
     @recorded
     def with_forward(self, forward: Forward | None) -> "MapFrames":
@@ -497,6 +537,23 @@ class MapFrames:
             forward: ``"x"`` (y to the left), ``"y"`` (x to the right), or None if it is unknown.
         """
         return replace(self, forward=forward)
+
+
+def members_of(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return columns, which are rows of ``COLUMNS``, as arguments of ``MapFrames``. All others are removed."""
+    fields = {name: columns.get(name) for name in FIELDS}
+    return fields | {"more": {name: values for name, values in columns.items() if name not in FIELDS}}
+
+
+def _values_of(name: str, values: ArrayLike | None, count: int, where: str) -> NDArray[Any]:
+    """Return the values of a column for some polylines; empty values for None."""
+    row = column_of(name)
+    if values is None:
+        return row.empties(count)
+    array = row.of(values)
+    if array.shape != (count,):
+        raise InvalidInput(f"{name} of {where} has shape {array.shape}, expected ({count},): one value per polyline")
+    return array
 
 
 def pick_rows(column: Any, rows: Indices | slice) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy
+from mapgauge.frames.columns import Values
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames, Names
@@ -17,7 +18,7 @@ from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import ReadOptions, known_ids
 from mapgauge.io._values import ValueChecker, is_text
 from mapgauge.io.files.source import Content
-from mapgauge.typing import Confidences, Flags, Forward, Indices, Points
+from mapgauge.typing import Confidences, Forward, Indices, Points
 
 _OTHER_IDS = Remedy(
     "If the file uses other ids, pass classes= with their names",
@@ -69,7 +70,7 @@ class Collector:
         self._rows: list[tuple[int, int, float, str]] = []
         self._points: list[Points] = []
         self.links: Links | None = None  # between instances that were added one by one
-        self.more: dict[str, Flags | Names | None] = {}  # further columns of instances that were added one by one
+        self.columns: dict[str, Values] = {}  # further columns of instances that were added one by one
         self.boxes: tuple[str, ...] = ()  # names of the classes whose instances are boxes
         self._wrong_counts: list[str] = []
 
@@ -150,11 +151,13 @@ class Collector:
         coords: Points,
         track: Sequence[str] | Names | None = None,
         links: Links | None = None,
-        **more: Flags | Names | None,
+        **columns: Values | None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
-        names = np.asarray(track, np.str_) if track is not None and any(track) else None
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, **more)  # type: ignore[arg-type]
+        known = {name: values for name, values in columns.items() if values is not None}
+        if track is not None and any(track):
+            known["track"] = np.asarray(track, np.str_)
+        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, links, known)
 
     @property
     def next_place(self) -> str:
@@ -194,15 +197,15 @@ class Collector:
             flat = np.zeros((2, width - 2))  # the height of a box
             with_points = [p if p.shape[1] == width else np.hstack([p, flat[: len(p)]]) for p in with_points]
         frame, label, confidence, tracks = zip(*rows, strict=True) if rows else ((),) * 4
+        named = {"track": np.array(tracks, np.str_)} if any(tracks) else {}
         return InstanceColumns(
             np.array(frame, np.int64),
             np.array(label, np.int64),
             np.array(confidence, np.float64) if self.has_confidence else None,
             np.array([len(points) for points in self._points], np.int64),
             np.concatenate(with_points) if with_points else np.empty((0, 2)),
-            np.array(tracks, np.str_) if any(tracks) else None,
             self.links,
-            **self.more,  # type: ignore[arg-type]
+            named | self.columns,
         )
 
     def finish(self) -> MapFrames:

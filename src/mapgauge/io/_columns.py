@@ -1,18 +1,19 @@
 """The instances of a file as columns, and the rule for degenerate instances."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.frames.columns import Values
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.links import Links, kept_links
-from mapgauge.frames.map_frames import Names
+from mapgauge.frames.map_frames import members_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io.files.json_documents import MakeError
-from mapgauge.typing import Confidences, Degenerate, Flags, Indices, Points
+from mapgauge.typing import Confidences, Degenerate, Indices, Points
 
 EXAMPLES = 3  # number of places that a finding names
 
@@ -25,11 +26,8 @@ class InstanceColumns(NamedTuple):
     confidence: Confidences | None
     sizes: Indices  # number of points
     coords: Points  # (points, dimension): the points of all instances
-    track: Names | None = None
     links: Links | None = None
-    intersection: Flags | None = None
-    ignore: Flags | None = None
-    change: Names | None = None
+    columns: Mapping[str, Values] = {}  # rows of ``COLUMNS``, by name
 
     def without_degenerate(
         self, name: str, degenerate: Degenerate, locate: Callable[[int], str]
@@ -51,10 +49,16 @@ class InstanceColumns(NamedTuple):
             findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
         if keep.all():
             return self, findings
-        others = {name: column for name, column in self._asdict().items() if name not in ("coords", "links")}
-        chosen: dict[str, Any] = {name: None if column is None else column[keep] for name, column in others.items()}
         links = kept_links(self.links, np.flatnonzero(keep), count)
-        kept = InstanceColumns(**chosen, coords=self.coords[np.repeat(keep, self.sizes)], links=links)
+        kept = InstanceColumns(
+            frame=self.frame[keep],
+            label=self.label[keep],
+            confidence=None if self.confidence is None else self.confidence[keep],
+            sizes=self.sizes[keep],
+            coords=self.coords[np.repeat(keep, self.sizes)],
+            links=links,
+            columns={name: values[keep] for name, values in self.columns.items()},
+        )
         if self.links is not None and links is not None and len(links) < len(self.links):
             lost = len(self.links) - len(links)
             text = f"{name}: {lost} of {len(self.links)} links were dropped together with one of their instances"
@@ -80,9 +84,9 @@ class InstanceColumns(NamedTuple):
 
     def members(self) -> dict[str, Any]:
         """Return the columns as arguments of ``MapFrames``. They must have no degenerate instances."""
-        members = self._asdict()
-        offsets = np.concatenate([[0], members.pop("sizes")]).cumsum()
-        return members | {"polylines": Polylines.unchecked(members.pop("coords"), offsets)}
+        members = {"frame": self.frame, "label": self.label, "confidence": self.confidence, "links": self.links}
+        polylines = Polylines.unchecked(self.coords, np.concatenate([[0], self.sizes]).cumsum())
+        return members | {"polylines": polylines} | members_of(self.columns)
 
 
 def check_corners(

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
+from mapgauge.frames.columns import Column, Values, stored_columns
 from mapgauge.frames.findings import left_out_of
 from mapgauge.frames.links import SUCCESSOR, Links
-from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import ReadOptions, declared_system, refuse_ids
 from mapgauge.io._values import ValueChecker
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
-from mapgauge.typing import Flags, Forward
+from mapgauge.typing import Forward
 
 _REMEDY = "Give each feature of the frame an id, and name the target of a link by its id"
 
@@ -107,7 +108,14 @@ def _id_text(value: Any) -> str | None:
 MAP = "map"  # the token of a file whose features have no frame: a map
 _PLACE = re.compile(r"\$\.features\[(\d+)\](?:\.properties)?\.?\s?")
 _LIKE_FRAME = re.compile("frame|token|sample|timestamp", re.IGNORECASE)  # in the name of what may be the frame
-PROPERTIES = ("frame", "class", "confidence", "track", "scene", "intersection", "ignore", "change")
+_FIXED = ("frame", "class", "confidence", "scene")  # properties besides ``COLUMNS``
+# The types of JSON of the values of columns, by ``Column.kind``, and what they are in messages.
+JSON_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "id": ((str, int), "a text or a whole number"),
+    "text": ((str,), "a text"),
+    "flag": ((bool,), "true or false"),
+    "number": ((float, int), "a finite number"),
+}
 # What maps call the property that names the class of an element, the most likely first. Shapefiles have capitals.
 _CLASS_PROPERTIES = ("class", "class_name", "kind", "type", "category", "label", "layer")
 
@@ -116,13 +124,14 @@ def property_names(properties: object) -> dict[str, str]:
     """Return the names that the properties have in the file, from the option ``properties``."""
     if properties is None:
         properties = {}
-    expected = f"properties must map {', '.join(PROPERTIES)} to names in the file, such as {{'frame': 'sample_token'}}"
+    known = (*_FIXED, *(column.name for column in stored_columns()))
+    expected = f"properties must map {', '.join(known)} to names in the file, such as {{'frame': 'sample_token'}}"
     if not isinstance(properties, Mapping) or not all(isinstance(name, str) for name in properties.values()):
         raise InvalidInput(f"{expected}, got {properties!r}")
-    unknown = [name for name in properties if name not in PROPERTIES]
+    unknown = [name for name in properties if name not in known]
     if unknown:
         raise InvalidInput(f"{expected}, got {', '.join(map(repr, unknown))}")
-    return {name: properties.get(name, name) for name in PROPERTIES}
+    return {name: properties.get(name, name) for name in known}
 
 
 def class_property(names: Iterable[str]) -> str:
@@ -209,16 +218,11 @@ def read_objects(
             [feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links")
         ]
         collector.links = read_links(collector, stated, document.get("links"), rows, frame)
-        for name, make, kind, expected in (
-            ("intersection", flags_of, bool, "true or false"),
-            ("ignore", flags_of, bool, "true or false"),
-            ("change", names_of, str, "a text"),
-        ):
-            values = [features[i].get(called[name]) for i in rows]
-            for i, value in zip(rows, values, strict=True):
-                if value is not None and not isinstance(value, kind):
-                    raise collector.error(f"{_path(i, called[name])} is {value!r}, expected {expected}")
-            collector.more[name] = make(values)
+        for column in stored_columns():
+            name = called[column.name]
+            given_values = [_value(collector, column, features[i].get(name), _path(i, name)) for i in rows]
+            if (made := values_of(column, given_values)) is not None:
+                collector.columns[column.name] = made
     return collector.finish()
 
 
@@ -284,14 +288,29 @@ def listed_names(collector: Collector, names: Any, member: str) -> dict[str, int
     return {name: code for code, name in enumerate(names)}
 
 
-def flags_of(given: Sequence[bool | None]) -> Flags | None:
-    """Return the flag of each instance, false if its feature has none; None if no feature has one."""
-    return None if all(value is None for value in given) else np.array([value is True for value in given])
+def _value(collector: Collector, column: Column, value: Any, where: str) -> Any:
+    """Return a property of a feature, which must have the type of its column; None if the feature has none."""
+    if value is None:
+        return None
+    if column.kind == "id":
+        return "" if value == "" else _token(collector, value, where)
+    types, expected = JSON_TYPES[column.kind]
+    is_sound = isinstance(value, types) and (column.kind == "flag" or not isinstance(value, bool))
+    if column.kind == "number" and is_sound:
+        number = collector.check.number(value, where)
+        if math.isfinite(number):
+            return number
+        is_sound = False
+    if not is_sound:
+        raise collector.error(f"{where} is {value!r}, expected {expected}")
+    return value
 
 
-def names_of(given: Sequence[str | None]) -> Names | None:
-    """Return the text of each instance, empty if its feature has none; None if no feature has one."""
-    return np.array([value or "" for value in given], np.str_) if any(given) else None
+def values_of(column: Column, given: Sequence[Any]) -> Values | None:
+    """Return the value of each instance, the empty one if its feature has none; None if no feature has one."""
+    if all(value is None or value == "" for value in given):
+        return None
+    return np.array([column.empty if value is None else value for value in given], column.type)
 
 
 def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]]:
@@ -338,13 +357,11 @@ def _add(
     collector: Collector, i: int, points: Any, where: str, properties: dict[str, Any], called: dict[str, str]
 ) -> None:
     """Add one instance."""
-    track = properties.get(called["track"])
     class_name = _required(collector, i, properties, "class", called)
     collector.add_instance(
         points,
         collector.check.text(class_name, _path(i, called["class"])),
         confidence=properties.get(called["confidence"]),
-        track="" if track is None or track == "" else _token(collector, track, _path(i, called["track"])),
         where=where,
         confidence_where=_path(i, called["confidence"]),
     )

@@ -270,7 +270,7 @@ class ListReader:
         if not self._known:
             self._places["intersection-left-out"] = []
         elif not self._places["intersection-left-out"]:
-            collector.more["intersection"] = np.array(self._inside, np.bool_)
+            collector.columns["intersection"] = np.array(self._inside, np.bool_)
         if self._topology is not None:
             collector.links = self._topology.links()
             collector.findings += self._topology.findings(collector.name)

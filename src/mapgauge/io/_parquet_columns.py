@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput, UnreadableFile
+from mapgauge.frames.columns import TEXTS, Column, Values
 from mapgauge.frames.links import SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import declared_system, system_of_schema
@@ -138,6 +139,18 @@ class ParquetColumns:
     def flags(self, name: str) -> Flags:
         """Return a column of true and false. Null is false."""
         return np.asarray(self._column(name).fill_null(False).to_numpy(), np.bool_)
+
+    def of_instances(self, column: Column, instance: Indices) -> Values:
+        """Return the values of a column of the table ``COLUMNS``. Null is the empty value."""
+        if column.kind in TEXTS:
+            codes, names = self.texts(column.name, optional=True)
+            return np.array([*names, column.empty], np.str_)[codes[instance]]
+        if column.kind == "flag":
+            return self.flags(column.name)[instance]
+        numbers = self.numbers(column.name)
+        self._refuse(np.isinf(numbers), f"{column.name} is infinite, expected a finite number")
+        numbers = numbers[instance]
+        return np.where(np.isnan(numbers), column.empty, numbers)
 
     def frames(self, token: Indices) -> Indices:
         """Return the frame of each row: from the column ``frame``, or one frame per run of equal tokens."""

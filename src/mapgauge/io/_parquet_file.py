@@ -8,6 +8,7 @@ import msgspec
 from mapgauge.decoding import decode_json
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import Remedy, UnreadableFile
+from mapgauge.frames.columns import stored_columns
 from mapgauge.frames.findings import Finding
 from mapgauge.io._format import declared_system, system_of_schema
 from mapgauge.io.files.json_documents import MakeError, refuse_doubled_keys
@@ -18,20 +19,8 @@ _BYTE_ARRAY = 6  # the physical type of texts
 _TAIL = 1 << 16  # bytes at the end of a file that are read at once
 VERSION = 1  # of the schema; files with a later version are refused
 REQUIRED = ("token", "class", "geometry")
-COLUMNS = (
-    "frame",
-    *REQUIRED,
-    "scene",
-    "timestamp",
-    "confidence",
-    "track",
-    "pose",
-    "links",
-    "intersection",
-    "ignore",
-    "change",
-)
-_TEXTS = ("token", "class", "scene", "track", "change")  # columns of other names may hold bytes that are no text
+_FIXED = ("frame", *REQUIRED, "scene", "timestamp", "confidence", "pose", "links")  # besides ``COLUMNS``
+_BOUNDED = ("token", "class", "scene")  # columns of other names may hold bytes that are no text
 AXES = ("x", "y", "z")
 _NO_WKB = 'WKB is not supported: with geopandas, write geometry_encoding="geoarrow"'
 _DEEPEST = 20  # nested structures and lists; the format has 7
@@ -153,7 +142,7 @@ def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
             continue
         name, kind = about[3][0].decode(), about[1]
         first, last = statistics[6], statistics[5]
-        if kind == _BYTE_ARRAY and name in _TEXTS:
+        if kind == _BYTE_ARRAY and name in _BOUNDED:
             texts[name] = first.decode(), last.decode()
         elif kind in (1, 2):  # 32 and 64 bits
             numbers[name] = int.from_bytes(first, "little", signed=True), int.from_bytes(last, "little", signed=True)
@@ -217,7 +206,8 @@ def opened(stream: Any, footer: Any = None) -> Any:
 
 def columns_to_read(schema: Any, without: Sequence[str] = ()) -> list[str]:
     """Return the names of the columns that mapgauge reads."""
-    return [name for name in schema.names if name in COLUMNS and name not in without]
+    known = {*_FIXED, *(column.name for column in stored_columns())}
+    return [name for name in schema.names if name in known and name not in without]
 
 
 def about_of(error: MakeError, schema: Any) -> Metadata | None:
@@ -253,14 +243,15 @@ def _check(error: MakeError, schema: Any) -> None:
                 "GeoParquet",
             ),
         )
-    for name in COLUMNS:
+    kinds = {column.name: column.kind for column in stored_columns()}
+    for name in (*_FIXED, *kinds):
         times = schema.names.count(name)
         if times > 1:
             raise error(f"{times} columns are called {name}, expected one")
         if times:
             kind = schema.field(name).type
             kind = getattr(kind, "storage_type", kind)
-            expected = _expected(name, kind)
+            expected = _expected(kinds.get(name, name), kind)
             if expected:
                 binary = pyarrow_modules()[0].types.is_binary(kind) or pyarrow_modules()[0].types.is_large_binary(kind)
                 remedy = _NO_WKB if name == "geometry" and binary else None
@@ -268,7 +259,10 @@ def _check(error: MakeError, schema: Any) -> None:
 
 
 def _expected(name: str, kind: Any) -> str:
-    """Return the expected type of a column if it has another type, else an empty text."""
+    """Return the expected type of a column if it has another type, else an empty text.
+
+    ``name`` is its name, or ``Column.kind`` of a row of ``COLUMNS``.
+    """
     pa, _ = pyarrow_modules()
     types = pa.types
 
@@ -298,13 +292,13 @@ def _expected(name: str, kind: Any) -> str:
         "timestamp": whole,
         "token": name_or_id,
         "scene": name_or_id,
-        "track": name_or_id,
+        "id": name_or_id,
         "class": (named, "text, the name of the class"),
         "confidence": (number(kind), "numbers"),
         "pose": (number(inner), "lists of 16 numbers"),
-        "intersection": (types.is_boolean(kind), "true or false"),
-        "ignore": (types.is_boolean(kind), "true or false"),
-        "change": (named, "text"),
+        "flag": (types.is_boolean(kind), "true or false"),
+        "text": (named, "text"),
+        "number": (number(kind), "numbers"),
         "links": (sound, "lists of structs with target, a whole number, weight and kind"),
         "geometry": (sound, "lists of points, each a struct of x, y (and z) or a list of numbers"),
     }

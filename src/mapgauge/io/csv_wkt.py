@@ -19,6 +19,7 @@ from threading import Lock
 from typing import Any
 
 from mapgauge.dependencies import require
+from mapgauge.frames.columns import TEXTS, stored_columns
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io._geojson_objects import property_names, read_rows
@@ -121,9 +122,11 @@ def read_features(content: Content) -> tuple[list[dict[str, Any]], str | None]:
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     called = property_names(options.extra.get("properties"))
     features, crs = read_features(content)
+    read_as_text = ("frame", "class", "scene", *(column.name for column in stored_columns() if column.kind in TEXTS))
+    named = [called[name] for name in called if name not in read_as_text]
     for feature in features:
         properties = feature["properties"]
-        for name in (called["confidence"], called["intersection"], called["ignore"]):
+        for name in named:
             with suppress(KeyError, ValueError):  # a text that is neither is refused later
                 value = properties[name]
                 properties[name] = _TRUTH[value.lower()] if value.lower() in _TRUTH else float(value)

@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.errors import UnreadableFile
+from mapgauge.frames.columns import TEXTS, Column, stored_columns
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io._collect import Collector
@@ -36,18 +37,17 @@ from mapgauge.io._format import (
     refuse_ids,
 )
 from mapgauge.io._geojson_objects import (
-    PROPERTIES,
+    JSON_TYPES,
     LinkObject,
-    flags_of,
     has_confidence,
     link_objects,
     listed_frames,
     listed_names,
-    names_of,
     property_names,
     read_links,
     read_objects,
     stated_forward,
+    values_of,
 )
 from mapgauge.io._json import decode, keys_are_unique, read_points
 from mapgauge.io.files.json_documents import gc_paused
@@ -62,12 +62,15 @@ class _Line(msgspec.Struct, gc=False):
 
 
 @lru_cache
-def _schema(names: tuple[str, ...]) -> Any:
-    """Return the type of a collection of lines whose properties have these names; None if msgspec refuses a name."""
-    fields: list[Any] = [(f"{name}_", Any, msgspec.UNSET) for name in PROPERTIES]  # class is a keyword of Python
-    called = {field: name for (field, *_), name in zip(fields, names, strict=True)}
+def _schema(called: tuple[tuple[str, str], ...]) -> Any:
+    """Return the type of a collection of lines with these properties; None if msgspec refuses a name.
+
+    ``called`` has a pair for each property: its name, and its name in the file.
+    """
+    fields: list[Any] = [(f"{name}_", Any, msgspec.UNSET) for name, _ in called]  # class is a keyword of Python
+    renamed = {f"{name}_": in_file for name, in_file in called}
     try:
-        properties = msgspec.defstruct("Properties", fields, rename=called, gc=False)
+        properties = msgspec.defstruct("Properties", fields, rename=renamed, gc=False)
     except ValueError:  # a name occurs twice, or has characters that JSON escapes
         return None
     fields = [("type", Literal["Feature"]), ("properties", properties), ("geometry", _Line)]
@@ -100,7 +103,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 @gc_paused()
 def _read_lines(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames | None:
     """Read a collection of lines without faults, fast: points are parsed into one array, which is sorted by frame."""
-    schema = _schema(tuple(called.values()))
+    schema = _schema(tuple(called.items()))
     document: Any = None if schema is None else decode(content.text, schema)
     if document is None:
         return None
@@ -108,12 +111,12 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     collector.crs = declared_system(document.crs, content.error, "$.crs", projected=projected)
     lines = [feature.geometry.coordinates for feature in document.features]
     points = read_points(lines)
-    columns = _plain_columns([feature.properties for feature in document.features])
+    columns = _plain_columns([feature.properties for feature in document.features], tuple(called))
     if points is None or columns is None:
         return None
-    if not keys_are_unique(content.text, _count_keys(document, columns), lines):
+    if not keys_are_unique(content.text, _count_keys(document, columns.values()), lines):
         return None
-    tokens, names, confidences, tracks, scenes, inside, ignored, changes = columns
+    tokens, names, confidences, scenes = (columns[name] for name in ("frame", "class", "confidence", "scene"))
     given = [value is not None for value in confidences]
     stated, classes, frames, forward, boxes = (
         default if (value := getattr(document, name)) is msgspec.UNSET else value
@@ -154,11 +157,8 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         np.array([confidences[i] for i in rows], np.float64) if collector.has_confidence else None,
         np.diff(polylines.offsets),
         polylines.coords,
-        [tracks[i] for i in rows],
-        links,
-        intersection=flags_of([inside[i] for i in rows]),
-        ignore=flags_of([ignored[i] for i in rows]),
-        change=names_of([changes[i] for i in rows]),
+        links=links,
+        **{column.name: values_of(column, [columns[column.name][i] for i in rows]) for column in stored_columns()},
     )
     return collector.finish()
 
@@ -177,39 +177,55 @@ def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
     )
 
 
-def _plain_columns(properties: list[Any]) -> list[list[Any]] | None:
-    """Return the values of each property of features; None if a value has an unusual type.
+def _plain_columns(properties: list[Any], names: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Return the values of each property of features, by name; None if a value has an unusual type.
 
-    What a feature does not have is None; its track and its scene are empty.
+    What a feature does not have is None, and an id or a scene that it does not have is empty.
     """
-    flag, text = (bool, NoneType), (str, NoneType)
-    allowed = ((str, int), (str,), (float, int, NoneType), *[(str, int, NoneType)] * 2, flag, flag, text)
-    columns = []
-    for name, types in zip(PROPERTIES, allowed, strict=True):
+    kinds = {column.name: column.kind for column in stored_columns()}
+    allowed: dict[str, tuple[type, ...]] = {name: JSON_TYPES[kind][0] for name, kind in kinds.items()}
+    allowed |= {"frame": (str, int), "class": (str,), "confidence": (float, int), "scene": (str, int)}
+    columns: dict[str, list[Any]] = {}
+    for name in names:
         values = [getattr(feature, f"{name}_") for feature in properties]
         if name == "confidence" and None in values:
             return None
         values = [None if value is msgspec.UNSET else value for value in values]
-        if not set(map(type, values)) <= set(types):
+        optional = () if name in ("frame", "class") else (NoneType,)
+        if not set(map(type, values)) <= {*allowed[name], *optional}:
             return None
-        columns.append(values)
-    tokens, names, confidences, tracks, scenes, *others = columns
-    if "" in tokens or "" in names or "" in scenes:
+        if kinds.get(name) == "id" or name == "scene":
+            if name == "scene" and "" in values:
+                return None
+            values = ["" if value is None else str(value) for value in values]
+        largest = 1 if name == "confidence" else 2**53  # whole numbers beyond it might not fit a float
+        is_number = name == "confidence" or kinds.get(name) == "number"
+        if is_number and any(abs(value) > largest for value in values if type(value) is int):
+            return None
+        columns[name] = values
+    if "" in columns["frame"] or "" in columns["class"]:
         return None
-    if any(abs(value) > 1 for value in confidences if type(value) is int):  # might not fit a float
-        return None
-    tracks, scenes = (["" if value is None else str(value) for value in values] for values in (tracks, scenes))
-    return [list(map(str, tokens)), names, confidences, tracks, scenes, *others]
+    return columns | {"frame": list(map(str, columns["frame"]))}
 
 
-class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_name": "class"}):
-    frame: str
-    class_name: str
-    confidence: float | None = None
-    track: str = ""
-    intersection: bool | None = None
-    ignore: bool | None = None
-    change: str = ""
+@lru_cache
+def _properties(columns: tuple[Column, ...]) -> Any:
+    """Return the type of the properties of a feature. Values that instances do not have are left out of the file."""
+    fields: list[Any] = [("frame", str), ("class_name", str), ("confidence", float | None, None)]
+    for column in columns:
+        fields.append((column.name, Any, "" if column.kind in TEXTS else None))
+    return msgspec.defstruct("Properties", fields, gc=False, omit_defaults=True, rename={"class_name": "class"})
+
+
+def _listed_values(column: Column, frames: MapFrames) -> list[Any]:
+    """Return the values of a column for all instances, as they are written."""
+    values = frames.columns.get(column.name)
+    if values is None:
+        return ["" if column.kind in TEXTS else None] * len(frames.label)
+    if column.kind == "number":
+        return [None if value != value else value for value in values.tolist()]
+    listed: list[Any] = values.tolist()
+    return listed
 
 
 class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
@@ -217,7 +233,7 @@ class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
 
 
 class _Feature(msgspec.Struct, gc=False, omit_defaults=True, tag_field="type", tag="Feature"):
-    properties: _Properties
+    properties: Any  # ``_properties``
     geometry: _Geometry
     id: int | None = None
     links: list[LinkObject] | None = None
@@ -227,14 +243,14 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     refuse_ids(classes, GEOJSON.name)
     check_tokens_differ(frames, GEOJSON.name)
     count = len(frames.label)
+    columns = tuple(stored_columns())
     instances = zip(
         frames.label.tolist(),
         [None] * count if frames.confidence is None else frames.confidence.tolist(),
-        [""] * count if frames.track is None else frames.track.tolist(),
-        *([None] * count if flags is None else flags.tolist() for flags in (frames.intersection, frames.ignore)),
-        [""] * count if frames.change is None else frames.change.tolist(),
+        *(_listed_values(column, frames) for column in columns),
         strict=True,
     )
+    make = _properties(columns)
     encoder = msgspec.json.Encoder()
     links = link_objects(frames)
     number = 0  # of the next feature
@@ -243,7 +259,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         features = []
         for points in lines:
             label, *members = next(instances)
-            properties = _Properties(token, frames.classes[label], *members)
+            properties = make(token, frames.classes[label], *members)
             linked = () if links is None else (number, links[number])
             features.append(_Feature(properties, _Geometry(points), *linked))
             number += 1

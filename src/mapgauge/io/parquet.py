@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from mapgauge.dependencies import pyarrow_modules
+from mapgauge.frames.columns import TEXTS, Values, stored_columns
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._columns import InstanceColumns, check_corners
 from mapgauge.io._format import Format, ReadOptions, refuse_ids
@@ -35,8 +36,9 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
     numbers += [] if frames.confidence is None else ["confidence"]
     schema = _schema(frames)
-    single = ("confidence", "pose", "geometry", "links", "intersection", "ignore")  # columns whose values do not repeat
-    repetitive = [name for name in schema.names if name not in single]
+    repetitive = ["frame", "token", "scene", "timestamp", "class"]  # columns whose values repeat
+    repetitive += [column.name for column in stored_columns() if column.kind in TEXTS]
+    repetitive = [name for name in schema.names if name in repetitive]
     repetitive += [f"links.list.element.{name}" for name in ("target", "weight", "kind") if "links" in schema.names]
     with pq.ParquetWriter(
         sink,
@@ -61,14 +63,15 @@ def _schema(frames: MapFrames) -> Any:
     number = pa.float32() if single else pa.float64()
     point = pa.struct([pa.field(axis, number, nullable=False) for axis in AXES[: frames.dimension]])
     line = pa.list_(pa.field("vertices", point, nullable=False))
+    kinds = {"id": names, "text": names, "flag": pa.bool_(), "number": pa.float64()}
+    columns = [(column.name, kinds[column.kind], frames.columns.get(column.name)) for column in stored_columns()]
+    track, *others = columns  # pose and links come after the first one
     optional = (
         ("confidence", pa.float64(), frames.confidence),
-        ("track", names, frames.track),
+        track,
         ("pose", pa.list_(pa.float64()), frames.poses),
         ("links", link_type(), frames.links),
-        ("intersection", pa.bool_(), frames.intersection),
-        ("ignore", pa.bool_(), frames.ignore),
-        ("change", names, frames.change),
+        *others,
     )
     fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
     for name, kind, values in (("scene", names, frames.scenes), ("timestamp", pa.int64(), frames.timestamps)):
@@ -156,19 +159,23 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
         columns["timestamp"] = pa.array(frames.timestamps[first:last], pa.int64()).take(frame_at)
     if frames.confidence is not None:
         columns["confidence"] = pa.array(frames.confidence[start:stop]).take(instance_at)
-    for name in ("track", "change"):
-        if (texts := getattr(frames, name)) is not None:
-            coded = pa.array(texts[start:stop].tolist(), pa.string()).dictionary_encode()
-            columns[name] = coded.take(instance_at)
+    for name, values in frames.columns.items():
+        if name in schema.names:
+            columns[name] = _arrow(values[start:stop]).take(instance_at)
     if frames.poses is not None:
         ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
     if frames.links is not None:
         columns["links"] = link_lists(frames, frames.links, start, stop).take(instance_at)
-    for name in ("intersection", "ignore"):
-        if (flags := getattr(frames, name)) is not None:
-            columns[name] = pa.array(flags[start:stop]).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _arrow(values: Values) -> Any:
+    """Return values of a column as an array of Arrow: texts with a dictionary, NaN as null."""
+    pa, _ = pyarrow_modules()
+    if values.dtype.kind == "U":
+        return pa.array(values.tolist(), pa.string()).dictionary_encode()
+    return pa.array(values, from_pandas=True)
 
 
 def read(content: Content, options: ReadOptions) -> MapFrames:
@@ -201,13 +208,8 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
     links = read_links(columns, frame, instance) if columns.has("links") else None
-    more: dict[str, Any] = {}
-    for column in filter(columns.has, ("intersection", "ignore")):
-        more[column] = columns.flags(column)[instance]
-    for column in filter(columns.has, ("track", "change")):
-        codes, names = columns.texts(column, optional=True)
-        more[column] = np.array([*names, ""], np.str_)[codes[instance]]
-    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links=links, **more)
+    more = {row.name: columns.of_instances(row, instance) for row in stored_columns() if columns.has(row.name)}
+    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links, more)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about or Metadata(VERSION, 0, ())
     check_corners(sound, [name in about.boxes for name in classes], columns.error, locate)

@@ -4,7 +4,7 @@ A group is one class of one frame: its predictions, then its truth. Kernels scor
 Groups are in the order of frames. For a metric of level "scene", this is the order in time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge import kernels
+from mapgauge.frames.columns import Values, column_of
 from mapgauge.frames.content import by_content
 from mapgauge.frames.findings import place_of
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.links import Links, joined_links, kept_links
-from mapgauge.frames.map_frames import MapFrames, Names
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.geometry.resampling import Side, resample_sides
 from mapgauge.geometry.starts import with_fixed_starts
@@ -42,14 +43,12 @@ class Groups:
     label: Indices  # (groups,): the class of each group
     row: Indices  # (instances,): the index of each instance in the frames of its side
     classes: int = 1  # group g is class g % classes of its frame
-    track: Names | None = None  # None unless the truth has tracks; "" for instances without a track
+    columns: Mapping[str, Values] = field(default_factory=dict)  # (instances,): further columns that a side has
     poses: NDArray[np.float64] | None = None  # (frames, 4, 4): from frame to world coordinates
     forward: Forward | None = None  # the axis that points forward
     links: Links | None = None  # between the instances of both sides; None unless a metric needs them
-    intersection: Flags | None = None  # whether a lane lies in an intersection; None unless both sides know
     boxes: tuple[int, ...] = ()  # the classes whose instances are boxes in an image
     names: tuple[str, ...] = ()  # of the classes
-    nodes: NDArray[np.object_] | None = None  # ``MapFrames.nodes``; None if no side has them
     part: "Part | None" = None  # whose part these groups are; None if lines are whole
     shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what several metrics compute once
 
@@ -125,11 +124,16 @@ class Groups:
             frame=self.frame[groups],
             label=self.label[groups],
             part=None,
-            **self.columns(rows),
+            **self.members(rows),
         )
 
-    def columns(self, rows: Indices) -> dict[str, Any]:
-        """Return all columns of some instances, in the given order."""
+    def column(self, name: str) -> Values:
+        """Return a column by name, with a value for each instance: the empty one if no side has the column."""
+        values = self.columns.get(name)
+        return column_of(name).empties(len(self.row)) if values is None else values
+
+    def members(self, rows: Indices) -> dict[str, Any]:
+        """Return everything about some instances, in the given order, as arguments of ``replace``."""
         lines = self.polylines.pick(rows)
         return {
             "points": np.ascontiguousarray(lines.coords.T),
@@ -143,9 +147,7 @@ class Groups:
     def _others(self, rows: Indices) -> dict[str, Any]:
         return {
             "row": self.row[rows],
-            "track": None if self.track is None else self.track[rows],
-            "intersection": None if self.intersection is None else self.intersection[rows],
-            "nodes": None if self.nodes is None else self.nodes[rows],
+            "columns": {name: values[rows] for name, values in self.columns.items()},
             "links": kept_links(self.links, rows, len(self.confidence)),
         }
 
@@ -155,7 +157,7 @@ class Groups:
         rows = self.rows(np.flatnonzero(kept))
         ends = (np.diff(self.bounds, axis=1) * kept[:, None]).ravel().cumsum().reshape(-1, 2)
         first = np.concatenate([[0], ends[:-1, 1]]) if len(ends) else np.empty(0, np.int64)
-        return replace(self, bounds=np.column_stack([first, ends]), **self.columns(rows)), rows
+        return replace(self, bounds=np.column_stack([first, ends]), **self.members(rows)), rows
 
     def within(self, inner: float, outer: float) -> "Groups":
         """Return only the points in a ring around the ego vehicle, without closing points.
@@ -258,29 +260,26 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
     closed = ends_meet if protocol.closed == "auto" else np.full(len(order), protocol.closed)
-    track = None
-    if truth.track is not None or not len(truth.polylines):
-        names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
-        track = np.concatenate(names)[order]
-    inside = [side.intersection for side in sides]
-    nodes = [np.full(len(side.polylines), None) if side.nodes is None else side.nodes for side in sides]
+    columns = {}
+    for name in dict.fromkeys((*predictions.columns, *truth.columns)):
+        empties = column_of(name).empties
+        values = [side.columns.get(name, empties(size)) for side, size in zip(sides, sizes, strict=True)]
+        columns[name] = np.concatenate(values)[order]
     return Groups(
-        points,
-        offsets,
-        bounds,
-        np.concatenate(ones)[order],
-        closed,
-        ends_meet & closed,
-        np.repeat(np.arange(len(truth)), classes),
-        np.tile(np.arange(classes), len(truth)),
-        np.concatenate([np.arange(size) for size in sizes])[order],
-        classes,
-        track,
-        predictions.poses if truth.poses is None else truth.poses,
-        forward,
-        kept_links(joined, order, sum(sizes)),
-        None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
-        tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
-        truth.classes,
-        None if predictions.nodes is None and truth.nodes is None else np.concatenate(nodes)[order],
+        points=points,
+        offsets=offsets,
+        bounds=bounds,
+        confidence=np.concatenate(ones)[order],
+        closed=closed,
+        repeats=ends_meet & closed,
+        frame=np.repeat(np.arange(len(truth)), classes),
+        label=np.tile(np.arange(classes), len(truth)),
+        row=np.concatenate([np.arange(size) for size in sizes])[order],
+        classes=classes,
+        columns=columns,
+        poses=predictions.poses if truth.poses is None else truth.poses,
+        forward=forward,
+        links=kept_links(joined, order, sum(sizes)),
+        boxes=tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
+        names=truth.classes,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.instances import resampled
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, members_of
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS, Thresholds, costs_of
@@ -145,13 +145,9 @@ def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: I
         frame=frame[order],
         label=label[order],
         confidence=sure[order],
-        track=None,
         links=None,
-        intersection=None,
-        nodes=None,
-        ignore=None,
-        change=None,
         history=None,
+        **members_of({}),
     )
 
 

@@ -4,7 +4,7 @@ The frames of a scene may arrive in any order, in several batches and in several
 them are there, in the order of their time stamps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.alignment import join_frames
+from mapgauge.frames.columns import TEXTS, column_of
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, members_of
 from mapgauge.frames.tracks import check_tracks, track_findings
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import METRICS
@@ -26,9 +27,9 @@ from mapgauge.scoring.scores import Scores
 
 SIDES = ("predictions", "truth")
 _NOTHING = np.empty(0, np.str_)
-_ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # columns of ``MapFrames``
-_UNUSED = ("links", "intersection", "nodes", "ignore", "change", "history")
-_TEXTS = ("track", "scenes", "forward", "boxes")
+_ARRAYS = ("frame", "label", "confidence", "timestamps", "poses")  # fields of ``MapFrames``
+_TEXTS = ("scenes", "forward", "boxes")
+_COLUMN = "column/"  # before the names of columns of the table ``COLUMNS``
 
 
 def uses_tracks(metrics: Sequence[str]) -> tuple[bool, bool]:
@@ -56,8 +57,9 @@ class SceneFrames:
         for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
             # A side without instances has no tracks. With None, joined frames would have none either.
             track = (_NOTHING if side.track is None else side.track) if tracked else None
-            columns: dict[str, Any] = dict.fromkeys(_UNUSED) | {"findings": ()}
-            sides.append(replace(side, track=track, poses=poses, **columns))
+            # Metrics of scenes use no other column of the package. Those of plug-ins may use their own.
+            columns = members_of(side.more) | {"track": track}
+            sides.append(replace(side, poses=poses, links=None, history=None, findings=(), **columns))
         return cls(*sides)
 
     @classmethod
@@ -112,23 +114,39 @@ def _columns(frames: MapFrames) -> dict[str, NDArray[Any]]:
     columns |= {"coords": frames.polylines.coords, "offsets": frames.polylines.offsets}
     for name in _TEXTS:
         texts = getattr(frames, name)
-        if texts is not None:  # in UTF-8, each followed by 0
-            ended = "".join(f"{text}\0" for text in ([texts] if isinstance(texts, str) else texts))
-            columns[name] = np.frombuffer(ended.encode(), np.uint8)
+        if texts is not None:
+            columns[name] = _bytes_of([texts] if isinstance(texts, str) else texts)
+    for name, values in frames.columns.items():
+        columns[_COLUMN + name] = _bytes_of(values) if column_of(name).kind in TEXTS else values
     return {name: column for name, column in columns.items() if column is not None}
 
 
+def _bytes_of(texts: Iterable[str]) -> NDArray[np.uint8]:
+    """Return texts in UTF-8, each followed by 0."""
+    return np.frombuffer("".join(f"{text}\0" for text in texts).encode(), np.uint8)
+
+
+def _texts_of(data: NDArray[Any]) -> list[str]:
+    """Return the texts of ``_bytes_of``."""
+    return bytes(data).decode().split("\0")[:-1]
+
+
 def _frames(columns: dict[str, NDArray[Any]], classes: tuple[str, ...]) -> MapFrames:
-    texts = {name: bytes(columns[name]).decode().split("\0")[:-1] for name in _TEXTS if name in columns}
+    texts = {name: _texts_of(columns[name]) for name in _TEXTS if name in columns}
+    more = {}
+    for key, values in columns.items():
+        name = key.removeprefix(_COLUMN)
+        if name != key:
+            more[name] = np.array(_texts_of(values), np.str_) if column_of(name).kind in TEXTS else values
     return MapFrames(
         tokens=("",) * len(columns["timestamps"]),  # the rows have them
         classes=classes,
         polylines=Polylines(columns["coords"], columns["offsets"]),
-        track=np.array(texts["track"], np.str_) if "track" in texts else None,
         scenes=tuple(texts["scenes"]),
         boxes=tuple(texts["boxes"]),
         forward=texts["forward"][0] if "forward" in texts else None,  # type: ignore[arg-type]
         **{name: columns.get(name) for name in _ARRAYS},  # type: ignore[arg-type]
+        **members_of(more),
     )
 
 

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.frames.columns import column_of
 from mapgauge.frames.findings import Finding
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.map_frames import MapFrames, members_of
 from mapgauge.frames.tracks import frames_by_scene
 from mapgauge.metrics.assigned import matches_of
 from mapgauge.metrics.groups import Block, Groups
@@ -170,10 +171,12 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
 def _turned(side: MapFrames) -> MapFrames:
     """Return frames with the instances of each frame, and the nodes of graphs, in the opposite order."""
     turned = side.keep(np.lexsort((-np.arange(len(side.frame)), side.frame)))
-    if turned.nodes is None:
-        return turned
-    opposite = (tuple(-node for node in lane) for lane in turned.nodes)
-    return replace(turned, nodes=np.fromiter(opposite, np.object_, len(turned.nodes)))
+    columns = turned.columns
+    for name, values in turned.columns.items():
+        opposite = column_of(name).opposite
+        if opposite is not None:
+            columns[name] = opposite(values)
+    return replace(turned, **members_of(columns))
 
 
 def _differ(first: Scores, second: Scores) -> Flags:

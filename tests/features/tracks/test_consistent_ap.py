@@ -66,8 +66,7 @@ def test_numbers_of_tracks_are_equal_for_equal_names_of_a_class(rng: np.random.G
         y = add_instances(scene(frames, truth=True), scene(frames, truth=True, classes=("boundary",)))
         groups = group(*mg.align(x, y), PROTOCOL)
         codes = track_codes(groups)
-        assert groups.track is not None
-        names = groups.track.tolist()
+        names = groups.columns["track"].tolist()
         own = [(i if not name else -1, name) for i, name in enumerate(names)]
         of = list(zip(groups.label[groups.side // 2].tolist(), own, strict=True))
         assert len(set(codes.tolist())) == len(set(of)) == len(set(zip(codes.tolist(), of, strict=True)))

@@ -257,7 +257,7 @@ def _order(lanes: Groups, graph: Indices) -> Indices:
     The nodes of a graph are in the order of the points if its lanes are not from a graph or have other points than it.
     """
     sizes = np.diff(lanes.offsets)
-    nodes = [()] * len(sizes) if lanes.nodes is None else [lane or () for lane in lanes.nodes]
+    nodes = [lane or () for lane in lanes.column("nodes")]
     same = np.array([len(lane) for lane in nodes], np.int64) == sizes
     known = ~np.isin(graph, graph[~same])
     rank = np.arange(sizes.sum())

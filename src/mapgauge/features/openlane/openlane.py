@@ -63,7 +63,7 @@ def of_frames(groups: Groups, names: Sequence[str]) -> tuple[Groups, Indices]:
         classes=1,
         boxes=(),
         names=(),
-        **replace(groups, track=None, links=None).columns(rows),
+        **replace(groups, links=None).members(rows),
     )
     return merged, rows
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.evaluate import evaluate_frames
+from mapgauge.frames.columns import column_of
 from mapgauge.frames.content import frame_hashes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.table import METRICS
@@ -271,13 +272,15 @@ def _in_what(old: MapFrames, new: MapFrames) -> str:
 def _lines(frames: MapFrames, *, confidences: bool) -> Counter[tuple[Any, ...]]:
     """Return how often each line occurs: its frame, class and points, and what else the hash of a frame has of it."""
     coords, offsets = frames.polylines.coords, frames.polylines.offsets
-    columns = [frames.track, frames.intersection, frames.ignore, frames.confidence if confidences else None]
+    columns = {name: values for name, values in frames.columns.items() if column_of(name).hashed != "never"}
+    sure = frames.confidence if confidences else None
     return Counter(
         (
             frames.tokens[frame],
             frames.classes[label],
             np.ascontiguousarray(coords[start:end]).tobytes(),
-            *(None if column is None else column[k] for column in columns),
+            None if sure is None else sure[k],
+            frozenset((name, str(values[k])) for name, values in columns.items()),
         )
         for k, (frame, label, (start, end)) in enumerate(
             zip(frames.frame.tolist(), frames.label.tolist(), pairwise(offsets.tolist()), strict=True)

@@ -45,7 +45,7 @@ def track_codes(groups: Groups) -> Indices:
     Predictions and true instances are numbered together: a number says nothing across the sides.
     """
     count = len(groups.confidence)
-    names = np.full(count, "") if groups.track is None else groups.track
+    names = groups.column("track")
     code = np.where(names == "", count + np.arange(count), codes_of(names))
     codes: Indices = groups.label[groups.side // 2] * 2 * count + code
     return codes
@@ -196,7 +196,7 @@ _COLUMNS = ("stability", "presence", "localisation", "shape", "pairs", "compared
 def _stability_of_scenes(groups: Groups, protocol: Protocol, interval: int) -> Floats:
     """Return the sums over the pairs of each anchor frame and class of a scene."""
     sums = np.zeros((len(groups.bounds), len(_COLUMNS)))
-    if groups.poses is None or groups.track is None:
+    if groups.poses is None:
         return sums
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
     region = None if protocol.region is None else check_region(protocol.region, groups.forward)
@@ -251,10 +251,11 @@ def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None
 
 def _tracks(groups: Groups, group: int) -> dict[tuple[str, int], int]:
     """Return the true instances of a group by track. Several of one track are numbered in the order of the groups."""
+    names = groups.column("track")
     seen: Counter[str] = Counter()
     tracks = {}
     for row in range(*groups.bounds[group, 1:].tolist()):
-        name = "" if groups.track is None else str(groups.track[row])
+        name = str(names[row])
         if name:
             tracks[name, seen[name]] = row
             seen[name] += 1

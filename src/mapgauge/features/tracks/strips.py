@@ -164,14 +164,14 @@ def _rows(
     groups: Groups, assignment: SceneAssignment, instances: Indices, partner: Indices, frames: int
 ) -> dict[int, StripRow]:
     """Return a row for each track of some instances, by the number of the track."""
-    assert groups.track is not None
+    tracks = groups.column("track")
     number, frame = assignment.track[instances], assignment.frame[instances]
     cells = {k: np.full(frames, ABSENT) for k in np.unique(number).tolist()}
     confidence = np.bincount(number, groups.confidence[instances]) / np.maximum(np.bincount(number), 1)
     names: dict[int, str] = {}
     for i, k, f, j in zip(instances.tolist(), number.tolist(), frame.tolist(), partner.tolist(), strict=True):
         cells[k][f] = ALONE if j < 0 else assignment.track[j]
-        names[k] = str(groups.track[i])
+        names[k] = str(tracks[i])
     seen: Counter[str] = Counter()
     rows = {}
     for k, name in names.items():  # a name that occurs twice in a frame belongs to several tracks

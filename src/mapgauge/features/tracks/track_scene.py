@@ -103,8 +103,7 @@ def number_tracks(groups: Groups, instances: Indices, frame: Indices) -> Indices
     A track that occurs several times in a frame is divided: its longest instance in each frame is the track, and the
     second longest another track, and so on.
     """
-    assert groups.track is not None
-    names, code = np.unique(groups.track[instances], return_inverse=True)
+    names, code = np.unique(groups.column("track")[instances], return_inverse=True)
     offsets = groups.polylines.offsets
     content = [
         groups.confidence[i].tobytes() + groups.polylines.coords[offsets[i] : offsets[i + 1]].tobytes()
