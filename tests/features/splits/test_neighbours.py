@@ -15,6 +15,7 @@ from mapgauge.demo import demo_world
 from mapgauge.features.splits import diversity
 from mapgauge.features.splits import neighbours as module
 from mapgauge.features.splits.neighbours import FrameIndex, prepared_truth
+from mapgauge.features.splits.similar import similar
 
 TRAIN = replace(demo_world(120, seed=1, predictions=0)[1], name="train")
 VAL = demo_world(30, seed=2, predictions=0)[1]
@@ -196,3 +197,25 @@ def test_a_tree_of_many_equal_frames_is_found(monkeypatch: pytest.MonkeyPatch) -
         apart = mg.neighbours(frames.at([0]), frames.at([6]), protocol=protocol).distance[0, 0]
         assert tree.length.tolist() == [0.0] * 10 + [apart]
         limits.clear()
+
+
+def test_a_truth_that_is_prepared_once_answers_like_single_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, truth = demo_world(30)
+    prepared: list[mg.MapFrames] = []
+
+    def counted(frames: mg.MapFrames, protocol: mg.Protocol) -> mg.MapFrames:
+        prepared.append(frames)
+        return prepared_truth(frames, protocol)
+
+    monkeypatch.setattr("mapgauge.features.splits.similar.prepared_truth", counted)
+    protocol = mg.protocol("paper-60x30")
+    nearest = similar(truth, protocol)
+    for token in truth.tokens[::7]:
+        tokens, distances = nearest(token, 3)
+        expected = mg.neighbours(truth, tokens=[token], count=3)
+        assert tokens == [expected.among[k] for k in expected.nearest[0].tolist()]
+        assert distances.tolist() == expected.distance[0].tolist()
+    assert len(nearest(truth.tokens[0], 99)[0]) == 29
+    assert len(prepared) == 1
+    with pytest.raises(mg.InvalidInput):
+        nearest("unknown", 3)

@@ -1,6 +1,8 @@
 """Frames that are alike, for ``mapgauge frames --like`` and ``mapgauge view``."""
 
-from mapgauge.features.splits.neighbours import neighbours
+import numpy as np
+
+from mapgauge.features.splits.neighbours import FrameIndex, prepared_truth
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest
 from mapgauge.protocols import Protocol
@@ -8,11 +10,19 @@ from mapgauge.typing import Floats
 
 
 def similar(truth: MapFrames, protocol: Protocol) -> Nearest:
-    """Return a function that finds the frames whose truth is nearest to that of a frame."""
+    """Return a function that finds the frames whose truth is nearest to that of a frame.
+
+    The truth is prepared once. Answers are those of ``neighbours(truth, tokens=[token], count=count)``.
+    """
+    frames = prepared_truth(truth, protocol)
+    index = FrameIndex.of(frames, frames, protocol)
 
     def nearest(token: str, count: int) -> tuple[list[str], Floats]:
-        near = neighbours(truth, tokens=[token], count=count, protocol=protocol)
-        found = near.nearest[0][near.nearest[0] >= 0]
-        return [near.among[k] for k in found], near.distance[0][: len(found)]
+        (known,) = frames.of_tokens([token]).tokens  # an unknown token is refused
+        frame = frames.index[known]
+        skipped = np.zeros(len(frames), np.bool_)
+        skipped[frame] = True  # a frame is not its own neighbour
+        found, distance, _ = index.nearest(frame, count, skipped)
+        return [frames.tokens[k] for k in found.tolist()], distance
 
     return nearest
