@@ -86,3 +86,33 @@ def test_loaded_results_have_the_same_rows(results: mg.Results, tmp_path: Any) -
     loaded = mg.load_results(tmp_path / "run.mg")
     for level in ("frames", "classes", "summary"):
         assert loaded.to_arrow(level).equals(results.to_arrow(level))
+
+
+def _with_an_empty_frame() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Return predictions and truth: the first frame has an error, the second is empty, the third is perfect."""
+    line = [[[0, 0], [9, 0]]]
+    frames: dict[str, Any] = {"a": {"divider": line}, "b": {}, "c": {"divider": line}}
+    truth = mg.MapFrames.of(frames, classes=["divider", "boundary"])
+    sure: dict[str, Any] = {"a": {"divider": [0.5]}, "c": {"divider": [1.0]}}
+    return mg.MapFrames.of(frames, confidence=sure, classes=["divider", "boundary"]), truth
+
+
+def test_a_frame_without_lines_has_no_value_and_comes_last() -> None:
+    results = mg.evaluate(*_with_an_empty_frame(), metrics=["pld"])
+    rows = results.frames()
+    assert [row["token"] for row in rows] == ["a", "c", "b"]
+    assert [row["pld"] is None for row in rows] == [False, False, True]
+    assert rows[1]["pld"] == 0
+    assert rows[2]["missed"] is None
+    assert all(row["pld"] is None for row in results.frames(class_name="boundary"))
+    assert results.where("pld < 0.1").tokens == ("c",)
+    with pytest.raises(mg.InvalidInput, match="no frame"):
+        results.of_frames([1]).where("pld >= 0")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_frame_without_lines_has_no_value_in_data_frames(package: str) -> None:
+    results = mg.evaluate(*_with_an_empty_frame(), metrics=["pld"])
+    assert [row["pld"] is None for row in rows_of(package, results)] == [False, True, False]
+    filled = [(row["token"], row["class"]) for row in rows_of(package, results, "classes") if row["pld"] is not None]
+    assert filled == [("a", "divider"), ("c", "divider")]

@@ -13,7 +13,6 @@ from mapgauge.metrics.pld import Parts
 from mapgauge.results.frame_tables import frame_arrays, plain_values, ranked, worst_first
 from mapgauge.results.query import Column, Columns, Query, parse
 from mapgauge.results.tags import Tags, tag_columns
-from mapgauge.results.values import lists_of_frames
 from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -66,16 +65,9 @@ class FrameTable:
         }
 
     def arrays(self, classes: Sequence[int]) -> dict[str, NDArray[Any]]:
-        """Return the numbers of all frames by name, over some classes.
-
-        A value is NaN if the frame has neither predictions nor truth of the classes that the metric covers.
-        """
-        scores, names, protocol = self.results.scores, self.results.class_names, self.results.protocol
-        columns = frame_arrays(scores, self.results.metrics, protocol, classes)
-        for metric, _ in lists_of_frames(self.results.metrics):
-            covered = [c for c in classes if metric.covers(names[c], protocol)]
-            empty = (scores.predicted[:, covered] + scores.true[:, covered]).sum(axis=1) == 0
-            columns |= {value.key: np.where(empty, np.nan, columns[value.key]) for value in metric.values}
+        """Return the numbers of all frames by name, over some classes. Values that do not exist are NaN."""
+        scores = self.results.scores
+        columns = frame_arrays(self.results, scores, classes)
         counts = {key: columns.pop(key) for key in ("predictions", "truth")}
         if "pld" in self.results.metrics:
             unmatched = scores.sums["pld"][0][:, list(classes), Parts._fields.index("missed")].sum(axis=1)

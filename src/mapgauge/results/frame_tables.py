@@ -72,11 +72,9 @@ def frame_precisions(
     return dict(zip(keys, table, strict=True))
 
 
-def frame_columns(
-    scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
-) -> dict[str, list[Any]]:
+def frame_columns(summary: Summary, scores: Scores, classes: Sequence[int]) -> dict[str, list[Any]]:
     """Return what ``frame_arrays`` does as lists. Values that do not exist are None."""
-    arrays = frame_arrays(scores, metrics, protocol, classes)
+    arrays = frame_arrays(summary, scores, classes)
     return {key: plain_values(column) for key, column in arrays.items()}
 
 
@@ -85,19 +83,25 @@ def plain_values(column: NDArray[Any]) -> list[Any]:
     return [None if value != value else value for value in column.tolist()]
 
 
-def frame_arrays(
-    scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
-) -> dict[str, NDArray[Any]]:
-    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are NaN."""
+def frame_arrays(summary: Summary, scores: Scores, classes: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """Return counts, values and hits of each frame by key, over some classes. Values that do not exist are NaN.
+
+    A frame that has neither predictions nor truth of the classes that a metric covers has no value of it: nothing was
+    compared.
+    """
+    protocol = summary.protocol
     chosen = list(classes)
     columns: dict[str, NDArray[Any]] = {
         "predictions": scores.predicted[:, chosen].sum(axis=1),
         "truth": scores.true[:, chosen].sum(axis=1),
     }
-    for metric, rows in lists_of_frames(metrics):
+    for metric, rows in lists_of_frames(summary.metrics):
         values = rows.values(_pooled(scores.sums[metric.name][0][:, chosen]), protocol)
+        covered = [c for c in chosen if metric.covers(summary.class_names[c], protocol)]
+        is_empty = (scores.predicted[:, covered] + scores.true[:, covered]).sum(axis=1) == 0
         for value in metric.values:
-            columns[value.key] = values.get(value.key, np.full(scores.frames, np.nan))
+            column = values.get(value.key, np.full(scores.frames, np.nan))
+            columns[value.key] = np.where(is_empty, np.nan, column)
     kept = np.isin(scores.label, chosen)
     frame = scores.frame[kept]
     for name, bits in scores.hits.items():
@@ -161,8 +165,8 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
         return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
     count = len(summary.class_names)
     if level == "frames":
-        return _named(rows) | frame_columns(rows.scores, summary.metrics, summary.protocol, range(count))
-    by_class = [frame_columns(rows.scores, summary.metrics, summary.protocol, [c]) for c in range(count)]
+        return _named(rows) | frame_columns(summary, rows.scores, range(count))
+    by_class = [frame_columns(summary, rows.scores, [c]) for c in range(count)]
     names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
     names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.

@@ -142,6 +142,9 @@ class Results(Summary):
                 values of single frames, such as PLD.
             class_name: Only this class. If None, counts are added over classes and values pool the classes of a frame.
             count: Largest number of rows.
+
+        Returns:
+            Values of a frame without predictions and truth (of the class) are None. Such frames come last.
         """
         classes = range(len(self.class_names))
         if class_name is not None:
@@ -149,7 +152,7 @@ class Results(Summary):
                 hint = did_you_mean(class_name, self.class_names)
                 raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}{hint}")
             classes = range((place := self.class_names.index(class_name)), place + 1)
-        columns = frame_columns(self.scores, self.metrics, self.protocol, classes)
+        columns = frame_columns(self, self.scores, classes)
         return frame_rows(columns, self.rows, worst_first(self.metrics) if sort is None else sort, count)
 
     def of_frames(self, frames: Sequence[int]) -> "Results":
@@ -275,7 +278,7 @@ class Results(Summary):
                 values that pool the classes, and numbers of hits. ``"classes"`` has one row per frame and class, with
                 the same columns and ``class``. ``"summary"`` has one row per class and one for the mean, with the
                 values of ``classes`` and ``mean``. Rows are in the order of ``tokens`` and ``class_names``. A frame
-                without predictions and truth (of the class) has a PLD of 0.
+                without predictions and truth (of the class) has no values.
         """
         return to_pandas(table_columns(self, self.rows, level))
 

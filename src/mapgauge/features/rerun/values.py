@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from mapgauge.features.rerun.colours import rgb
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.results.frame_tables import frame_arrays, frame_precisions
@@ -26,9 +24,7 @@ class Curve(NamedTuple):
 
 def curves_of(results: Results) -> list[Curve]:
     """Return the main values of frames, such as PLD, their parts, and the mean average precisions of each frame."""
-    arrays = frame_arrays(results.scores, results.metrics, results.protocol, range(len(results.class_names)))
-    empty = (arrays["predictions"] == 0) & (arrays["truth"] == 0)  # there is nothing to compare
-    arrays = {key: np.where(empty, np.nan, column) for key, column in arrays.items()}
+    arrays = frame_arrays(results, results.scores, range(len(results.class_names)))
     curves, wholes = [], {}
     for metric, _ in lists_of_frames(results.metrics):
         if metric.repeats not in results.metrics:  # the causes of PLD add up to it

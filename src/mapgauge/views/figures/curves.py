@@ -283,8 +283,8 @@ def histogram(
     Args:
         results: From ``evaluate``; one for each method.
         value: A key of the rows of ``Results.frames``, such as ``pld``, ``missed``, ``truth`` or
-            ``hits:ap_chamfer@1.0``. A frame that is empty on both sides has a PLD of 0. Frames without a value are
-            left out, and the legend says how many are drawn.
+            ``hits:ap_chamfer@1.0``. Frames without a value, such as the PLD of a frame that is empty on both sides,
+            are left out, and the legend says how many are drawn.
         names: Names of the methods; None uses the file names.
         title: Title above the figure.
         style: ``"paper"`` or ``"slides"``, which is larger.
