@@ -260,7 +260,8 @@ class Accumulator:
         return sum(len(rows.tokens) for rows in self._rows)
 
     def __repr__(self) -> str:
-        protocol, metrics = full_name(self.settings.protocol), ", ".join(self.settings.metrics)
+        protocol = full_name(self.settings.protocol)
+        metrics = ", ".join(self.settings.metrics)
         return f"<Accumulator {protocol}: {metrics} of {counted(len(self), 'frame')}>"
 
     def update(
@@ -304,10 +305,12 @@ class Accumulator:
                     "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
                     remedy="Leave them out",
                 )
-            x, y = predictions, truth
+            x = predictions
+            y = truth
             check_sides(x, y)
             dropped = [np.zeros(len(y), np.int64)] * 2
-            names, scene_names = y.tokens, y.scenes or ("",) * len(y)
+            names = y.tokens
+            scene_names = y.scenes or ("",) * len(y)
         else:
             labels = tuple(dict.fromkeys((*classes, *(self.numbers or ()))))
             settings = (labels, self.numbers, self.degenerate)
@@ -320,7 +323,8 @@ class Accumulator:
                 )
             check_sides(x, y)
             dropped = [less_x, less_y]
-            names, scene_names = _texts("tokens", tokens, len(y)), _texts("scenes", scenes, len(y))
+            names = _texts("tokens", tokens, len(y))
+            scene_names = _texts("scenes", scenes, len(y))
             y = replace(
                 y,
                 scenes=None if scenes is None else scene_names,
@@ -378,7 +382,8 @@ class Accumulator:
 
     def results(self) -> Results:
         """Return the results of ``evaluate`` for these frames, without the geometry and without the checks of files."""
-        rows, (protocol, metrics, classes) = self.rows(), self.settings
+        rows = self.rows()
+        (protocol, metrics, classes) = self.settings
         sides = rows.scores.predicted, rows.scores.true
         counts = [dict(zip(classes, side.sum(axis=0).tolist(), strict=True)) for side in sides]
         x, y = (Input("", "", len(rows.tokens), count, rows.hash_of(k)) for k, count in enumerate(counts))

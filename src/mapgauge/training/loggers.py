@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESOLUTION = 150  # dots per inch
-MOST, LONGEST = 5, 200  # things that a warning names, and letters of the error of each
+MOST = 5  # things that a warning names
+LONGEST = 200  # letters of the error of each
 METRICS_OF_A_REQUEST = 1000  # a server of MLflow refuses more
 REFUSED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in names of metrics and files; a server of Windows refuses colons too
 
@@ -110,12 +111,14 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
     can_be_drawn = results.geometry is not None and results.protocol.cutoffs
     if not (worst and can_be_drawn) or first is None or results.mean[first.main.key] is None:
         return
-    key, rows = first.main.key, list[dict[str, Any]]()
+    key = first.main.key
+    rows = list[dict[str, Any]]()
     title = title_of(key, protocol=results.protocol)
     with attempt("worst frames"):
         rows = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(rows[:worst], 1):
-        token, value = row["token"], row[key]
+        token = row["token"]
+        value = row[key]
         yield Picture(f"worst/{k}", f"{token}: {title} {value:.3f}", partial(_frame, results, token, {title: value}))
 
 

@@ -73,7 +73,10 @@ class MapgaugeMetric(BaseMetric):
     ) -> None:
         """Create the metric without frames."""
         super().__init__(**settings)
-        self._protocol, self._metrics, self._classes, self._degenerate = protocol, metrics, classes, degenerate
+        self._protocol = protocol
+        self._metrics = metrics
+        self._classes = classes
+        self._degenerate = degenerate
         keys = {"polylines": polylines, "labels": labels} | ({} if tracks is None else {"tracks": tracks})
         scored = keys | {"confidence": confidence}
         self._sides = [  # the paths of both sides, by the keys of an accumulator

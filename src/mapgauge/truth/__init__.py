@@ -73,7 +73,8 @@ def nuscenes(
     from mapgauge.truth.from_nuscenes.scenes import NuScenes
     from mapgauge.truth.selection import Selection
 
-    chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
+    chosen = rules_named("nuscenes", rules)
+    selection = Selection.of(split, scenes, tokens, every)
     dataset = NuScenes(Path(dataroot), version, selection, chosen)
     return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
 
@@ -169,7 +170,8 @@ def own_map(
     from mapgauge.truth.from_map.dataset import OwnMap
     from mapgauge.truth.from_map.layers import read_layers
 
-    chosen, size = rules_named("map", rules), check_size(region)
+    chosen = rules_named("map", rules)
+    size = check_size(region)
     given = dict(properties or {})
     if set(given) - {"class"}:
         raise InvalidInput(f'properties must be {{"class": name}}, got {properties!r}')

@@ -44,10 +44,12 @@ def build(
     store: "SceneStore | None" = None,
 ) -> MapFrames:
     """Return the truth of all frames, or one map for each scene. Scenes in the store are not cut again."""
-    scenes, sizes = list(dataset.scenes()), dict[str, tuple[float, float]]()
+    scenes = list(dataset.scenes())
+    sizes = dict[str, tuple[float, float]]()
     if whole:
         placed = [_as_one_frame(scene, rules, region) for scene in scenes if scene.frames]
-        scenes, sizes = [scene for scene, _ in placed], {scene.name: size for scene, size in placed}
+        scenes = [scene for scene, _ in placed]
+        sizes = {scene.name: size for scene, size in placed}
     total = sum(len(scene.frames) for scene in scenes)
     finished: dict[int, MapFrames] = {}
     for k, scene in enumerate(scenes):
@@ -91,7 +93,8 @@ def build(
 def _as_one_frame(scene: Scene, rules: Rules, region: tuple[float, float]) -> tuple[Scene, tuple[float, float]]:
     """Return a scene with one frame in the axes of the map that shows what all its frames show, and its size."""
     places = np.array([frame.pose[:2, 3] for frame in scene.frames])
-    low, high = places.min(axis=0), places.max(axis=0)
+    low = places.min(axis=0)
+    high = places.max(axis=0)
     pose = np.eye(4)
     pose[:2, 3] = 0.5 * (low + high)
     length, width = (high - low + np.hypot(*region) + 2 * _AROUND).tolist()
@@ -113,7 +116,9 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
     """Return the frames of one scene, with x forward."""
     tilted = np.array([frame.pose for frame in scene.frames]).reshape(-1, 4, 4)
     trackers = [Tracker() for _ in CLASSES]
-    points, track, places = [], [], []
+    points = []
+    track = []
+    places = []
     for index, by_class in enumerate(zip(*cutter.cut(scene.frames, rules, region), strict=True)):
         for k, fragments in enumerate(by_class):
             points += [fragment.points for fragment in fragments]

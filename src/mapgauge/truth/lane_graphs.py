@@ -131,7 +131,8 @@ def _to_frame(coords: Points, poses: NDArray[np.float64], frame: Indices) -> Poi
 
 def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     """Return the links of the graph between pairs of a frame and a lane, which are sorted."""
-    links, count = graph.links, len(graph)
+    links = graph.links
+    count = len(graph)
     key = frame * count + lane
     bounds = np.searchsorted(links.source, np.arange(count + 1))
     counts = np.diff(bounds)[lane]
@@ -150,10 +151,12 @@ def add_centerlines(
     """Add the centrelines of lanes to frames, with links. ``graph_of`` returns the lane graph of a scene."""
     if frames.scenes is None or frames.poses is None:
         raise InvalidInput("centrelines need the scenes and the poses of the frames")
-    parts, findings = [], list[Finding]()
+    parts = []
+    findings = list[Finding]()
     turned = frames.rotate(-90) if forward == "y" else frames
     for scene, group in groupby(range(len(frames)), key=frames.scenes.__getitem__):  # frames of a scene are in a row
-        rows, graph = list(group), graph_of(scene)
+        rows = list(group)
+        graph = graph_of(scene)
         findings += graph.findings
         parts.append(_scene_centerlines(turned.between(slice(rows[0], rows[-1] + 1)), graph, region))
     no_lanes = replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))

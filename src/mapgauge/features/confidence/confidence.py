@@ -166,7 +166,8 @@ class Confidence:
         """
         if class_name not in self.classes:
             raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}")
-        levels, given = self.classes[class_name].levels, np.asarray(thresholds)
+        levels = self.classes[class_name].levels
+        given = np.asarray(thresholds)
         if given.ndim != 1 or given.dtype.kind not in "iuf" or np.isnan(given).any():
             raise InvalidInput(f"thresholds must be a list of numbers, got {thresholds!r}")
         place = levels.place(given.astype(np.float64))
@@ -205,7 +206,8 @@ class Confidence:
         header = ["class", "PLD", "threshold", "rounded", self._held_out, "recalibrated", "ECE"]
         rows = []
         for name, of_class in self.classes.items():
-            held, recalibrated = of_class.held_out, of_class.recalibrated
+            held = of_class.held_out
+            recalibrated = of_class.recalibrated
             reliability = self.calibration[name]["hit"] if name in self.calibration else None
             rows.append(
                 [
@@ -298,7 +300,8 @@ def confidence(
     if not isinstance(hit, int | float) or not 0 <= hit < 1:
         raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
     check_draws(samples, level, seed)
-    count, length = check_whole("bins", bins, 1), results.cutoff_or_first(cutoff)
+    count = check_whole("bins", bins, 1)
+    length = results.cutoff_or_first(cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
     if units.halves is not None and length in results.protocol.cutoffs:

@@ -209,7 +209,9 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
                 continue
             bins = reliability[target]
             filled = bins.number > 0
-            at, share, number = bins.confidence[filled], bins.target[filled], bins.number[filled]
+            at = bins.confidence[filled]
+            share = bins.target[filled]
+            number = bins.number[filled]
             axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
             sizes = np.maximum(60 * look().pen ** 2 * number / number.max(), 4)
             axes.scatter(at, share, s=sizes, color=entry.colour, marker=entry.marker, linewidth=0, zorder=3)

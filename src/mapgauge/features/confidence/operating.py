@@ -21,9 +21,11 @@ Form: TypeAlias = Literal["dropped", "rounded"]
 
 def normalised(cost: Floats, mass: Floats, order: float) -> Floats:
     """Return normalised PLD from p-th powers of the cost and the mass; 0 if there is no mass."""
-    d, bound = np.maximum(cost, 0.0), np.asarray(mass)
+    d = np.maximum(cost, 0.0)
+    bound = np.asarray(mass)
     if order != 1.0:
-        d, bound = d ** (1 / order), bound ** (1 / order)
+        d = d ** (1 / order)
+        bound = bound ** (1 / order)
     value: Floats = np.divide(2 * d, bound + d, out=np.zeros_like(bound), where=bound > 0)
     return np.minimum(value, 1.0)
 
@@ -107,7 +109,8 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
 
     Metrics of scenes are left out, because their hits depend on the predictions of other frames.
     """
-    scores, protocol = results.scores, results.protocol
+    scores = results.scores
+    protocol = results.protocol
     precisions: dict[str, Floats] = {}
     counted = scores.counted(label, protocol)
     given = scores.confidence[counted]
@@ -117,7 +120,8 @@ def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Fl
         metric = METRICS[name]
         if metric.level != "frame" or not metric.covers(results.class_names[label], protocol):
             continue
-        settings, of_class = metric.settings(protocol), bits[counted]
+        settings = metric.settings(protocol)
+        of_class = bits[counted]
         each = []
         for t, setting in enumerate(settings):
             hitting = np.sort(given[(of_class >> t) & 1 == 1])[::-1]
@@ -210,12 +214,16 @@ def fit_isotonic(confidence: Floats, target: Floats) -> Isotonic:
     for _ in range(_PASSES):  # adjacent violators may be pooled in any order: first those of all runs that fall
         falls = total[1:] * number[:-1] <= total[:-1] * number[1:]
         kept = np.flatnonzero(np.append(True, ~falls))
-        starts, number, total = starts[kept], np.add.reduceat(number, kept), np.add.reduceat(total, kept)
+        starts = starts[kept]
+        number = np.add.reduceat(number, kept)
+        total = np.add.reduceat(total, kept)
     first: list[int] = []  # first level of each block, and the number and total of its targets
     counts: list[float] = []
     totals: list[float] = []
     for start, n, t in zip(starts.tolist(), number.tolist(), total.tolist(), strict=True):
-        begin, count, added = start, n, t
+        begin = start
+        count = n
+        added = t
         while first and totals[-1] * count >= added * counts[-1]:  # the mean before is not below this mean
             begin = first.pop()
             count += counts.pop()
@@ -431,7 +439,8 @@ def recalibrate(solved: Solved, units: Units) -> Confidences | None:
     """
     if units.halves is None:
         return None
-    recalibrated, target = np.full(len(solved.confidence), np.nan), hits_of(solved)
+    recalibrated = np.full(len(solved.confidence), np.nan)
+    target = hits_of(solved)
     for label in range(solved.true.shape[1]):
         first, second = (np.flatnonzero((solved.label == label) & half[solved.frame]) for half in units.halves)
         for judged, fitted in ((first, second), (second, first)):
@@ -457,7 +466,9 @@ def _recalibrated(
 ) -> Recalibrated | None:
     if confidence is None or savings is None or not of_class.any() or np.isnan(confidence[of_class]).any():
         return None
-    target, unit, units = hits_of(solved)[of_class], drawn.units.unit_of_frame[solved.frame[of_class]], drawn.units
+    target = hits_of(solved)[of_class]
+    unit = drawn.units.unit_of_frame[solved.frame[of_class]]
+    units = drawn.units
     mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[of_class].sum())
     cost = mass - float(savings[of_class].sum())
     sums = _unit_sums(solved, label, units, unit, confidence[of_class], savings[of_class])

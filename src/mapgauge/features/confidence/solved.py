@@ -72,7 +72,8 @@ class Solved:
         """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
         given = np.empty_like(confidence)
         given[self.place] = confidence
-        savings, start = [], 0
+        savings = []
+        start = 0
         for block in self.blocks:
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
@@ -91,7 +92,8 @@ def solve(
     progress: Progress | None = None,
 ) -> Solved:
     """Assign the predictions of results for all thresholds. A hit has a normalised SOSPA of at most ``hit``."""
-    data, settings = results.need_data(), results.protocol.replace(cutoffs=(cutoff,))
+    data = results.need_data()
+    settings = results.protocol.replace(cutoffs=(cutoff,))
     parts = data.in_blocks(lambda block: _solved(block, settings, hit), workers=workers, progress=progress)
     # Frames are sorted by token, so that sums do not depend on the order of the input.
     order = sorted(range(len(results.tokens)), key=results.tokens.__getitem__)
@@ -101,10 +103,12 @@ def solve(
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
     y = data.sides[1]
-    frame, label = rank[group // max(len(y.classes), 1)], group % max(len(y.classes), 1)
+    frame = rank[group // max(len(y.classes), 1)]
+    label = group % max(len(y.classes), 1)
     place = _in_order([part.block for part in parts], (frame, label, confidence), (dropped, rounded, distance))
     shape = (len(order), len(y.classes))
-    true, mass = np.zeros(shape, np.int64), np.zeros(shape)
+    true = np.zeros(shape, np.int64)
+    mass = np.zeros(shape)
     np.add.at(true, (rank[y.frame], y.label), 1)
     np.add.at(mass, (rank[y.frame], y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
     return Solved(

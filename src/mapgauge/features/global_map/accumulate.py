@@ -24,7 +24,10 @@ from mapgauge.typing import Bounds, Flags, Floats, Points
 STEP = 0.5  # metres between the points of a fused line
 REACH = 2.0  # metres; observations of a track that are farther from its axis do not move it
 BORDER = 2.0  # metres at the border of the box of a frame, where lines are cut and uncertain
-HULL, SMALLEST, BUFFER = 0.5, 2.0, 1.0  # of ``maptracker``: metres, square metres, metres
+# Of ``maptracker``.
+HULL = 0.5  # metres
+SMALLEST = 2.0  # square metres
+BUFFER = 1.0  # metres
 _PART = re.compile(r"#\d+$")
 
 
@@ -57,13 +60,16 @@ class Observation:
 
 def observations(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Observation]:
     """Return the instances of frames in the order of time, moved to the world by level poses."""
-    low, high = np.array(box[:2]) + BORDER, np.array(box[2:]) - BORDER
+    low = np.array(box[:2]) + BORDER
+    high = np.array(box[2:]) - BORDER
     closed, _ = frames.polylines.closed("auto", CLOSED_TOLERANCE)
     made = []
     for k, points in enumerate(frames.polylines):
-        frame, dense = int(frames.frame[k]), sampled(points[:, :2])
+        frame = int(frames.frame[k])
+        dense = sampled(points[:, :2])
         inner = np.asarray(((dense >= low) & (dense <= high)).all(axis=1))
-        turn, place = poses[frame, :2, :2].T, poses[frame, :2, 3]
+        turn = poses[frame, :2, :2].T
+        place = poses[frame, :2, 3]
         sure = 1.0 if frames.confidence is None else float(frames.confidence[k])
         track = "" if frames.track is None else str(frames.track[k])
         made.append(
@@ -181,7 +187,8 @@ def _axes(track: list[Observation]) -> list[Points]:
 
     If an observation is closed, the longest such one is the only line.
     """
-    shapely, axes = shapely_module(), list[Points]()
+    shapely = shapely_module()
+    axes = list[Points]()
     for each in sorted(track, key=lambda each: (not each.closed, -each.length)):
         points = each.dense
         if each.closed:
@@ -209,7 +216,8 @@ def _extend(axes: list[Points], points: Points, start: int, stop: int) -> None:
     after = None if stop == len(points) else _end_near(axes, points[stop])
     stretch = points[start:stop]
     if before is not None and after is not None:
-        (k, head), (m, tail) = before, after
+        k, head = before
+        m, tail = after
         if k != m:
             axes[k] = np.concatenate([_turned(axes[k], not head), stretch, _turned(axes[m], tail)])
             del axes[m]
@@ -276,7 +284,8 @@ def _moved_by_median(axis: Points, track: list[Observation]) -> Points:
         beside = (nearest * normal).sum(axis=1)
         # The end of an observation is the nearest point for all of the axis beyond it, but not beside it.
         kept = (away <= REACH) & (np.abs(beside) >= away - STEP)
-        offset[k, kept], weight[k, kept] = beside[kept], max(each.confidence, 1e-9)
+        offset[k, kept] = beside[kept]
+        weight[k, kept] = max(each.confidence, 1e-9)
     moved = axis + weighted_median(offset, weight)[:, None] * normal
     if is_ring:
         moved[-1] = moved[0]

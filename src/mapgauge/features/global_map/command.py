@@ -55,7 +55,8 @@ def global_map(
     from mapgauge.features.global_map import global_map as feature
     from mapgauge.geometry.cropping import check_region
 
-    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
+    box = parsing.parse_region(region)
+    most = parsing.one_cutoff(cutoff, 1.5)
     valid("--region", check_region, box)
     valid("--cutoff", feature.checked_cutoff, most)
     named = (pose_noise or [""])[0]
@@ -98,7 +99,8 @@ def _read(
     from mapgauge.features.tracks.tracking import track
     from mapgauge.truth.poses import read_poses
 
-    frames, true = reading.alone(predictions), [reading.truth(path) for path in truth]
+    frames = reading.alone(predictions)
+    true = [reading.truth(path) for path in truth]
     x, y, drive = sides_of(frames, true, None if poses is None else read_poses(poses, frames))
     if lacks_tracks(rule, x):
         out.inform(f"{predictions} has no tracks: they are made as `mapgauge track` does")

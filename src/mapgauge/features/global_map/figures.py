@@ -76,7 +76,8 @@ def _draw_map(axes: Axes, made: GlobalMap, name: str) -> None:
 def offsets_of(predictions: MapFrames, truth: MapFrames) -> tuple[Points, Floats]:
     """Return short pieces of the predictions ``(pieces, 2, 2)``, and their distances to the truth of their class."""
     shapely = shapely_module()
-    pieces, values = [np.empty((0, 2, 2))], [np.empty(0)]
+    pieces = [np.empty((0, 2, 2))]
+    values = [np.empty(0)]
     for label in range(len(truth.classes)):
         lines = [shapely.linestrings(truth.polylines[k][:, :2]) for k in np.flatnonzero(truth.label == label).tolist()]
         whole = shapely.multilinestrings(lines)

@@ -53,7 +53,8 @@ def sampling_floor(length: float) -> float:
 def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Indices]:
     """Return the parts of the truth in the region of each scene, which count by themselves, and their sources."""
     shapely = shapely_module()
-    lines, offsets = truth.polylines.coords[:, :2], truth.polylines.offsets
+    lines = truth.polylines.coords[:, :2]
+    offsets = truth.polylines.offsets
     geometry = shapely.from_ragged_array(shapely.GeometryType.LINESTRING, np.ascontiguousarray(lines), (offsets,))
     region = np.array([regions[truth.tokens[frame]] for frame in truth.frame.tolist()], object)
     # A simple line in the region is its own only part. In a large map, most lines are.
@@ -62,7 +63,8 @@ def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Ind
     parts[~inner] = shapely.intersection(region[~inner], geometry[~inner])
     cut, source = shapely.get_parts(parts, return_index=True)
     is_line = (shapely.get_type_id(cut) == 1) & (shapely.length(cut) > 0)
-    cut, source = cut[is_line], source[is_line]
+    cut = cut[is_line]
+    source = source[is_line]
     points = [shapely.get_coordinates(part) for part in cut]
     polylines = Polylines.of(points, dimension=2)
     return MapFrames(truth.tokens, truth.classes, truth.frame[source], truth.label[source], polylines), source

@@ -211,10 +211,12 @@ def global_map(
     results = _scored(x_cut, y_cut, settings, workers)
     gap = None
     if {"ped_crossing", "divider", "boundary"} & set(made[1].classes):
-        seen, box_of_seen = {name: scene.poses for name, scene in scenes.items()}, box
+        seen = {name: scene.poses for name, scene in scenes.items()}
+        box_of_seen = box
         if frames.poses is not None and (every := interval_of(rule)) > 1:
             # The public evaluator looks where the frames are that were fused.
-            seen, box_of_seen = _fused_poses(frames, scenes, every), check_region(region, frames.forward)
+            seen = _fused_poses(frames, scenes, every)
+            box_of_seen = check_region(region, frames.forward)
         gap = gap_of(made[2], made[3], seen, box_of_seen)
     shares = {}
     for share in SHARES if over_time else ():
@@ -278,7 +280,8 @@ class _Work:
     def predictions(self, scene: Scene, share: float = 1.0) -> MapFrames:
         """Return the predicted map of a scene, which is not cut."""
         if self.x.poses is not None:
-            box, rows = check_region(self.region, self.x.forward), self.rows[0].get(scene.name, _NONE)
+            box = check_region(self.region, self.x.forward)
+            rows = self.rows[0].get(scene.name, _NONE)
             some = rows[: int(np.ceil(share * len(rows)))]
             return lines_of(self.x, some, scene, lambda own, poses: accumulate(self.rule, own, poses, box))
         names = self.x.scenes or self.x.tokens
@@ -289,14 +292,17 @@ class _Work:
     def truth(self, scene: Scene) -> MapFrames:
         """Return the true map of a scene, which is not cut."""
         if self.y.poses is not None:
-            box, rows = check_region(self.region, self.y.forward), self.rows[1].get(scene.name, _NONE)
+            box = check_region(self.region, self.y.forward)
+            rows = self.rows[1].get(scene.name, _NONE)
             return lines_of(self.y, rows, scene, lambda own, poses: united(own, poses, box))
         return part_of(self.y, map_named(self.y, scene.name, self.cities.get(scene.name)), scene)
 
     def of(self, scene: Scene) -> _Side:
         """Return both sides of a scene."""
-        own, city = self.predictions(scene), self.truth(scene)
-        (x, x_cut), (y, y_cut) = cut_map(own, scene), cut_map(city, scene)
+        own = self.predictions(scene)
+        city = self.truth(scene)
+        x, x_cut = cut_map(own, scene)
+        y, y_cut = cut_map(city, scene)
         # Predictions without confidences are certain.
         x, own = (side if side.confidence is not None else side.with_confidence(1) for side in (x, own))
         distance = 0.0

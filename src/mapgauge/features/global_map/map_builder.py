@@ -42,7 +42,8 @@ class Element:
 
     def replace(self, points: Points) -> None:
         """Replace the points."""
-        self.points, self.bounds = points, np.concatenate([points.min(axis=0), points.max(axis=0)])
+        self.points = points
+        self.bounds = np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
 def _meeting(elements: list[Element], others: Floats, reach: float = 0.0) -> Flags:
@@ -59,7 +60,8 @@ def update(elements: list[Element], seen: list[Element], box: Points, distances:
     """
     shapely = shapely_module()
     area = shapely.polygons(box)
-    added, changed = [], []
+    added = []
+    changed = []
     near = _meeting(elements, np.concatenate([box.min(axis=0), box.max(axis=0)])[None])
     shown = [elements[k] for k in np.flatnonzero(near).tolist()]
     inner = [(element, part) for element in shown for part in shapely.get_parts(_part(element.points, area))]
@@ -73,7 +75,8 @@ def update(elements: list[Element], seen: list[Element], box: Points, distances:
         own = [(each, part) for each, part in new if each.label == label and part is not None]
         matched = _matches([part for _, part in old], [part for _, part in own], distances[label])
         for i, j in matched:
-            element, prediction = old[i][0], own[j][0]
+            element = old[i][0]
+            prediction = own[j][0]
             element.replace(_replaced(element.points, prediction.points))
             changed.append(element)
             share = min(_length(_simplified(prediction.points)) / _length(element.points), 1.0)
@@ -132,7 +135,8 @@ def _simplified(points: Points) -> Points:
 def _replaced(element: Points, prediction: Points) -> Points:
     """Return an element whose vertices beside a prediction are replaced by it."""
     shapely = shapely_module()
-    base, new = _simplified(element), _simplified(prediction)
+    base = _simplified(element)
+    new = _simplified(prediction)
     line = shapely.linestrings(base)
     place = shapely.line_locate_point(line, shapely.points(new))
     if place[0] > place[-1]:

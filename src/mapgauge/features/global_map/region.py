@@ -77,7 +77,9 @@ def cut(polylines: Polylines, region: Any) -> Cut:
     The parts of a line stay one piece if less than ``LARGEST_GAP`` metres of the line lie outside between them: the
     region made the gap, not the map. A ring has no beginning: the parts before and after its first point are joined.
     """
-    points, source, outside = [], [], 0.0
+    points = []
+    source = []
+    outside = 0.0
     spans = _inside(polylines, region)
     closed, _ = polylines.closed("auto", CLOSED_TOLERANCE)
     for line in range(len(polylines)):
@@ -100,18 +102,24 @@ def distances_along(points: Points) -> Floats:
 def _inside(polylines: Polylines, region: Any) -> dict[int, list[tuple[float, float]]]:
     """Return the stretches of each line inside a region, as lengths along the line, segment by segment."""
     shapely = shapely_module()
-    coords, offsets = polylines.coords[:, :2], polylines.offsets
+    coords = polylines.coords[:, :2]
+    offsets = polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])
-    a, b = coords[first], coords[first + 1]
+    a = coords[first]
+    b = coords[first + 1]
     size = np.sqrt(np.square(b - a).sum(axis=1))
-    first, a, b, size = first[size > 0], a[size > 0], b[size > 0], size[size > 0]
+    first = first[size > 0]
+    a = a[size > 0]
+    b = b[size > 0]
+    size = size[size > 0]
     segments = shapely.linestrings(np.stack([a, b], axis=1)) if len(a) else np.empty(0, object)
     whole: Flags = shapely.contains_properly(region, segments)
     partly = np.flatnonzero(shapely.intersects(region, segments) & ~whole)
     parts, index = shapely.get_parts(shapely.intersection(segments[partly], region), return_index=True)
     is_line = shapely.get_type_id(parts) == 1
-    parts, rows = parts[is_line], partly[index[is_line]]
+    parts = parts[is_line]
+    rows = partly[index[is_line]]
     ends = np.stack([shapely.get_coordinates(shapely.get_point(parts, k)) for k in (0, -1)]).reshape(2, -1, 2)
     direction = (b - a)[rows] / size[rows, None]
     place = np.sort(((ends - a[rows]) * direction).sum(axis=-1), axis=0)

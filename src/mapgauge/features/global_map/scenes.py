@@ -58,7 +58,8 @@ def sides_of(predictions: Frames, truth: Truth, poses: Frames | None) -> tuple[M
     several: list[Frames] = list(truth) if isinstance(truth, list | tuple) else [truth]  # type: ignore[list-item]
     if not several:
         raise InvalidInput("truth: no files")
-    x, y = without_boxes(loaded(predictions)), without_boxes(join_frames([loaded(each) for each in several]))
+    x = without_boxes(loaded(predictions))
+    y = without_boxes(join_frames([loaded(each) for each in several]))
     for side in (x, y):
         refuse_ignored(side, "global maps have no meaning for such frames")
     drive = _poses_of(poses, x, y)
@@ -126,7 +127,8 @@ def _with_poses_from(frames: MapFrames, drive: MapFrames) -> MapFrames:
 
 def _with_scenes_from(frames: MapFrames, drive: MapFrames) -> MapFrames:
     """Return frames with their scenes, or with the only scene of a drive."""
-    known, names = frames.scenes or scenes_from_tokens(frames.tokens), list(dict.fromkeys(drive.scenes or ()))
+    known = frames.scenes or scenes_from_tokens(frames.tokens)
+    names = list(dict.fromkeys(drive.scenes or ()))
     if known is None and len(names) > 1:
         raise _no_scenes(frames, "frames")
     return replace(frames, scenes=known or (names[0],) * len(frames), history=None)

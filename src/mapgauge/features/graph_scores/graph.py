@@ -142,7 +142,8 @@ def _check(name: str, nodes: NDArray[Any], edges: NDArray[Any]) -> None:
 
 def _graph(positions: Any, pairs: Any, name: str) -> Graph:
     try:
-        nodes, edges = np.asarray(positions, np.float64), np.asarray(pairs)
+        nodes = np.asarray(positions, np.float64)
+        edges = np.asarray(pairs)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name}: nodes must be positions with 2 or 3 numbers each: {error}") from error
     nodes = np.empty((0, 2)) if nodes.size == 0 else nodes
@@ -211,9 +212,11 @@ def joined_lanes(polylines: Polylines, links: Links | None, order: Indices | Non
     """
     from mapgauge.features.graph_scores.graph_kernels import united
 
-    coords, offsets = polylines.coords, polylines.offsets
+    coords = polylines.coords
+    offsets = polylines.offsets
     filled = np.diff(offsets) > 0
-    first, last = offsets[:-1], offsets[1:] - 1
+    first = offsets[:-1]
+    last = offsets[1:] - 1
     inner = np.delete(np.arange(len(coords)), last[filled])  # points with another point after them
     steps = [np.stack([inner, inner + 1], axis=1)]
     node = np.arange(len(coords))
@@ -234,7 +237,8 @@ def joined_lanes(polylines: Polylines, links: Links | None, order: Indices | Non
     kept, number = np.unique(node, return_inverse=True)
     if order is not None:
         rank = np.argsort(order[kept], kind="stable")
-        kept, number = kept[rank], np.argsort(rank)[number]
+        kept = kept[rank]
+        number = np.argsort(rank)[number]
     return without_repeats(Graph(np.ascontiguousarray(coords[kept]), number[np.concatenate(steps)])), kept
 
 

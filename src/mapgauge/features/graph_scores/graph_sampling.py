@@ -67,7 +67,8 @@ class GraphScore(NamedTuple):
 
 def score(precision: float, recall: float) -> GraphScore:
     """Return precision, recall and F1, which is 0 if both are 0."""
-    precision, recall = float(precision), float(recall)
+    precision = float(precision)
+    recall = float(recall)
     both = precision + recall
     return GraphScore(precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0)
 
@@ -159,7 +160,8 @@ class Roads:
             return np.bincount(at, minlength=len(self.nodes))
 
         forward, backward = ways.T
-        out, arrivals = ends(forward, backward), ends(backward, forward)
+        out = ends(forward, backward)
+        arrivals = ends(backward, forward)
         both = forward & backward
         only_back = (ends(both, both) == arrivals) & (arrivals > 0)
         splits: Flags = (out >= 3) | ((out == 2) & ~only_back)
@@ -189,9 +191,11 @@ class Samples:
     @classmethod
     def at(cls, roads: Roads, edge: Indices, part: Floats) -> "Samples":
         """Place points on edges, given the edge of each and its share of the edge, in the order along each edge."""
-        start, end = roads.nodes[roads.edges[edge, 0]], roads.nodes[roads.edges[edge, 1]]
+        start = roads.nodes[roads.edges[edge, 0]]
+        end = roads.nodes[roads.edges[edge, 1]]
         points = start * (1 - part[:, None]) + end * part[:, None]
-        count, inside = len(roads.nodes), np.bincount(edge, minlength=len(roads.edges))
+        count = len(roads.nodes)
+        inside = np.bincount(edge, minlength=len(roads.edges))
         number = count + np.arange(len(edge))
         first = np.insert(number, inside.cumsum() - inside, roads.edges[:, 0])  # the start of each short edge
         last = np.insert(number, inside.cumsum(), roads.edges[:, 1])
@@ -252,14 +256,16 @@ def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = Fa
 
     i, j, squared, offsets = close_points(points, bounds, radius)
     order = np.concatenate([[0], *(start + np.argsort(squared[start:end]) for start, end in pairwise(offsets))])[1:]
-    squared, frame = squared[order], np.repeat(np.arange(len(bounds)), np.diff(offsets))
+    squared = squared[order]
+    frame = np.repeat(np.arange(len(bounds)), np.diff(offsets))
     same = (squared[1:] == squared[:-1]) & (frame[1:] == frame[:-1])
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)[: len(order)])
     if len(tied):
         among = order[tied]
         keys = (j[among], i[among]) if in_order else (points[i[among]] + points[j[among]]).T[::-1]
         order[tied] = among[np.lexsort((among, *keys, squared[tied], frame[tied]))]
-    first, second = i[order], j[order]
+    first = i[order]
+    second = j[order]
     return Near(first, second, squared, frame, accept_pairs(first, second, len(points)))
 
 
@@ -290,8 +296,10 @@ class Ways:
         sizes = np.diff(offsets)
         lanes = sizes > 1
         self.frames = graphs.frames
-        self.positions, self.graph = graphs.nodes[landmarks], graphs.graph[landmarks]
-        self._line, self._sizes = graphs.nodes[nodes[np.repeat(lanes, sizes)]], sizes[lanes]
+        self.positions = graphs.nodes[landmarks]
+        self.graph = graphs.graph[landmarks]
+        self._line = graphs.nodes[nodes[np.repeat(lanes, sizes)]]
+        self._sizes = sizes[lanes]
         first, last = (np.searchsorted(landmarks, nodes[at[lanes]]) for at in (offsets[:-1], offsets[1:] - 1))
         starts = np.concatenate([[0], self._sizes.cumsum()])
         self._steps = np.delete(np.arange(len(self._line)), starts[1:] - 1)  # points with another point after them
@@ -325,8 +333,10 @@ def landmark_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | No
 def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]:
     """Return the scores of ways between landmarks, as means over radii; None if neither graph has any."""
     near = match(ways.positions, bounds_of(ways.graph, ways.frames), max(settings.path_radii))
-    graph, count = ways.graph[ways.ends[:, 0]], len(ways.positions)
-    partner, gap = np.full(count, -1), np.empty(count)
+    graph = ways.graph[ways.ends[:, 0]]
+    count = len(ways.positions)
+    partner = np.full(count, -1)
+    gap = np.empty(count)
     partner[near.second[near.accepted]] = near.first[near.accepted]
     gap[near.second[near.accepted]] = np.sqrt(near.squared[near.accepted])
     # True ways whose landmarks are matched and connected, and the predicted ways between the matched landmarks.
@@ -336,7 +346,8 @@ def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]
     at = np.searchsorted(key[by_key], partner[ways.ends[true]] @ [count, 1])
     predicted = by_key[np.minimum(at, len(key) - 1)] if len(true) else true
     same = (ways.ends[predicted] == partner[ways.ends[true]]).all(axis=1)
-    true, predicted = true[same], predicted[same]
+    true = true[same]
+    predicted = predicted[same]
     apart = _apart(ways, settings.control_spacing, predicted, true)
     needed = np.maximum(gap[ways.ends[true]].max(axis=1, initial=0.0), apart)  # the radius
     return _over_radii(needed, graph[true] // 2, bounds_of(graph, ways.frames), settings.path_radii)

@@ -32,7 +32,8 @@ class GraphPairs:
 
     def __init__(self, graphs: Graphs, settings: GraphSettings) -> None:
         """Keep the graphs in a form that does not depend on the order of nodes and edges."""
-        self._graphs, self._settings = graphs.tidy(), settings
+        self._graphs = graphs.tidy()
+        self._settings = settings
 
     @cached_property
     def _roads(self) -> Roads:
@@ -71,11 +72,13 @@ class GraphPairs:
 
     def jtopo(self) -> list[GraphScore | None]:
         """Return the same around true splits and the predicted points nearest to them; None without true splits."""
-        roads, samples = self._roads, self._samples
+        roads = self._roads
+        samples = self._samples
         nodes = np.flatnonzero(roads.splits & (roads.graph % 2 == 1))
         splits = np.zeros(len(samples.points), np.bool_)
         splits[samples.place[nodes]] = True
-        first, second = self._near.first, self._near.second
+        first = self._near.first
+        second = self._near.second
         _, nearest = np.unique(np.where(splits[second], second, -1), return_index=True)
         nearest = nearest[splits[second[nearest]]]
         scores = self._around(np.stack([first[nearest], second[nearest]], axis=1))
@@ -86,7 +89,8 @@ class GraphPairs:
         """Return GEO times the mean shares of points that are matched around some pairs."""
         from mapgauge.features.graph_scores.graph_kernels import matches_within
 
-        samples, near = self._samples, self._near
+        samples = self._samples
+        near = self._near
         limit = self._settings.walk + _ROUNDING
         counts = matches_within(samples.csr(directed=True), pairs, limit, near.first, near.second)
         shares: Floats = counts[:, 2:] / counts[:, :2]
@@ -148,8 +152,10 @@ def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Sa
     edge, part = snap(samples.points, samples.own, points_of, roads.nodes, roads.edges, edges_of, radius)
     snapped = np.flatnonzero(edge >= 0)
     length = roads.lengths[edge[snapped]]
-    along, same = part[snapped] * length, SAME
-    at_start, at_end = along <= same, along >= length - same
+    along = part[snapped] * length
+    same = SAME
+    at_start = along <= same
+    at_end = along >= length - same
     inside = snapped[~at_start & ~at_end]
     inside = inside[np.lexsort((part[inside], edge[inside]))]
     host = Samples.at(roads, edge[inside], part[inside])
@@ -212,7 +218,8 @@ def graph_scores(
     >>> round(scores.geo.precision, 3), round(scores.geo.recall, 3), scores.sda.recall
     (1.0, 0.659, 0.0)
     """
-    predicted, true = Graph.of(predictions, "predictions"), Graph.of(truth, "truth")
+    predicted = Graph.of(predictions, "predictions")
+    true = Graph.of(truth, "truth")
     if parity == "cgnet":
         if settings is not None:
             raise InvalidInput("settings cannot be changed with parity='cgnet'", remedy="Leave out one of the two")
@@ -237,11 +244,13 @@ def _pairs(groups: Groups, rules: str, *, in_order: bool) -> GraphPairs | CgnetP
     key = f"graphs {rules}"
     if key not in groups.shared:
         lanes = groups.pick(groups.of_classes((LANE,)))
-        lines, order = lanes.polylines, None
+        lines = lanes.polylines
+        order = None
         graph = np.repeat(np.arange(2 * len(lanes.bounds)), np.diff(lanes.bounds, axis=1).ravel())  # of each lane
         of_point = np.repeat(graph, np.diff(lines.offsets))
         if rules == "cgnet":
-            x, y = lines.coords[:, 0], lines.coords[:, 1]
+            x = lines.coords[:, 0]
+            y = lines.coords[:, 1]
             lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
             order = _order(lanes, graph) if in_order else None
         joined, point = joined_lanes(lines, lanes.links, order)
@@ -282,7 +291,8 @@ def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol
 
 def _values(keys: Sequence[Sequence[str]], sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return the means over the frames that have a score, and the number of frames that have none."""
-    values, at = {}, 0
+    values = {}
+    at = 0
     for part in keys:
         frames = sums[..., at]
         none = frames == 0
@@ -313,7 +323,8 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
     stored = [[*part[1:], part[0]] if len(part) == 3 else list(part) for part in keys]
     left_out = []
     for main, *_ in parts:
-        part, title_of = f"{main.part}_left_out".strip("_"), f"{main.title} left out"
+        part = f"{main.part}_left_out".strip("_")
+        title_of = f"{main.title} left out"
         left_out.append(Value(f"{main.key}_left_out", part, title_of, limits=(0.0, math.inf)))
     return Metric(
         name=name,

@@ -27,7 +27,10 @@ LINK_PARTS = ("false_links", "missing_links", "half_links")
 PARTS = (*Parts._fields, "traffic_elements", *LINK_PARTS)
 # The parts, the mass, the value without link costs, and the numbers of wrong links.
 COLUMNS = (*PARTS, "mass", "plain", *(f"{name[:-1]}_count" for name in LINK_PARTS))
-TRAFFIC_ELEMENTS, LINKS, MASS, PLAIN = 5, slice(6, 9), 9, 10
+TRAFFIC_ELEMENTS = 5
+LINKS = slice(6, 9)
+MASS = 9
+PLAIN = 10
 COUNTS = slice(11, 14)
 WRONG = 0.5  # a link counts as wrong if at least this much of it is false, missing or half
 
@@ -60,7 +63,8 @@ class FrameGraphs:
 def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) -> Iterator[tuple[int, FrameGraphs]]:
     """Yield the graphs of each frame, and the group of its lanes. There is no link up to the score ``floor``."""
     own = groups.of_classes([LANE])
-    lanes, rows = groups.pick(own), groups.rows(own)
+    lanes = groups.pick(own)
+    rows = groups.rows(own)
     plain, truth_of = score_groups(lanes, directed, cutoff, 1.0)
     pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
     long = kernels.sospa.is_long(lanes.lines, lanes.closed)
@@ -81,7 +85,8 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         )
         near = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
-        at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
+        at[x.instance] = np.arange(len(x.instance))
+        at[y.instance] = np.arange(len(y.instance))
         i, j = at[rows[pairs[near]]].T
         tables[:, i, j] = numbers[near].T
         tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
@@ -110,10 +115,14 @@ def _elements(
         source = target = kind = np.empty(0, np.int64)
         score = np.empty(0)
     else:
-        source, target, score = place[links.source], place[links.target], links.weight
+        source = place[links.source]
+        target = place[links.target]
+        score = links.weight
         is_kind = np.where(target < lanes, links.is_kind(SUCCESSOR), links.is_kind(CONTROLLED_BY))
         counts = (source >= 0) & (source < lanes) & (target >= 0) & is_kind
-        source, target, score = source[counts], target[counts], score[counts]
+        source = source[counts]
+        target = target[counts]
+        score = score[counts]
         kind = (target >= lanes).astype(np.int64)
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")
@@ -130,7 +139,8 @@ def _elements(
 def _contents(groups: Groups) -> list[bytes]:
     """Return the class, the confidence and the points of each instance as bytes."""
     names = [name.encode() for name in groups.names]
-    confidences, points = groups.confidence.tobytes(), np.ascontiguousarray(groups.polylines.coords).tobytes()
+    confidences = groups.confidence.tobytes()
+    points = np.ascontiguousarray(groups.polylines.coords).tobytes()
     label = groups.label[groups.side // 2].tolist()
     ends = (groups.polylines.offsets * (8 * groups.polylines.coords.shape[1])).tolist()
     return [
@@ -148,7 +158,8 @@ def _by_content(contents: list[bytes], lanes: int, source: Indices, target: Indi
 
 def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
     """Return what pairs of traffic elements save, and their weighted distances: 1 - IoU, or 1 if attributes differ."""
-    own, other = x.instance[x.lanes :], y.instance[y.lanes :]
+    own = x.instance[x.lanes :]
+    other = y.instance[y.lanes :]
     if not len(own) or not len(other):
         return np.zeros((2, len(own), len(other)))
     label = groups.label[groups.side // 2]
@@ -182,7 +193,8 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     """Return the numbers of ``COLUMNS`` of a frame, and the assignment: of 0 or 1, or that of the linear programme."""
     row = np.zeros(len(COLUMNS))
     without = _without_links(frame)
-    row[:5], row[TRAFFIC_ELEMENTS] = frame.plain[:5], _traffic_cost(frame, *without)
+    row[:5] = frame.plain[:5]
+    row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, *without)
     row[PLAIN] = added(row[:6])
     traffic = [*frame.x.confidence[frame.x.lanes :].tolist(), *frame.y.confidence[frame.y.lanes :].tolist()]
     row[MASS] = frame.plain[5] + 0.5 * math.fsum(traffic)
@@ -192,7 +204,9 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
         kind_x, kind_y = ((np.arange(len(e.instance)) >= e.lanes).astype(np.int64) for e in (frame.x, frame.y))
         problem = Linked(frame.x.graph, frame.y.graph, kind_x, kind_y, frame.saving)
         best = assign_with_links(problem, link_cost, binary=binary)
-        first, second, weight = best.first, best.second, best.weight
+        first = best.first
+        second = best.second
+        weight = best.weight
         row[:5] = _lane_parts(frame, first, second, weight)
         row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight)
         gap = max(best.linear - best.total, 0.0) if (weight == 1.0).all() else None
@@ -206,7 +220,8 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
 
 def _without_links(frame: FrameGraphs) -> tuple[Indices, Indices, Floats]:
     """Return the assignment of PLD of lanes and of PLD of traffic elements."""
-    m, n = frame.x.lanes, frame.y.lanes
+    m = frame.x.lanes
+    n = frame.y.lanes
     traffic, _ = kernels.assignment.assign(np.ascontiguousarray(frame.saving[m:, n:]))
     partner = np.concatenate([frame.truth_of, np.where(traffic >= 0, traffic + n, -1)])
     first = np.flatnonzero(partner >= 0)
@@ -216,8 +231,11 @@ def _without_links(frame: FrameGraphs) -> tuple[Indices, Indices, Floats]:
 def _lane_parts(frame: FrameGraphs, first: Indices, second: Indices, weight: Floats) -> Floats:
     """Return the five parts of an assignment of lanes. A pair that saves nothing is not a match."""
     saves = (frame.saving[first, second] > 0) & (first < frame.x.lanes)
-    i, j, w = first[saves], second[saves], weight[saves]
-    r, s = frame.x.confidence, frame.y.confidence
+    i = first[saves]
+    j = second[saves]
+    w = weight[saves]
+    r = frame.x.confidence
+    s = frame.y.confidence
     free = [np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0) for at, c in ((i, r), (j, s))]
     costs = (
         w * frame.matched[i, j],
@@ -232,8 +250,11 @@ def _lane_parts(frame: FrameGraphs, first: Indices, second: Indices, weight: Flo
 def _traffic_cost(frame: FrameGraphs, first: Indices, second: Indices, weight: Floats) -> float:
     """Return the cost of the assignment of traffic elements."""
     of = first >= frame.x.lanes
-    i, j, w = first[of], second[of], weight[of]
-    r, s = frame.x.confidence, frame.y.confidence
+    i = first[of]
+    j = second[of]
+    w = weight[of]
+    r = frame.x.confidence
+    s = frame.y.confidence
     pairs = w * (frame.unmatched[i, j] + 0.5 * np.abs(r[i] - s[j]))
     free = [
         (0.5 * c * np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0))[lanes:]
@@ -266,7 +287,8 @@ def links_of_frame(
     ):
         rows = of_side[groups.row[side.instance]]
         for k in np.flatnonzero(side.kind == KINDS.index(SUCCESSOR)).tolist():
-            i, j = int(side.graph.source[k]), int(side.graph.target[k])
+            i = int(side.graph.source[k])
+            j = int(side.graph.target[k])
             if half[k] >= WRONG / 2:
                 state: LinkState = "half"
             elif full[k] >= WRONG:

@@ -144,7 +144,8 @@ def lane_graph_pld(
     >>> result.wrong_links[0][:5]
     ('missing', False, 'successor', 0, 2)
     """
-    cost, floor = check_switch_cost("link_cost", link_cost), check_link_floor("link_floor", link_floor)
+    cost = check_switch_cost("link_cost", link_cost)
+    floor = check_link_floor("link_floor", link_floor)
     way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
     binary = check_flag("binary", binary)
     if isinstance(predictions, MapFrames) != isinstance(truth, MapFrames):
@@ -158,7 +159,8 @@ def lane_graph_pld(
     _, frame = next(graphs.frame_graphs(groups, way, cut, floor))
     row, solved = graphs.solve_frame(frame, cost, binary=binary)
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    predicted, true = index[frame.x.instance], index[frame.y.instance]
+    predicted = index[frame.x.instance]
+    true = index[frame.y.instance]
     near = frame.saving[solved.first, solved.second] > 0
     columns = (predicted[solved.first], true[solved.second], solved.weight, near)
     matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
@@ -275,8 +277,10 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(graphs.PARTS)], -1, 0)
-    value, mass = added(parts), sums[..., graphs.MASS]
-    whole, without = normalised_value(value, mass), normalised_value(sums[..., graphs.PLAIN], mass)
+    value = added(parts)
+    mass = sums[..., graphs.MASS]
+    whole = normalised_value(value, mass)
+    without = normalised_value(sums[..., graphs.PLAIN], mass)
     return {
         "lane_graph_pld": whole,
         "topology": np.maximum(whole - without, 0.0),

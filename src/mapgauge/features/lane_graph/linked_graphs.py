@@ -81,7 +81,9 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     """
     from mapgauge.features.lane_graph.link_kernels import marks_of
 
-    x, y, half = problem.x, problem.y, 0.5 * link_cost
+    x = problem.x
+    y = problem.y
+    half = 0.5 * link_cost
     ways = x.ways(), y.ways()
     same = problem.kind_x[:, None] == problem.kind_y[None, :]
     chosen = more = same & (problem.saving > 0)
@@ -134,12 +136,14 @@ def _solve_binary(
 ) -> LinkedAssignment:
     """Return the best 0/1 assignment of the chosen pairs."""
     gain, entries = _gains(problem, ways, chosen, number, half)
-    elements, pairs = problem.x.size + problem.y.size, np.arange(len(gain))
+    elements = problem.x.size + problem.y.size
+    pairs = np.arange(len(gain))
     columns = Sparse.of(
         entries.column, np.repeat(pairs, np.diff(entries.start)), entries.value, elements + int(number.max()) + 1
     )
     used = np.flatnonzero(np.diff(columns.start))
-    rows, terms = columns.pick(used[used < elements], pairs), columns.pick(used[used >= elements], pairs)
+    rows = columns.pick(used[used < elements], pairs)
+    terms = columns.pick(used[used >= elements], pairs)
     value = solve(Problem(gain, rows, np.ones(len(rows)), terms, np.full(len(terms), half)), binary=True)
     return _assignment(chosen, value, float(gain @ value - half * np.abs(terms.times(value)).sum()))
 

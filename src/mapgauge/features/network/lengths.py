@@ -61,8 +61,10 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 def _row(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, cutoff: float, fragments: int) -> Floats:
     """Return the numbers of ``COLUMNS`` of one group."""
     near = assignment.saving > 0
-    i, j = assignment.first[near], assignment.second[near]
-    of_x, of_y = lengths_of_points(x.network) * x.confidence, lengths_of_points(y.network)
+    i = assignment.first[near]
+    j = assignment.second[near]
+    of_x = lengths_of_points(x.network) * x.confidence
+    of_y = lengths_of_points(y.network)
     is_right, is_found = (_marked(at, len(of)) for at, of in ((i, of_x), (j, of_y)))
     is_near, is_beside_found = _neighbours(x.network, y.network, is_found, cutoff)
     weight = np.minimum(x.confidence[i], y.confidence[j])
@@ -95,7 +97,8 @@ def _marked(at: Indices, count: int) -> Flags:
 def lengths_of_points(side: Network) -> Floats:
     """Return the length in metres for which each point stands."""
     start = np.flatnonzero(side.after >= 0)
-    stop, points = side.after[start], side.points
+    stop = side.after[start]
+    points = side.points
     half = 0.5 * np.sqrt(np.square(points[:, stop] - points[:, start]).sum(axis=0))
     lengths = np.zeros(points.shape[1])
     for end in (start, stop):
@@ -106,7 +109,8 @@ def lengths_of_points(side: Network) -> Floats:
 def offsets(x: Network, y: Network, i: Indices, j: Indices) -> tuple[Floats, Floats]:
     """Return the distances of matched points across and along the line of the second side."""
     own = np.arange(y.points.shape[1])  # the first and the last point of an open line are their own neighbours
-    before, after = own.copy(), np.where(y.after >= 0, y.after, own)
+    before = own.copy()
+    after = np.where(y.after >= 0, y.after, own)
     before[y.after[y.after >= 0]] = own[y.after >= 0]
     apart = x.points[:, i] - y.points[:, j]
     square = np.square(apart).sum(axis=0)

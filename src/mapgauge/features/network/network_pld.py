@@ -27,7 +27,11 @@ PARTS = ("matched", "confidence", "missed", "false", "links")
 # The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
 # by how much the value may exceed the smallest one.
 COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points", "gap")
-MASS, COUNTS, ENTROPIES, MATCHED, GAP = 5, slice(6, 8), slice(8, 10), 10, 11
+MASS = 5
+COUNTS = slice(6, 8)
+ENTROPIES = slice(8, 10)
+MATCHED = 10
+GAP = 11
 PROVEN = 1e-6  # the share of a proven value that its gap may be
 
 
@@ -44,11 +48,13 @@ def row_of(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_co
     row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
     row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
     near = assignment.saving > 0
-    first, second = assignment.first[near], assignment.second[near]
+    first = assignment.first[near]
+    second = assignment.second[near]
     row[COUNTS] = _changes(y, second, x.line[first]), _changes(x, first, y.line[second])
     lines, points = np.unique(np.stack([x.line[first], y.line[second]], axis=1), axis=0, return_counts=True)
     row[ENTROPIES] = _entropy(lines[:, 1], points), _entropy(lines[:, 0], points)
-    row[MATCHED], row[GAP] = len(first), assignment.gap
+    row[MATCHED] = len(first)
+    row[GAP] = assignment.gap
     return row, np.column_stack([lines, points])
 
 
@@ -59,8 +65,11 @@ def _parts(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_co
     cost.
     """
     near = assignment.saving > 0
-    i, j, saving = assignment.first[near], assignment.second[near], assignment.saving[near]
-    r, s = x.confidence, y.confidence
+    i = assignment.first[near]
+    j = assignment.second[near]
+    saving = assignment.saving[near]
+    r = x.confidence
+    s = y.confidence
     free = [np.bincount(at, minlength=len(c)) == 0 for at, c in ((i, r), (j, s))]
     costs = (np.minimum(r[i], s[j]) - saving, 0.5 * np.abs(r[i] - s[j]), 0.5 * s[free[1]], 0.5 * r[free[0]])
     return [*(math.fsum(cost.tolist()) for cost in costs), 0.5 * break_cost * assignment.ends]
@@ -71,7 +80,8 @@ def _changes(side: NetworkSide, point: Indices, other: Indices) -> int:
     if not len(point):
         return 0
     order = np.argsort(point)
-    partner, own = other[order], side.line[point[order]]
+    partner = other[order]
+    own = side.line[point[order]]
     same = own[1:] == own[:-1]
     total = int(np.count_nonzero(same & (partner[1:] != partner[:-1])))
     starts = np.flatnonzero(np.append(True, ~same))
@@ -275,7 +285,9 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
-    value, mass, matched = added(parts), sums[..., MASS], sums[..., MATCHED]
+    value = added(parts)
+    mass = sums[..., MASS]
+    matched = sums[..., MATCHED]
     points = np.where(matched > 0, matched, np.nan)
     return {
         "network_pld": normalised_value(value, mass),

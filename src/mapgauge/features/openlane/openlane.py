@@ -187,10 +187,12 @@ def _line_of(groups: Groups, rows: Indices, kind: str) -> Indices:
 
 def _chamfer_lines(polylines: Polylines, groups: Groups, drop_closing: bool) -> "Lines":
     """Return polylines for the Chamfer distance, true ones without a closing point if it is dropped."""
-    start, stop = polylines.offsets[:-1], polylines.offsets[1:]
+    start = polylines.offsets[:-1]
+    stop = polylines.offsets[1:]
     if drop_closing:
         several: Flags = ~groups.is_prediction & (stop - start > 1)
-        first, last = polylines.coords[start[several]], polylines.coords[stop[several] - 1]
+        first = polylines.coords[start[several]]
+        last = polylines.coords[stop[several] - 1]
         stop = stop.copy()
         stop[several] -= (first == last).all(axis=1)
     points = np.ascontiguousarray(polylines.coords.T)
@@ -318,7 +320,8 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
     for t in [t for t, threshold in enumerate(own.thresholds) if setting in (None, threshold)]:
         # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
-        bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[own.rules]
+        bounds = (lanes.groups.bounds, columns.groups.bounds + shift)
+        filler = FILLER[own.rules]
         instances = confidence, order, nearest, hit
         topology_sums(*bounds, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
     return at_lanes(groups, sums)
@@ -333,7 +336,8 @@ def _links_of(groups: Groups, kind: str, parts: list[Matches]) -> tuple[Indices,
     place = np.full(len(groups.confidence), -1)
     place[rows] = np.arange(len(rows))
     of_kind = np.flatnonzero(groups.links.is_kind(kind))
-    source, target = place[groups.links.source[of_kind]], place[groups.links.target[of_kind]]
+    source = place[groups.links.source[of_kind]]
+    target = place[groups.links.target[of_kind]]
     kept = (source >= 0) & (target >= 0)
     return source[kept], target[kept], groups.links.weight[of_kind[kept]]
 
@@ -390,7 +394,8 @@ TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, TopSettings)
 TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, TopTrafficSettings)
 
 
-FIRST, PLACES = -50.0, 100  # metres behind the vehicle, number of places
+FIRST = -50.0  # metres: the first place lies behind the vehicle
+PLACES = 100
 _COLUMNS = ("found", "right", "true", "predicted")
 
 

@@ -77,10 +77,12 @@ class Changes:
 
         Values are None where there is nothing to divide by.
         """
-        counts, rows = self.confusion.sum(axis=(0, 1)), []
+        counts = self.confusion.sum(axis=(0, 1))
+        rows = []
         for k, state in enumerate(STATES):
             right, true, stated = (int(value) for value in (counts[k, k], counts[k].sum(), counts[:, k].sum()))
-            precision, recall = right / stated if stated else None, right / true if true else None
+            precision = right / stated if stated else None
+            recall = right / true if true else None
             both = true + stated
             row = {"state": state, "true": true, "stated": stated, "right": right}
             rows.append(row | {"precision": precision, "recall": recall, "f1": 2 * right / both if both else None})
@@ -186,7 +188,8 @@ def changes(
             f"changes need order 1 and a cutoff, got order {protocol.order:g} and cutoffs {protocol.cutoffs!r}",
             remedy=Remedy("Evaluate with the protocol paper-60x30", "Pass --protocol paper-60x30"),
         )
-    same, floor = check_share("same", same), check_share("floor", floor)
+    same = check_share("same", same)
+    floor = check_share("floor", floor)
     intervals.check_draws(samples, level, seed)
     x, y = results.need_data().sides
     if y.ignore is not None:
@@ -251,7 +254,8 @@ def _gains(
 ) -> dict[str, Difference]:
     """Return PLD of the copy less PLD of the predictions, with intervals, by class name and for the mean."""
     unit, weights = intervals.draw_units(keys, samples, np.random.default_rng(seed))
-    gains, drawn = {}, []
+    gains = {}
+    drawn = []
     for c, name in enumerate(classes):
         by_unit = [intervals.added_by_unit(side[:, c], unit, weights.shape[1]) for side in sums]
         totals = np.stack([side.sum(axis=0) for side in by_unit])

@@ -76,7 +76,8 @@ def since_prior(
     """Return what each method makes of a prior, by name. Warnings about the prior are printed."""
     from mapgauge.features.priors.changes import changes
 
-    given, measured = _read(prior, workers), {}
+    given = _read(prior, workers)
+    measured = {}
     for called, method in zip(names, results, strict=True):
         with out.progress(f"comparing {called}", "blocks") as advance:
             measured[called] = changes(method, given, workers=workers, progress=advance, **how)
@@ -106,7 +107,8 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
     without_effect(context, ["floor"], "with --only, which evaluates all predictions")
     if sides.from_results:
         refuse("--only", "needs predictions and truth, not results, which have been compared already")
-    settings, prior = settings_of(sides.protocol), _read(context.params["prior"], workers)
+    settings = settings_of(sides.protocol)
+    prior = _read(context.params["prior"], workers)
     marked: list[MapFrames] = []  # all methods have the same truth
 
     def choose(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
@@ -127,7 +129,8 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
 
 def _rules(measured: "Changes") -> list[str]:
     """Return which lines are kept, and how lines are sampled, as sentences."""
-    same, cutoff = measured.same, measured.protocol.cutoffs[0]
+    same = measured.same
+    cutoff = measured.protocol.cutoffs[0]
     # Lines with as many points, each d from its partner, have the normalised SOSPA 2 d / (c + d).
     apart = cutoff * same / (2 - same)
     rules = [

@@ -48,7 +48,8 @@ class AlignedPrior(NamedTuple):
 
     def findings(self, of_truth: Indices) -> tuple[Finding, ...]:
         """Return what the prior lacks, given the states of the true lines."""
-        name, count = self.prior.name or "prior", len(self.prior.polylines)
+        name = self.prior.name or "prior"
+        count = len(self.prior.polylines)
         if len(of_truth) and (of_truth == INSERTED).all():
             text = f"{name}: none of its {count} lines in the frames and classes of the truth is near a true line"
             return (Finding("warning", "prior-without-truth", f"{text}. All truth counts as inserted", count),)
@@ -136,7 +137,8 @@ def mark_ignored(
     >>> mg.mark_ignored(truth, prior).ignore
     array([ True, False])
     """
-    settings, limit = of_geometry(with_pld(protocol_of(protocol))), check_share("same", same)
+    settings = of_geometry(with_pld(protocol_of(protocol)))
+    limit = check_share("same", same)
     states = [only] if isinstance(only, str) else only
     unknown = [state for state in states if state not in TRUE_STATES]
     if unknown or not states:

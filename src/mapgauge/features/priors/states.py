@@ -28,7 +28,9 @@ from mapgauge.typing import Flags, Floats, Indices
 KEPT, MOVED, INSERTED, DELETED = range(4)
 NOTHING = 4  # in confusions: no line, or no statement about one
 PARTS = (*TRUE_STATES, "stale", "invented")
-STALE, INVENTED = 3, 4  # the other parts have the numbers of states
+# The other parts have the numbers of states.
+STALE = 3
+INVENTED = 4
 
 
 class Matched(NamedTuple):
@@ -61,10 +63,12 @@ def of_geometry(protocol: Protocol) -> Protocol:
 
 def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
     """Match two sides by the assignment of PLD at the first cutoff."""
-    groups, cutoff = group(x, y, protocol), protocol.cutoffs[0]
+    groups = group(x, y, protocol)
+    cutoff = protocol.cutoffs[0]
     matches = assigned(groups, protocol, cutoff)
     of_x, of_y = matches.pairs
-    partner, distances = np.full(len(x.polylines), -1), np.ones(len(x.polylines))
+    partner = np.full(len(x.polylines), -1)
+    distances = np.ones(len(x.polylines))
     partner[groups.row[of_x]] = groups.row[of_y]
     distances[groups.row[of_x]] = matches.distance[of_x]
     return Matched(groups, partner, distances)
@@ -104,10 +108,12 @@ def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_
     """
     confidence = np.ones(len(x.polylines)) if x.confidence is None else x.confidence
     true = np.ones(len(y.polylines)) if y.confidence is None else y.confidence
-    has_partner, missed = matched.partner >= 0, np.ones(len(true), np.bool_)
+    has_partner = matched.partner >= 0
+    missed = np.ones(len(true), np.bool_)
     partner = matched.partner[has_partner]
     missed[partner] = False
-    own, other = confidence[has_partner], true[partner]
+    own = confidence[has_partner]
+    other = true[partner]
     cost = np.where(has_partner, 0.0, 0.5 * confidence)
     cost[has_partner] = np.minimum(own, other) * matched.distance[has_partner] + 0.5 * np.abs(own - other)
     part = np.where(near_old, STALE, INVENTED)
@@ -122,7 +128,8 @@ def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_
 
 def _near(x: MapFrames, prior: MapFrames, matched: Matched, changed: Flags, protocol: Protocol, same: float) -> Flags:
     """Return which unmatched instances lie within ``same`` of one of the ``changed`` lines of the prior."""
-    groups, near = group(x, prior, protocol), np.zeros(len(x.polylines), np.bool_)
+    groups = group(x, prior, protocol)
+    near = np.zeros(len(x.polylines), np.bool_)
     pairs = kernels.gains.pairs_of_groups(groups.bounds)
     pairs = pairs[(matched.partner < 0)[groups.row[pairs[:, 0]]] & changed[groups.row[pairs[:, 1]]]]
     if len(pairs):
@@ -149,7 +156,8 @@ def _confusion(
     prior matches it. Other such predictions are insertions of nothing.
     """
     stated, of_said = states_of(match(prior, said, protocol), len(said.polylines), same)
-    is_new, is_inserted = of_said == INSERTED, of_truth == INSERTED
+    is_new = of_said == INSERTED
+    is_inserted = of_truth == INSERTED
     found = match(said, truth, protocol).partner
     right = is_new & (found >= 0) & np.append(is_inserted, False)[found]
     counts = np.zeros((len(truth), len(truth.classes), NOTHING + 1, NOTHING + 1), np.int64)

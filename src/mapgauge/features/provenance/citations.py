@@ -10,7 +10,8 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
 from mapgauge.version import __version__
 
-_PAPER, _EVEN = "paper", "even"  # protocols of the paper, and the same with another sampling
+_PAPER = "paper"  # protocols of the paper
+_EVEN = "even"  # the same with another sampling
 
 
 def rests_on_pld(metric: str) -> bool:

@@ -42,7 +42,9 @@ def diff(
     from mapgauge import explain as walk
 
     first, second = load_all(paths, names)
-    apart, values, walked = differences(first, second), _values(first, second), None
+    apart = differences(first, second)
+    values = _values(first, second)
+    walked = None
     if not json:
         _show_differences(names, apart, values)
     if explain:

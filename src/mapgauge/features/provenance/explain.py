@@ -28,7 +28,8 @@ _MANY_DIGITS = 9  # of values in JSON
 _SIDES = ("predictions", "truth")
 _DATA = (*_SIDES, "tokens")
 _NAMES = ("name", "about", "headline")
-_AGAIN, _COMPUTED = "computed again", f"computed by mapgauge {__version__}"
+_AGAIN = "computed again"
+_COMPUTED = f"computed by mapgauge {__version__}"
 _GIVE = Remedy("Pass inputs=", "Give the files after the name of the results: RESULTS,predictions=FILE,truth=FILE")
 # Settings that only make sense together, and the name of their step. They come first.
 _TOGETHER = {
@@ -270,7 +271,8 @@ def _in_what(old: MapFrames, new: MapFrames) -> str:
 
 def _lines(frames: MapFrames, *, confidences: bool) -> Counter[tuple[Any, ...]]:
     """Return how often each line occurs: its frame, class and points, and what else the hash of a frame has of it."""
-    coords, offsets = frames.polylines.coords, frames.polylines.offsets
+    coords = frames.polylines.coords
+    offsets = frames.polylines.offsets
     columns = [frames.track, frames.intersection, frames.ignore, frames.confidence if confidences else None]
     return Counter(
         (

@@ -42,7 +42,8 @@ def origin_of(results: Results) -> Origin:
         names = {f"{_SUBSETS.get(len(match[3]), 'subset')} {match[2]}" for match in matches}
         if len(names) > 1:
             return Origin("openlanev2", "", "frames of several splits")
-        name, segments = names.pop(), len({match[1] for match in matches})
+        name = names.pop()
+        segments = len({match[1] for match in matches})
         if segments != _SEGMENTS:
             return Origin("openlanev2", "", f"a part: {segments} of {_SEGMENTS} segments of {name}")
         return Origin("openlanev2", name, f"by its {segments} segments")
@@ -51,9 +52,11 @@ def origin_of(results: Results) -> Origin:
     if tokens and all(map(_NUSCENES.fullmatch, tokens)):
         split, why = _split(results.scenes or (), "nuscenes", MISLOCATED)
         if split == "val" and len(tokens) != _FRAMES_OF_VAL:
-            split, why = "", f"a part: {len(tokens)} of {_FRAMES_OF_VAL} frames of val"
+            split = ""
+            why = f"a part: {len(tokens)} of {_FRAMES_OF_VAL} frames of val"
         elif results.scenes is None and len(tokens) == _FRAMES_OF_VAL:
-            split, why = "val", f"by the number of frames ({_FRAMES_OF_VAL})"
+            split = "val"
+            why = f"by the number of frames ({_FRAMES_OF_VAL})"
         return Origin("nuscenes", split, why)
     return Origin("", "", "the tokens are of no data set that is known here")
 

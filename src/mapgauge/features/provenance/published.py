@@ -123,7 +123,8 @@ def _here(known: str | None, origin: Origin) -> str:
 
 def _relevant(protocol: Protocol, metric: str) -> dict[str, Any]:
     """Return the settings that the values of a metric depend on."""
-    row, plain = METRICS[metric], protocol.to_dict()
+    row = METRICS[metric]
+    plain = protocol.to_dict()
     plain["classes"] = None if plain["classes"] is None else sorted(plain["classes"])
     parts = row.rows.of if isinstance(row.rows, CombinedRows) else (metric,)
     settings = {name: values for name, values in plain["settings"].items() if name in parts}

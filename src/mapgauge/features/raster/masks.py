@@ -132,10 +132,12 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
     for f, token in enumerate(y.tokens):
         labels = _labels(given.get(token), token, own.shape, settings.classes, name)
         for c in range(len(settings.classes)):
-            first, end = ends[f * groups.classes + c], ends[f * groups.classes + c + 1]
+            first = ends[f * groups.classes + c]
+            end = ends[f * groups.classes + c + 1]
             image[:] = 0
             if end > first:
-                offsets, filled = drawing.offsets[first : end + 1], drawing.filled[first:end]
+                offsets = drawing.offsets[first : end + 1]
+                filled = drawing.filled[first:end]
                 draw(image, drawing.points, offsets, filled, own.thickness, own.spread // 2)
             predicted = labels == c + 1
             counts[c] += np.count_nonzero(predicted & (image > 0)), np.count_nonzero(predicted), np.count_nonzero(image)

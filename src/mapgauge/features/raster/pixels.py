@@ -94,7 +94,8 @@ def in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawi
 
 
 def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
-    lines, instance = groups.polylines, np.arange(len(groups.confidence))
+    lines = groups.polylines
+    instance = np.arange(len(groups.confidence))
     filled = np.array([name in own.filled for name in groups.names] + [False])[groups.label[groups.side // 2]]
     if own.cut:
         from mapgauge.features.raster.kernels import with_crossings  # imports numba, which results do not need
@@ -104,8 +105,10 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Draw
         split = Polylines(*with_crossings(lines.coords, lines.offsets))
         lines, instance = crop_polylines(split, check_region(protocol.region, groups.forward), filled)
         has_length = np.flatnonzero((survey(lines).high > survey(lines).low).any(axis=1))
-        lines, instance = lines.pick(has_length), instance[has_length]
-    x, y = lines.coords[:, 0], lines.coords[:, 1]
+        lines = lines.pick(has_length)
+        instance = instance[has_length]
+    x = lines.coords[:, 0]
+    y = lines.coords[:, 1]
     ahead, left = (y, -x) if groups.forward == "y" else (x, y)
     length, width = protocol.region or (0.0, 0.0)
     across, down = (ahead, left) if own.forward == "columns" else (-left, ahead)

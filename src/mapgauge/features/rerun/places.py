@@ -34,7 +34,8 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
     A map has world coordinates, which may be too large for float32. Its first point becomes the origin.
     """
     predictions, truth = sides
-    count, flat = len(truth), truth.dimension == 2
+    count = len(truth)
+    flat = truth.dimension == 2
     if protocol.name == MAP:
         shift = np.eye(4)
         first = next((side.polylines.coords[0] for side in (truth, predictions) if len(side.polylines.coords)), None)

@@ -116,8 +116,12 @@ class _Writer:
     """Sends results to a recording, block by block."""
 
     def __init__(self, rr: Any, stream: Any, results: Results, rig: Rig | None) -> None:
-        self.rr, self.stream, self.results, self.rig = rr, stream, results, rig
-        self.images, self.missing = 0, 0
+        self.rr = rr
+        self.stream = stream
+        self.results = results
+        self.rig = rig
+        self.images = 0
+        self.missing = 0
         self.fault = ""  # why the file is not complete
         self.origin: Floats | None = None  # (3,), of the world; points have float32
         times = timestamps_of(results, range(len(results.tokens)))
@@ -147,7 +151,8 @@ class _Writer:
 
     def _blocks(self) -> Iterator[range]:
         """Yield ranges of frames of one scene, of at most ``BLOCK`` frames."""
-        scenes, count = self.results.scenes, len(self.results.tokens)
+        scenes = self.results.scenes
+        count = len(self.results.tokens)
         ends = [k for k in range(1, count) if scenes is not None and scenes[k] != scenes[k - 1]]
         for start, stop in zip([0, *ends], [*ends, count], strict=True):
             for first in range(start, stop, BLOCK):
@@ -190,8 +195,10 @@ class _Writer:
     def _send_block(self, part: Results, frames: range) -> None:
         """Send everything about some frames but their values."""
         x, y = (without_boxes(side) for side in part.need_data().sorted_sides)
-        places, times = places_of((x, y), part.protocol, self.rig), self._times(frames)
-        causes, matched = Causes.of(part), np.zeros(len(y.polylines), np.bool_)
+        places = places_of((x, y), part.protocol, self.rig)
+        times = self._times(frames)
+        causes = Causes.of(part)
+        matched = np.zeros(len(y.polylines), np.bool_)
         cutoff = part.protocol.cutoffs[0] if part.protocol.cutoffs else None
         blocks = part.need_data().in_blocks(lambda some: match_frames(some, part.protocol, cutoff), known=part.scores)
         assignments = [frame for block in blocks for frame in block]
@@ -214,7 +221,8 @@ class _Writer:
         self, name: str, side: MapFrames, strips: list[Floats], colours: Any, causes: Causes, times: list[Any]
     ) -> None:
         """Send the polylines of one side: a batch for each class."""
-        archetype, labels = self.rr.LineStrips3D, causes.labels(name)
+        archetype = self.rr.LineStrips3D
+        labels = causes.labels(name)
         whole = {"radii": np.full(len(side), WIDTHS[name]), "show_labels": np.zeros(len(side), np.bool_)}
         for label, class_name in enumerate(side.classes):
             rows = np.flatnonzero(side.label == label)
@@ -229,7 +237,8 @@ class _Writer:
 
     def _send_matches(self, ends: list[Floats], times: list[Any]) -> None:
         """Send lines between matched points, given the lines of each frame."""
-        archetype, counts = self.rr.LineStrips3D, np.array([len(lines) for lines in ends])
+        archetype = self.rr.LineStrips3D
+        counts = np.array([len(lines) for lines in ends])
         whole = {"radii": np.full(len(ends), WIDTHS["matches"]), "colors": np.tile(GREY, (len(ends), 1))}
         columns = _batches(archetype, {"strips": np.concatenate(ends)}, counts)
         self.stream.send_columns("world/ego/matches", times, [*columns, *archetype.columns(**whole)])
@@ -253,7 +262,8 @@ class _Writer:
             self.stream.send_columns(entity, self._times(frames), batches)
             if not blobs:
                 continue
-            times, pairs = self._times([frames[k] for k in blobs]), [by_frame[k] for k in blobs]
+            times = self._times([frames[k] for k in blobs])
+            pairs = [by_frame[k] for k in blobs]
             mounts = np.array([np.linalg.inv(frame.pose) @ image.pose @ image.mount for frame, image in pairs])
             self._send_poses(entity, mounts[:, :3, :3], mounts[:, :3, 3], times)
             lenses = np.array([image.intrinsics for _, image in pairs])

@@ -12,7 +12,9 @@ from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Floats
 
 WHOLES = ((230, 159, 0), (86, 180, 233), (0, 158, 115), (204, 121, 167))  # seen on dark and on light pages
-PARTS, WHOLE = "parts", "values"  # groups of curves
+# Groups of curves.
+PARTS = "parts"
+WHOLE = "values"
 
 
 class Curve(NamedTuple):
@@ -29,7 +31,8 @@ def curves_of(results: Results) -> list[Curve]:
     arrays = frame_arrays(results.scores, results.metrics, results.protocol, range(len(results.class_names)))
     empty = (arrays["predictions"] == 0) & (arrays["truth"] == 0)  # there is nothing to compare
     arrays = {key: np.where(empty, np.nan, column) for key, column in arrays.items()}
-    curves, wholes = [], {}
+    curves = []
+    wholes = {}
     for metric, _ in lists_of_frames(results.metrics):
         if metric.repeats not in results.metrics:  # the causes of PLD add up to it
             wholes[metric.main.key] = arrays[metric.main.key]

@@ -78,7 +78,8 @@ def overlap(
     check_targets([figure, search], [train, validation, *given])
     check_figure(figure)
     check_files(train, validation)
-    names, reading = parsing.file_names(given) if given else [], Reading(workers=workers)
+    names = parsing.file_names(given) if given else []
+    reading = Reading(workers=workers)
 
     from mapgauge.features.splits.overlap import splits as measure
 

@@ -70,16 +70,21 @@ def diversity(
     lengths: list[float] = []
     # Kruskal's algorithm on bounds: the pair with the lowest bound is compared, and waits again at its distance. It is
     # done for the pairs with bounds up to a limit, then up to a higher one, without those that are connected already.
-    low, high = -1.0, -1.0
+    low = -1.0
+    high = -1.0
     while len(edges) < count - 1:
-        low, high = high, _limit(index, group, high)
+        low = high
+        high = _limit(index, group, high)
         first, second, bounds = _pairs(index, group, low, high, workers)
         place = 0
         while len(edges) < count - 1:
             while place < len(bounds) and (not known or bounds[place] <= known[0][0]):
-                a, b = first[place : place + STEP], second[place : place + STEP]
+                a = first[place : place + STEP]
+                b = second[place : place + STEP]
                 apart = group[a] != group[b]
-                place, a, b = place + STEP, a[apart], b[apart]
+                place = place + STEP
+                a = a[apart]
+                b = b[apart]
                 for pair in zip(index.distances(a, b).tolist(), b.tolist(), a.tolist(), strict=True):
                     heappush(known, pair)
             if not known or known[0][0] > high:

@@ -54,7 +54,8 @@ def splits(
     if not panels:
         raise InvalidInput("nothing to draw: the frames have no poses, and no method is given")
     sheet = canvas(look().page * max(panels / 4, 1.0), HEIGHT * look().room, panels, ax=ax)
-    axes, handles = list(sheet.axes), []
+    axes = list(sheet.axes)
+    handles = []
     if overlap.positions is not None and overlap.place is not None:
         near = overlap.place < CLOSE
         sides = [

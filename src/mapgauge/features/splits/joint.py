@@ -48,7 +48,8 @@ def joint_of(
     near = np.zeros(len(shape), np.bool_) if place is None else place < CLOSE
     far = ~near
     by_place = None if place is None else sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
-    matched, location = _matched(results.tokens, shape, near, far, seed), None
+    matched = _matched(results.tokens, shape, near, far, seed)
+    location = None
     if len(matched[0]):
         close, away = (draws.of(frames) for frames in matched)
         location = draws.estimate(_ratio(away - close, close), np.concatenate(matched))
@@ -56,7 +57,8 @@ def joint_of(
     edges = np.linspace(shape[chosen].min(), shape[chosen].max(), BINS + 1)
     which = np.clip(np.digitize(shape, edges[1:-1]), 0, BINS - 1)
     bins = [chosen & (which == k) for k in range(BINS)]
-    filled, middle = [k for k in range(BINS) if bins[k].any()], (edges[:-1] + edges[1:]) / 2
+    filled = [k for k in range(BINS) if bins[k].any()]
+    middle = (edges[:-1] + edges[1:]) / 2
     values = np.stack([draws.of(np.flatnonzero(bins[k])) for k in filled])
     rise = _rise(middle[filled], values, np.array([bins[k].sum() for k in filled]))
     centre = middle[which[chosen]]
@@ -111,7 +113,9 @@ class _Sampler:
 
     def __init__(self, results: Results, key: str, samples: int, seed: int, level: float) -> None:
         """Draw scenes, or frames if the scenes are not known."""
-        self._results, self._key, self._level = results, key, level
+        self._results = results
+        self._key = key
+        self._level = level
         keys = results.tokens if results.scenes is None else results.scenes
         self._unit, self._weights = draw_units(keys, samples, np.random.default_rng(seed))
 

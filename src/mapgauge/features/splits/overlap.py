@@ -96,7 +96,8 @@ class SplitOverlap:
                 remedy="Use the truth of the evaluation as VAL",
             )
         rows = np.array([known[token] for token in results.tokens])
-        place, shape = None if self.place is None else self.place[rows], self.shape.distance[rows, 0]
+        place = None if self.place is None else self.place[rows]
+        shape = self.shape.distance[rows, 0]
         return joint_of(results, value, place, shape, samples=samples, level=level, seed=seed)
 
 
@@ -128,8 +129,12 @@ def splits(
     >>> overlap.close, overlap.shape.distance.shape
     (0.0, (10, 1))
     """
-    first, second = loaded(train), loaded(validation)
-    place, positions, notes, settings = None, None, [], protocol_of(protocol)
+    first = loaded(train)
+    second = loaded(validation)
+    place = None
+    positions = None
+    notes = []
+    settings = protocol_of(protocol)
     cities = cities_of(first, tags), cities_of(second, tags)
     if first.poses is None or second.poses is None:
         lacking = " and ".join(name for name, side in (("TRAIN", first), ("VAL", second)) if side.poses is None)
@@ -150,7 +155,8 @@ def splits(
     ours, theirs = (prepared_truth(side, settings) for side in (second, first))
     if settings.spacing is not None or settings.count is not None:
         sampled: dict[str, Any] = {"spacing": settings.spacing, "count": settings.count, "sampling": settings.sampling}
-        ours, theirs = ours.resample(**sampled), theirs.resample(**sampled)
+        ours = ours.resample(**sampled)
+        theirs = theirs.resample(**sampled)
     quartiles = np.array([_quartiles(ours, theirs, v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
     return SplitOverlap(second.tokens, scenes_of(second), place, shape, quartiles, positions, cities, tuple(notes))
 
@@ -226,9 +232,11 @@ def cities_of(frames: MapFrames, tags: Tags | None) -> tuple[str, ...]:
 def nearest_place(train: Floats, validation: Floats, train_cities: Any, cities: Any) -> Floats:
     """Return the distance from each validation position to the nearest training position of its city."""
     nearest: Floats = np.full(len(validation), np.nan)
-    named, train_named = np.array(cities, object), np.array(train_cities, object)
+    named = np.array(cities, object)
+    train_named = np.array(train_cities, object)
     for city in set(cities):
-        rows, others = np.flatnonzero(named == city), train[train_named == city]
+        rows = np.flatnonzero(named == city)
+        others = train[train_named == city]
         for first in range(0, len(rows) if len(others) else 0, _ROWS):
             some = rows[first : first + _ROWS]
             gaps = validation[some, None] - others[None]

@@ -146,7 +146,8 @@ def _strata(frames: MapFrames, tags: Tags | None) -> dict[str, Any]:
             for value in sorted({value for value in column.values if value is not None}, key=str):
                 called = (name if value else f"not {name}") if isinstance(value, bool) else f"{name} {value}"
                 masks[called] = np.array([other == value for other in column.values])
-    coords, offsets = frames.polylines.coords, frames.polylines.offsets
+    coords = frames.polylines.coords
+    offsets = frames.polylines.offsets
     length = kernels.resample.lengths_of(coords, offsets)
     ends = np.maximum(offsets[1:] - 1, offsets[:-1])
     across = np.linalg.norm(coords[ends] - coords[offsets[:-1]], axis=1)
@@ -168,7 +169,8 @@ def _assigned(places: Mapping[Any, Sequence[int]], strata: Mapping[str, Any], sh
     counts = np.maximum(members.sum(axis=0), 1.0)
     order = sorted(places, key=lambda place: (-len(places[place]), place))
     share = np.array([members[places[place]].sum(axis=0) / counts for place in order])  # of each square in all strata
-    given, chosen = np.zeros((len(shares), share.shape[1])), np.full(len(order), -1)
+    given = np.zeros((len(shares), share.shape[1]))
+    chosen = np.full(len(order), -1)
 
     def distance(split: int, added: Floats) -> float:
         """Return how far a split would be from its share in all strata, relative to the share."""

@@ -48,9 +48,11 @@ def consistency(
     if form != "text":
         without_effect(context, ["worst"], f"with --{form}, which is for the text only")
     chosen = valid("--lags", check_lags, parsing.numbers("--lags", lags, int) or LAGS)
-    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
+    box = parsing.parse_region(region)
+    most = parsing.one_cutoff(cutoff, 1.5)
     valid("--margin", inner, valid("--region", check_region, box), margin)
-    names, reading = parsing.file_names(predictions), Reading(workers=workers)
+    names = parsing.file_names(predictions)
+    reading = Reading(workers=workers)
     check_targets([figure], [*predictions, poses])
     check_figure(figure)
     check_files(*predictions, *([] if poses is None or poses.is_dir() else [poses]))
@@ -78,7 +80,8 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     """Print the values of all methods, and the worst transitions of each."""
     from mapgauge.features.tracks.consistency import KEYS, PART_TITLES, cells_of
 
-    several, first = len(methods) > 1, next(iter(methods.values()))
+    several = len(methods) > 1
+    first = next(iter(methods.values()))
     parts = list(PART_TITLES.values())
     title = (
         f"Flicker, lower is better (cutoff {first.cutoff:g} m, a point every {first.spacing:g} m; {first.level:.0%} of "
@@ -142,7 +145,8 @@ def track(
     else:
         without_effect(context, ["cutoff"], "without --method pld")
     valid("--look-back", check_whole, "look-back", look_back, 1)
-    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
+    box = parsing.parse_region(region)
+    most = parsing.one_cutoff(cutoff, 1.5)
     valid("--region", check_region, box)
     check_targets([output], [predictions, poses])
     check_files(predictions, *([] if poses is None or poses.is_dir() else [poses]))

@@ -273,7 +273,9 @@ def consistency(
     ]
     all_pairs = np.array(pairs, np.int64).reshape(-1, 3).T
     areas = common_areas(motions_between(drives.poses, all_pairs[1], all_pairs[2]), box)
-    (lag, earlier, later), area, apart = all_pairs[:, areas > 0], areas[areas > 0], int(np.count_nonzero(areas <= 0))
+    (lag, earlier, later) = all_pairs[:, areas > 0]
+    area = areas[areas > 0]
+    apart = int(np.count_nonzero(areas <= 0))
     if not len(lag):
         raise InvalidInput(
             f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
@@ -350,7 +352,8 @@ def _findings(
         yield Finding("note", "transitions-apart", text, apart)
     extent = extent_of(frames)
     if extent is not None and extent.instances >= _ENOUGH:
-        low, high = np.array(bounds[:2]), np.array(bounds[2:])
+        low = np.array(bounds[:2])
+        high = np.array(bounds[2:])
         size = high - low
         text = f"the region is {size[0]:g} x {size[1]:g} m and the output measures {extent} m"
         if (extent.size < _FITS * size).any():

@@ -129,7 +129,8 @@ def compare_lines(
     region of both frames are compared. The numbers are the mean distance in metres, the difference of the mean turning
     angles in radians, and whether the lines have a common place; without one, the numbers are 0.
     """
-    numbers, common = np.empty((2, len(pairs))), np.empty(len(pairs), np.bool_)
+    numbers = np.empty((2, len(pairs)))
+    common = np.empty(len(pairs), np.bool_)
     for first in range(0, len(pairs), _BLOCK):
         block = slice(first, first + _BLOCK)
         numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region)
@@ -137,20 +138,24 @@ def compare_lines(
 
 
 def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None) -> tuple[Floats, Flags]:
-    earlier, later = _Lines.of(polylines, pairs[:, 0], motions), _Lines.of(polylines, pairs[:, 1])
+    earlier = _Lines.of(polylines, pairs[:, 0], motions)
+    later = _Lines.of(polylines, pairs[:, 1])
     low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
     axis = np.argmax(high[1] - low[1], axis=1)
     along = np.arange(len(pairs)), axis
-    begin, end = np.maximum(low[0], low[1])[along], np.minimum(high[0], high[1])[along]
+    begin = np.maximum(low[0], low[1])[along]
+    end = np.minimum(high[0], high[1])[along]
     at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
     heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
     # Nowhere if ``begin >= end``: a place that both lines have lies between them.
     common: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
-    numbers, count = np.zeros((2, len(pairs))), common.sum(axis=1)
+    numbers = np.zeros((2, len(pairs)))
+    count = common.sum(axis=1)
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
         some = common[rows]
-        x, values = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
+        x = at[rows][some].reshape(-1, places)
+        values = heights[:, rows][:, some].reshape(2, -1, places)
         numbers[0, rows] = np.abs(values[1] - values[0]).mean(axis=1)
         if places > 2:
             angles = [np.arctan(np.diff(value) / np.diff(x)) for value in values]
@@ -163,23 +168,33 @@ def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: 
     """Return the mean value of each line at each place, over its points there inside both regions; NaN without any."""
     line = np.repeat(np.arange(len(axis)), lines.sizes - 1)
     first = ranges(lines.start, lines.sizes - 1)
-    u, v = lines.points[first, axis[line]], lines.points[first + 1, axis[line]]
-    low, high, places = np.minimum(u, v)[:, None], np.maximum(u, v)[:, None], at[line]
+    u = lines.points[first, axis[line]]
+    v = lines.points[first + 1, axis[line]]
+    low = np.minimum(u, v)[:, None]
+    high = np.maximum(u, v)[:, None]
+    places = at[line]
     segment, place = np.nonzero((low <= places) & (places < high))
     # Few places lie on a segment, so everything else is computed for these only.
-    line, first, along = line[segment], first[segment], places[segment, place]
+    line = line[segment]
+    first = first[segment]
+    along = places[segment, place]
     across = 1 - axis[line]
     share = (along - u[segment]) / (v - u)[segment]
-    start, end = lines.points[first, across], lines.points[first + 1, across]
+    start = lines.points[first, across]
+    end = lines.points[first + 1, across]
     value = start + share * (end - start)
     if region is not None:
-        x, y = np.where(across == 1, along, value), np.where(across == 1, value, along)
+        x = np.where(across == 1, along, value)
+        y = np.where(across == 1, value, along)
         turn = motions[line]
-        dx, dy = x - turn[:, 0, 3], y - turn[:, 1, 3]
+        dx = x - turn[:, 0, 3]
+        dy = y - turn[:, 1, 3]
         earlier = dx * turn[:, 0, 0] + dy * turn[:, 1, 0], dx * turn[:, 0, 1] + dy * turn[:, 1, 1]
         places_of = np.stack([(x, y), earlier], axis=-1)  # in both frames
         inside = ((region[:2] <= places_of.T) & (region[2:] >= places_of.T)).all(axis=(0, 2))
-        line, place, value = line[inside], place[inside], value[inside]
+        line = line[inside]
+        place = place[inside]
+        value = value[inside]
     key = line * PLACES + place
     number = np.bincount(key, minlength=at.size)
     total = np.bincount(key, value, minlength=at.size)
@@ -216,7 +231,9 @@ def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indic
     """
     prediction = assigned(groups)
     names = [_tracks(groups, g) for g in range(len(groups.bounds))]
-    anchor, pairs, motions = [], [], []
+    anchor = []
+    pairs = []
+    motions = []
     for label in np.unique(groups.label).tolist():
         places = np.flatnonzero(groups.label == label).tolist()
         for t, a in enumerate(places[: max(len(places) - interval, 0)]):
@@ -240,7 +257,9 @@ def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None
     rows[single, 4] = 1.0
     both = np.flatnonzero(present.all(axis=1))
     distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region)
-    both, distance, turning = both[common], distance[common], turning[common]
+    both = both[common]
+    distance = distance[common]
+    turning = turning[common]
     localisation = np.maximum(0.0, 1 - distance / BETA)
     shape = 1 - turning / math.pi
     stability = presence[both] * (OMEGA * localisation + (1 - OMEGA) * shape)

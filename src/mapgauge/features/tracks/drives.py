@@ -162,7 +162,8 @@ def _clipped_area(corners: Points, box: Bounds) -> float:
         inside = sign * (polygon[:, axis] - bound)
         kept = []
         for k in range(len(polygon)):
-            a, b = inside[k - 1], inside[k]
+            a = inside[k - 1]
+            b = inside[k]
             if (a >= 0) != (b >= 0):
                 kept.append(polygon[k - 1] + a / (a - b) * (polygon[k] - polygon[k - 1]))
             if b >= 0:
@@ -188,7 +189,8 @@ def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     along = _ALONG[forward or "x"]
     counts = np.diff(polylines.offsets)
     rows = np.flatnonzero(counts > 1)
-    first, last = polylines.offsets[rows], polylines.offsets[rows + 1] - 1
+    first = polylines.offsets[rows]
+    last = polylines.offsets[rows + 1] - 1
     gap = polylines.coords[last] - polylines.coords[first]
     closed = (counts[rows] > 3) & (np.sqrt(np.square(gap).sum(axis=1)) <= CLOSED_TOLERANCE)
     falls = ~closed & ((gap[:, :2] * along).sum(axis=1) < 0)
@@ -199,7 +201,8 @@ def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     coords = polylines.coords.copy()
     for a, b in zip(first[closed].tolist(), last[closed].tolist(), strict=True):
         ring = coords[a : b + 1]
-        x, y = ring[:, 0] - ring[0, 0], ring[:, 1] - ring[0, 1]
+        x = ring[:, 0] - ring[0, 0]
+        y = ring[:, 1] - ring[0, 1]
         if (x[:-1] * y[1:] - x[1:] * y[:-1]).sum() < 0:
             ring = ring[::-1]
         body = ring[:-1]

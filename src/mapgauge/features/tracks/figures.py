@@ -102,7 +102,9 @@ def lags(
     sheet.axes[0].set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
     sheet.axes[0].set_ylim(bottom=0)
     if alone:  # the parts of the mean over classes, as a bar for each lag
-        axes, bottom, part_colour = sheet.axes[1], np.zeros(len(wanted)), part_colours(PLD)
+        axes = sheet.axes[1]
+        bottom = np.zeros(len(wanted))
+        part_colour = part_colours(PLD)
         for key, words in PART_TITLES.items():
             heights = np.array([methods[0].estimates[lag][MEAN][key].value for lag in wanted])
             axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[key])
@@ -137,7 +139,10 @@ def _draw_line(
 
 TRUE_TRACKS = 60  # rows of true tracks in a figure
 FALSE_TRACKS = 5  # rows of predicted tracks that are false most of the time, of each class
-ROW, MARGIN, LABELS = 0.135, 0.75, 1.0  # inches: a row, the room above and below all rows, and the names of tracks
+# In inches.
+ROW = 0.135
+MARGIN = 0.75  # above and below all rows
+LABELS = 1.0  # for the names of tracks
 BAR = 0.72  # height of a bar, in rows
 
 

@@ -21,7 +21,8 @@ from mapgauge.results.values import values_of
 from mapgauge.typing import Indices
 from mapgauge.views.report.pack import Added, Arrays, Section
 
-ABSENT, ALONE = -2, -1  # cells of a frame without the track, and of a frame in which it is missed or false
+ABSENT = -2  # the cell of a frame without the track
+ALONE = -1  # the cell of a frame in which the track is missed or false
 FALSE_TRACKS = 10  # rows of predicted tracks that are false most of the time
 
 
@@ -113,7 +114,8 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
     data = results.need_data()
     if not has_tracks(results):
         raise InvalidInput(f"{origin}: the geometry of these results has no tracks")
-    protocol, cost = results.protocol, results.protocol.settings["track_pld"].switch_cost
+    protocol = results.protocol
+    cost = results.protocol.settings["track_pld"].switch_cost
     frames = scene_frames(results, scene)
     of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
     groups = of_scene.block(slice(0, len(frames))).lines
@@ -131,7 +133,8 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         matched = np.where(np.isin(predicted, partner), predicted, -1)
         of_predictions = _rows(groups, assignment, predicted, matched, len(frames))
         # Predicted tracks that are false in most of their frames, by their confidence in those frames.
-        number, alone = assignment.track[predicted], matched < 0
+        number = assignment.track[predicted]
+        alone = matched < 0
         weight = np.bincount(number, np.where(alone, groups.confidence[predicted], 0.0))
         lonely = np.flatnonzero(2 * np.bincount(number, alone) > np.bincount(number))
         lonely = lonely[np.argsort(-weight[lonely], kind="stable")].tolist()
@@ -165,7 +168,8 @@ def _rows(
 ) -> dict[int, StripRow]:
     """Return a row for each track of some instances, by the number of the track."""
     assert groups.track is not None
-    number, frame = assignment.track[instances], assignment.frame[instances]
+    number = assignment.track[instances]
+    frame = assignment.frame[instances]
     cells = {k: np.full(frames, ABSENT) for k in np.unique(number).tolist()}
     confidence = np.bincount(number, groups.confidence[instances]) / np.maximum(np.bincount(number), 1)
     names: dict[int, str] = {}

@@ -265,7 +265,8 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
-    value, mass = added(parts), sums[..., MASS]
+    value = added(parts)
+    mass = sums[..., MASS]
     whole = normalised_value(value, mass)
     plain = np.concatenate([sums[..., PLD], mass[..., None]], axis=-1)
     count, fragments = np.moveaxis(sums[..., COUNTS], -1, 0)

@@ -28,7 +28,9 @@ from mapgauge.typing import Flags, Floats, Indices
 PARTS = (*Parts._fields, "switches")
 # The five parts and the switches, the mass, the parts of PLD without switch costs, and two counts.
 COLUMNS = (*PARTS, "mass", *(f"pld_{name}" for name in Parts._fields), "switch_count", "fragmentations")
-MASS, PLD, COUNTS = len(PARTS), slice(len(PARTS) + 1, len(PARTS) + 6), slice(len(PARTS) + 6, len(PARTS) + 8)
+MASS = len(PARTS)
+PLD = slice(len(PARTS) + 1, len(PARTS) + 6)
+COUNTS = slice(len(PARTS) + 6, len(PARTS) + 8)
 
 
 class SceneAssignment(NamedTuple):
@@ -50,7 +52,8 @@ def solve_scene(
     """
     plain, truth_of = score_groups(groups, directed, cutoff, 1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
+    rows[:, MASS] = plain[:, 5]
+    rows[:, PLD] = plain[:, :5]
     frame = groups.side // 2 // groups.classes
     track = np.empty(len(groups.confidence), np.int64)
     for side in range(2 * groups.classes):  # predictions and truth of each class
@@ -67,12 +70,15 @@ def solve_scene(
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     numbers = kernels.pld.savings_of_pairs(groups.lines, groups.closed, confidence, pairs, directed, cutoff, long)
     # A pair that saves nothing is not a match. It may carry an assignment from frame to frame, without any cost.
-    pairs, numbers = pairs[numbers[:, 0] > 0], numbers[numbers[:, 0] > 0]
+    pairs = pairs[numbers[:, 0] > 0]
+    numbers = numbers[numbers[:, 0] > 0]
     label = groups.side[pairs[:, 0]] // 2 % groups.classes
     frames = len(groups.bounds) // groups.classes
     weight = np.empty(len(pairs))
     order = np.lexsort((frame[pairs[:, 0]], track[pairs[:, 1]], track[pairs[:, 0]], label))
-    pairs, numbers, label = pairs[order], numbers[order], label[order]
+    pairs = pairs[order]
+    numbers = numbers[order]
+    label = label[order]
     for c in range(groups.classes):
         of_class = np.flatnonzero(label == c)
         x, y = pairs[of_class].T
@@ -80,7 +86,8 @@ def solve_scene(
         weight[of_class], changes = assign_over_time(candidates, frames, switch_cost, binary=binary)
         rows[c :: groups.classes, 5] = 0.5 * switch_cost * changes
     x, y = pairs.T
-    group, count = groups.side[x] // 2, len(rows)
+    group = groups.side[x] // 2
+    count = len(rows)
     apart = 0.5 * np.abs(confidence[x] - confidence[y])
     for k, cost in enumerate((numbers[:, 1], numbers[:, 2], apart)):
         rows[:, k] = np.bincount(group, weight * cost, minlength=count)
@@ -90,7 +97,8 @@ def solve_scene(
     unmatched = 0.5 * confidence * np.maximum(left, 0.0)
     ordered = np.lexsort((track, groups.side))
     sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
-    rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
+    rows[:, 3] = sides[:, 1]
+    rows[:, 4] = sides[:, 0]
     chosen = weight > 0
     assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
     rows[:, COUNTS] = _counts(groups, assignment)
@@ -145,7 +153,8 @@ def _counts(groups: Groups, assignment: SceneAssignment) -> Floats:
     true, partner = partners(groups, assignment)
     key = groups.side[true] // 2 % groups.classes, assignment.track[true]
     matched = np.flatnonzero(partner >= 0)
-    before, after = matched[:-1], matched[1:]
+    before = matched[:-1]
+    after = matched[1:]
     same = np.logical_and.reduce([column[before] == column[after] for column in key])
     switched = same & (assignment.track[partner[before]] != assignment.track[partner[after]])
     interrupted = same & (after - before > 1)
@@ -179,11 +188,13 @@ def assign_over_time(
 
     A switch is two changes. The switch cost must be above 0.
     """
-    changes, assigned = np.zeros(frames), np.ones(len(candidates.saving))
+    changes = np.zeros(frames)
+    assigned = np.ones(len(candidates.saving))
     new = np.ones(len(assigned), np.bool_)
     new[1:] = (np.diff(candidates.first) != 0) | (np.diff(candidates.second) != 0)
     pair_of = new.cumsum() - 1
-    first, second = candidates.first[new], candidates.second[new]
+    first = candidates.first[new]
+    second = candidates.second[new]
     part = components_of(first, second)
     # A pair without rivals is assigned in all frames.
     contested = np.bincount(part, minlength=1)[part] > 1
@@ -209,7 +220,8 @@ def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
     begins[1:] = pair[1:] != pair[:-1]
     ends = np.roll(begins, -1)
     before = np.where(begins, 0, np.roll(frame, 1) + 1)  # the first frame of the stretch before a candidate
-    gap, tail = before < frame, ends & (frame < frames - 1)
+    gap = before < frame
+    tail = ends & (frame < frames - 1)
     none = np.full(len(pair), -1)
     stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
     columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
@@ -221,13 +233,15 @@ def _problem(
     columns: _Columns, first: Indices, second: Indices, saving: Floats, frames: int, switch_cost: float
 ) -> Problem:
     """Return the problem of all variables. ``first`` and ``second`` are the tracks of each pair."""
-    idle, half = columns.idle, 0.5 * switch_cost
+    idle = columns.idle
+    half = 0.5 * switch_cost
     gain = np.where(idle, 0.0, saving[columns.candidate])
     left = np.flatnonzero(columns.pair[1:] == columns.pair[:-1])  # a link to the next variable of the pair
     right = left + 1
     plain = ~idle[left] & ~idle[right]
     # Beside a stretch without savings, the change is the larger neighbour less the stretch.
-    low, high = np.where(idle[left], left, right)[~plain], np.where(idle[left], right, left)[~plain]
+    low = np.where(idle[left], left, right)[~plain]
+    high = np.where(idle[left], right, left)[~plain]
     np.add.at(gain, low, half)
     np.add.at(gain, high, -half)
     below = _rows_of_two(low, high, (1.0, -1.0))
@@ -252,7 +266,8 @@ def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
     """
     count = np.bincount(tracks)
     rivals = count[tracks[columns.pair]] > 1
-    track, start = tracks[columns.pair][rivals], columns.start[rivals]
+    track = tracks[columns.pair][rivals]
+    start = columns.start[rivals]
     first_of_pair = np.concatenate([[True], columns.pair[1:] != columns.pair[:-1]])
     falls = columns.idle & ~first_of_pair
     rises = ~columns.idle & np.concatenate([[False], columns.idle[:-1]]) & ~first_of_pair

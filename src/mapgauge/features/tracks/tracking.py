@@ -27,7 +27,8 @@ from mapgauge.typing import Bounds, Floats, Forward, Indices, Points, Progress
 from mapgauge.words import counted
 
 FAINT = 0.4  # instances with at most this confidence get no ids, as in MapTracker
-LONG, SHORT = 200, 100  # pixels along and across the road
+LONG = 200  # pixels along the road
+SHORT = 100  # pixels across the road
 LEAST = 0.001  # overlap of two drawings of the same object
 _STEP = 0.5  # pixels between two marks of the brush, which is 3 x 3 pixels
 
@@ -43,12 +44,14 @@ class Raster(NamedTuple):
     def of(cls, region: Bounds, forward: Forward | None) -> "Raster":
         """Return the grid of a region. Its longer side lies along the axis that points forward."""
         shape = (SHORT, LONG) if forward == "y" else (LONG, SHORT)
-        low, high = np.array(region[:2]), np.array(region[2:])
+        low = np.array(region[:2])
+        high = np.array(region[2:])
         return cls(low, (high - low) / shape, shape)
 
     def masks(self, polylines: Polylines) -> NDArray[np.float32]:
         """Return the drawing of each polyline, ``(polylines, pixels)``: 1 where it is drawn, otherwise 0."""
-        (x_min, y_min), (x_max, y_max) = self.low - self.pixel, self.low + self.pixel * (np.array(self.shape) + 1)
+        x_min, y_min = self.low - self.pixel
+        x_max, y_max = self.low + self.pixel * (np.array(self.shape) + 1)
         pieces, source = crop_polylines(polylines, (x_min, y_min, x_max, y_max))  # lines may reach far beyond
         at = (pieces.coords[:, :2] - self.low) / self.pixel
         owner = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
@@ -145,7 +148,8 @@ def track(
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}")
-    most, cut = check_whole("look_back", look_back, 1), check_cutoff("cutoff", cutoff)
+    most = check_whole("look_back", look_back, 1)
+    cut = check_cutoff("cutoff", cutoff)
     step = check_length("spacing", spacing)
     given, left_out = _without_faint(loaded(predictions), confidence)
     drives = drives_of(given, poses, scenes)
@@ -190,7 +194,8 @@ def _by_content(frames: MapFrames) -> Indices:
     """Return a rank of all instances by confidence and points, so that ids do not depend on their order."""
     counts = np.diff(frames.polylines.offsets)
     sure = np.ones(len(counts)) if frames.confidence is None else frames.confidence
-    coords, ends = frames.polylines.coords, frames.polylines.offsets.tolist()
+    coords = frames.polylines.coords
+    ends = frames.polylines.offsets.tolist()
     points = [coords[begin:end].tobytes() for begin, end in pairwise(ends)]
     keys = list(zip((-sure).tolist(), counts.tolist(), points, strict=True))
     rank = np.empty(len(counts), np.int64)
@@ -202,8 +207,10 @@ def _track_scene(
     drives: Drives, rank: Indices, matcher: Matcher, look_back: int, scene: str
 ) -> tuple[Indices, list[str]]:
     """Return the instances of a scene that have ids, and the ids."""
-    frames, order = drives.frames, drives.scenes[scene].tolist()
-    rows_of, names = [np.empty(0, np.int64)], []
+    frames = drives.frames
+    order = drives.scenes[scene].tolist()
+    rows_of = [np.empty(0, np.int64)]
+    names = []
     for label, class_name in enumerate(frames.classes):
         past = [_Seen(*np.empty((4, 0), np.int64))]  # the most recent first
         count = 0
@@ -267,7 +274,8 @@ def _by_raster(drives: Drives, region: Bounds) -> Matcher:
     raster = Raster.of(region, frames.forward)
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
-        number, drawn = np.full(len(rows), -1), raster.masks(frames.polylines.pick(rows))
+        number = np.full(len(rows), -1)
+        drawn = raster.masks(frames.polylines.pick(rows))
         for age in np.unique(seen.age).tolist():
             free = np.flatnonzero(number == -1)
             at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))

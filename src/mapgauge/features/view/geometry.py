@@ -94,9 +94,11 @@ class Reading:
     def __init__(self, read: Callable[[], list[Results]], poses: Sequence[Placing] = ()) -> None:
         """Keep how to read; nothing is read yet. ``poses`` may have the poses of the frames."""
         self.failure = ""  # why there is no geometry
-        self._read, self._poses = read, poses
+        self._read = read
+        self._poses = poses
         self._geometry: Geometry | None = None
-        self._done, self._begun = threading.Event(), threading.Lock()
+        self._done = threading.Event()
+        self._begun = threading.Lock()
 
     def begin(self) -> None:
         """Begin to read. Nothing happens the second time."""

@@ -187,7 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: Server
     protocol_version = "HTTP/1.1"
-    server_version, sys_version = "mapgauge", ""
+    server_version = "mapgauge"
+    sys_version = ""
     timeout = 120  # seconds without a request
 
     def do_GET(self) -> None:
@@ -233,7 +234,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.body)
 
     def _answer(self) -> Answer:
-        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        hosts = self.headers.get_all("Host", [])
+        origins = self.headers.get_all("Origin", [])
         if len(hosts) != 1 or not _OWN.fullmatch(hosts[0]):
             raise Refused(HTTPStatus.FORBIDDEN, "This server answers to 127.0.0.1 and localhost only.")
         if any(origin != f"http://{hosts[0]}" for origin in origins) or (self.command == "POST" and not origins):
@@ -252,7 +254,8 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(route, Posted) != (self.command == "POST"):
             raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "This address is not used in this way.")
         if isinstance(route, Posted):
-            route, sent = route.answer, [self._sent()]
+            route = route.answer
+            sent = [self._sent()]
         query = {name: value for name, value in parse_qsl(address.query, keep_blank_values=True) if name.isidentifier()}
         try:
             return route(*sent, *map(unquote, parts[1:]), **query)

@@ -23,7 +23,9 @@ class HostCosts(NamedTuple):
 
 def costs_to_host(cost: Any, group: Any, limit: Any) -> HostCosts:
     """Start to copy costs. ``limit`` is a tensor on the host."""
-    device, cost, group = cost.device, cost.detach().contiguous(), group.to(torch.int64)
+    device = cost.device
+    cost = cost.detach().contiguous()
+    group = group.to(torch.int64)
     if device.type != "cuda":
         return HostCosts(cost.cpu(), group.cpu(), limit, None, device)
     cost, group = (

@@ -202,7 +202,8 @@ def problem_of(
 ) -> tuple[Problem, bool]:
     """Check the arguments; n and m are numbers of points. Returns the problem, and whether its batch was added."""
     if not torch.compiler.is_compiling():  # the checks of numbers use numpy, which is not traced
-        cutoff, normalised = check_cutoff("cutoff", cutoff), check_flag("normalised", normalised)
+        cutoff = check_cutoff("cutoff", cutoff)
+        normalised = check_flag("normalised", normalised)
     x, single = as_batch(predictions, "predictions")
     if not isinstance(truth, torch.Tensor):
         if m is not None:
@@ -224,7 +225,8 @@ def problem_of(
             remedy="Move the truth: truth.to(predictions.device)",
         )
     kind = torch.float64 if torch.float64 in (x.dtype, y.dtype) else torch.float32
-    x, y = x.to(kind), y.to(kind)
+    x = x.to(kind)
+    y = y.to(kind)
     counts = []
     for name, count, lines in (("prediction_points", n, x), ("truth_points", m, y)):
         if count is not None:
@@ -238,7 +240,8 @@ def problem_of(
             is_flag = flag.dtype == torch.bool
             flag = _per_line(name, flag, y, single, "True, False or a tensor of booleans", is_flag)
         flags.append(flag if isinstance(flag, bool | torch.Tensor) else check_flag(name, flag))
-    (x_points, y_points), (cyclic, along) = counts, flags
+    x_points, y_points = counts
+    cyclic, along = flags
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along

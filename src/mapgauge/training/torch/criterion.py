@@ -111,10 +111,13 @@ class PldCriterion(torch.nn.Module):
             raise InvalidInput(
                 f"cutoffs must be two lengths and pld_cutoffs one factor or more, got {cutoffs!r} and {pld_cutoffs!r}"
             )
-        self.steps, self.switch, self.step = check_whole("steps", steps, 1), check_share("switch", switch), 0
+        self.steps = check_whole("steps", steps, 1)
+        self.switch = check_share("switch", switch)
+        self.step = 0
         self.cutoffs = check_cutoff("cutoffs", cutoffs[0]), check_cutoff("cutoffs", cutoffs[1])
         self.pld_cutoffs = tuple(check_cutoff("pld_cutoffs", factor) for factor in pld_cutoffs)
-        self.class_loss, self.no_line = class_loss, check_not_negative("no_line", no_line)
+        self.class_loss = class_loss
+        self.no_line = check_not_negative("no_line", no_line)
         self.class_weight = check_not_negative("class_weight", class_weight)
         self.l1_weight = check_not_negative("l1_weight", l1_weight)
         self.sospa_weight = check_not_negative("sospa_weight", sospa_weight)
@@ -122,7 +125,8 @@ class PldCriterion(torch.nn.Module):
         self.temperature = check_not_negative("temperature", temperature)
         self.late_l1 = check_not_negative("late_l1", late_l1)
         self.late_class = check_not_negative("late_class", late_class)
-        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
+        self.closed = check_flag("closed", closed)
+        self.directed = check_flag("directed", directed)
 
     def get_extra_state(self) -> Any:
         """Return the number of steps so far, as a tensor: some libraries take all values of a state for tensors."""
@@ -173,7 +177,8 @@ class PldCriterion(torch.nn.Module):
         logits, points = _layers(outputs)
         layers, batch = points.shape[:2]
         with torch.autocast(points.device.type, enabled=False):
-            logits, points = logits.float(), points.float()
+            logits = logits.float()
+            points = points.float()
             padded = self._padded(targets, logits, points[0])
             repeated = Targets(*(_repeat(value, layers) for value in padded))
             problem, _ = problem_of(
@@ -194,7 +199,8 @@ class PldCriterion(torch.nn.Module):
                 if sospa is not None:
                     cost = cost + stage.sospa * sospa
                 group = torch.where(live, 0, -1).repeat(layers, 1)
-                costs, groups = [torch.where(group[:, None] < 0, 0.0, cost)], [group]
+                costs = [torch.where(group[:, None] < 0, 0.0, cost)]
+                groups = [group]
                 chance = of_lines(self._confidence(logits[-1]), padded.labels)
                 for distance in of_pld:
                     costs.append(torch.where(live[:, None], chance * (distance - 1), 0.0))
@@ -209,7 +215,10 @@ class PldCriterion(torch.nn.Module):
     @torch.compiler.disable
     def finish(self, pending: Pending) -> dict[str, Any]:
         """Compute the assignments, and return the losses."""
-        stage, logits, targets, problem = pending.stage, pending.logits, pending.targets, pending.problem
+        stage = pending.stage
+        logits = pending.logits
+        targets = pending.targets
+        problem = pending.problem
         layers, batch = logits.shape[:2]
         with torch.autocast(logits.device.type, enabled=False):
             lines = _mean_over_processes((targets.labels >= 0).sum().float()).clamp(min=1.0)
@@ -240,7 +249,8 @@ class PldCriterion(torch.nn.Module):
     def _padded(self, targets: Any, logits: Any, points: Any) -> Targets:
         """Return padded targets, whose lines have as many points as the predictions."""
         padded = pad_targets(targets, points, self.closed, self.directed)
-        size, classes = points.shape[2], logits.shape[-1] - (self.class_loss == "softmax")
+        size = points.shape[2]
+        classes = logits.shape[-1] - (self.class_loss == "softmax")
         if isinstance(targets, Targets):
             lengths = {padded.points.shape[2]}
         else:
@@ -287,7 +297,8 @@ class PldCriterion(torch.nn.Module):
 def _layers(outputs: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return logits and points of all decoder layers, the last layer at the end."""
     check_keys("outputs", outputs, "pred_logits", "pred_points")
-    logits, points = outputs["pred_logits"], outputs["pred_points"]
+    logits = outputs["pred_logits"]
+    points = outputs["pred_points"]
     if logits.ndim == 3 and points.ndim == 4:
         earlier: Sequence[Mapping[str, Any]] = outputs.get("aux_outputs", ())
         for number, layer in enumerate(earlier):

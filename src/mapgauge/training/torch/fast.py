@@ -41,15 +41,20 @@ def fits(problem: Problem) -> bool:
 
 def costs(problem: Problem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
-    x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
+    n = x.shape[2]
+    m = y.shape[2]
+    pairs = math.prod(problem.shape)
     cost = x.new_empty(problem.shape)
     reading = torch.empty(problem.shape, dtype=torch.int32, device=x.device)
     if not pairs:
         return cost, reading
-    cyclic, both = problem.closed is not False and n > 0, problem.undirected is not False
+    cyclic = problem.closed is not False and n > 0
+    both = problem.undirected is not False
     bound = x.new_empty(problem.shape) if cyclic else x
-    lanes, ways = LANES[_rows(m)], 2 if both else 1
+    lanes = LANES[_rows(m)]
+    ways = 2 if both else 1
     flags = (problem.closed, problem.undirected)
     closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
     arguments = (
@@ -82,7 +87,8 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     weight = weight.contiguous()
     partners = _matchings(problem, reading, weight, of_y)
     batch, queries, truths = problem.shape
-    x, y = problem.x.contiguous(), problem.y.contiguous()
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
     sides = [(x, y, problem.x_points, problem.y_points, truths, 1)]
     if of_y:
         sides.append((y, x, problem.y_points, problem.x_points, 1, truths))
@@ -104,8 +110,11 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
 
 
 def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
-    x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
+    n = x.shape[2]
+    m = y.shape[2]
+    pairs = math.prod(problem.shape)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
     partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
     lanes = MATCHING_LANES[_rows(m)]

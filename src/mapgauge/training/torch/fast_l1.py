@@ -15,7 +15,8 @@ LANES = 32
 
 def l1_costs(problem: Problem) -> tuple[Any, Any]:
     """Return the smallest L1 distance per point in metres, and its reading, both ``(batch, queries, truths)``."""
-    x, y = problem.x.contiguous(), problem.y.contiguous()
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
     pairs = math.prod(problem.shape)
     cost = x.new_zeros(problem.shape)
     reading = torch.zeros(problem.shape, dtype=torch.int32, device=x.device)

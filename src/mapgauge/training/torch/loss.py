@@ -14,13 +14,17 @@ from mapgauge.training.torch.cost import Backend, as_batch, problem_of, solve, s
 from mapgauge.training.torch.plain import Problem, reading_order
 from mapgauge.training.torch.targets import check_keys, pad_targets
 
-ALPHA, GAMMA, _SMALL = 0.25, 2.0, 1e-8  # of the focal loss
+# Of the focal loss.
+ALPHA = 0.25
+GAMMA = 2.0
+_SMALL = 1e-8
 ClassCost = Literal["softmax", "focal"]
 
 
 def smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
     """Return the debiased smooth SOSPA of pairs, each an item of the batch, with their readings as in ``plain.py``."""
-    x, y = problem.x[:, 0], problem.y[:, 0]
+    x = problem.x[:, 0]
+    y = problem.y[:, 0]
     n, m = (
         torch.full((len(x),), line.shape[1], dtype=torch.int32, device=x.device) if count is None else count[:, 0]
         for line, count in ((x, problem.x_points), (y, problem.y_points))
@@ -32,7 +36,8 @@ def smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
     # All three products run side by side. Points of padding come after those that count, and are not read.
     longest = max(x.shape[1], y.shape[1])
     x, y = (functional.pad(line, (0, 0, 0, longest - line.shape[1])) for line in (x, y))
-    a, b = torch.cat([x, y, x]), torch.cat([x, y, y])
+    a = torch.cat([x, y, x])
+    b = torch.cat([x, y, y])
     square = (a[:, :, None] - b[:, None]).square().sum(-1)
     apart = square > 0
     distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
@@ -54,10 +59,12 @@ def _soft_chain(gain: Any, n: Any, m: Any) -> Any:
     before = this = gain.new_zeros(rows + 1, pairs)
     sums = [before, this]  # by i + j
     for both in range(2, rows + columns + 1):  # cells with i + j = both
-        start, stop = max(1, both - columns), min(rows, both - 1) + 1
+        start = max(1, both - columns)
+        stop = min(rows, both - 1) + 1
         matched = before[start - 1 : stop - 1] + torch.diagonal(flipped, columns - both + 1, 0, 1).T
         here = torch.logaddexp(torch.logaddexp(this[start - 1 : stop - 1], this[start:stop]), matched)
-        before, this = this, torch.cat([this[:start], here, this[stop:]])
+        before = this
+        this = torch.cat([this[:start], here, this[stop:]])
         sums.append(this)
     empty = (n == 0) | (m == 0)
     end = torch.where(empty, 0, (n + m) * (rows + 1) + n).to(torch.int64)
@@ -101,7 +108,8 @@ class SospaLoss(torch.nn.Module):
         """Keep the settings."""
         super().__init__()
         self.cutoff = check_cutoff("cutoff", cutoff)
-        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
+        self.closed = check_flag("closed", closed)
+        self.directed = check_flag("directed", directed)
         self.normalised = check_flag("normalised", normalised)
         self.temperature = check_not_negative("temperature", temperature)
         if reduction not in ("mean", "sum", "none"):
@@ -210,7 +218,8 @@ def pld_loss(
         saving = torch.minimum(r[:, :, None], s[:, None, :]) * (1 - cost)
         group = torch.zeros(s.shape, dtype=torch.int64, device=s.device)
         query = assign(costs_to_host(-saving, group, torch.zeros(len(cost))))
-    matched, query = query >= 0, query.clamp(min=0)
+    matched = query >= 0
+    query = query.clamp(min=0)
     saved = torch.minimum(r.gather(1, query), s) * (1 - cost.gather(1, query[:, None])[:, 0])
     mass = (r.sum(1) + s.sum(1)) / 2
     value = (mass - torch.where(matched, saved, 0.0).sum(1)).clamp(min=0)
@@ -252,8 +261,10 @@ class SospaMatcher(torch.nn.Module):
         """Keep the settings."""
         super().__init__()
         self.cutoff = check_cutoff("cutoff", cutoff)
-        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
-        self.point_weight, self.class_weight = float(point_weight), float(class_weight)
+        self.closed = check_flag("closed", closed)
+        self.directed = check_flag("directed", directed)
+        self.point_weight = float(point_weight)
+        self.class_weight = float(class_weight)
         if class_cost not in ("softmax", "focal"):
             raise InvalidInput(f"class_cost must be 'softmax' or 'focal', got {class_cost!r}")
         self.class_cost = class_cost
@@ -274,7 +285,8 @@ class SospaMatcher(torch.nn.Module):
             true lines than queries, every query has a line.
         """
         check_keys("outputs", outputs, "pred_logits", "pred_points")
-        points, logits = outputs["pred_points"], outputs["pred_logits"]
+        points = outputs["pred_points"]
+        logits = outputs["pred_logits"]
         if points.ndim != 4 or logits.ndim != 3 or points.shape[:2] != logits.shape[:2]:
             raise InvalidInput(
                 f"pred_points must be (batch, queries, points, 2 or 3) and pred_logits (batch, queries, classes), got "

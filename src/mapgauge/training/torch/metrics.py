@@ -42,7 +42,8 @@ def _packed(rows: BatchRows) -> NDArray[np.uint8]:
 
 def _unpacked(data: bytes, settings: ScoringSettings) -> list[BatchRows]:
     """Return the rows of each part of concatenated bytes."""
-    parts, at = [], 0
+    parts = []
+    at = 0
     while at < len(data):
         begin = at + _LENGTH
         at = begin + int.from_bytes(data[at:begin], "little")
@@ -133,7 +134,8 @@ class PolylineMetric(Metric):
             return super().forward(*arguments, **keywords)
         finally:
             self._seen_before.update(self._seen)
-            self._seen, self._seen_before = self._seen_before, set()
+            self._seen = self._seen_before
+            self._seen_before = set()
 
     def compute(self) -> dict[str, Any]:
         """Return the values of all classes and their means as scalar tensors, by keys such as ``pld/mean``."""

@@ -19,7 +19,8 @@ def l1_costs(problem: Problem) -> tuple[Any, Any]:
         from mapgauge.training.torch import fast_l1
 
         return fast_l1.l1_costs(problem)
-    x, y = problem.x, problem.y
+    x = problem.x
+    y = problem.y
     best = x.new_full(problem.shape, math.inf)
     reading = torch.zeros(problem.shape, dtype=torch.int32, device=x.device)
     if not x.shape[2] or not y.shape[2]:
@@ -34,14 +35,16 @@ def l1_costs(problem: Problem) -> tuple[Any, Any]:
             other = in_order(y, count, read, x.shape[2])
             cost = (x[:, :, None] - other[:, None]).abs().sum((-1, -2)) / x.shape[2]
             better = allowed[:, None] & (cost < best)
-            best, reading = torch.where(better, cost, best), torch.where(better, read[:, None].int(), reading)
+            best = torch.where(better, cost, best)
+            reading = torch.where(better, read[:, None].int(), reading)
     return torch.where(best < math.inf, best, 0.0) + poison(problem), reading
 
 
 def in_order(y: Any, count: Any, reading: Any, points: int) -> Any:
     """Return lines read in their readings: ``(..., points, 2 or 3)``. ``count`` are their numbers of points."""
     place = torch.arange(points, device=y.device)
-    shift, backward = (reading // 2)[..., None], (reading % 2 == 1)[..., None]
+    shift = (reading // 2)[..., None]
+    backward = (reading % 2 == 1)[..., None]
     index = torch.where(backward, shift - place, shift + place) % count[..., None].clamp(min=1)
     return y.gather(-2, index[..., None].expand(*index.shape, y.shape[-1]).to(torch.int64))
 

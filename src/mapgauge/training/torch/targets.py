@@ -28,14 +28,16 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
     batch: list[Any] = [lines] if single else list(lines)
     if len(batch) != len(like):
         raise InvalidInput(f"truth must have one entry per item of the batch, {len(like)}, got {len(batch)}")
-    counts, parts = [], []
+    counts = []
+    parts = []
     for i, item in enumerate(batch):
         whole = isinstance(item, torch.Tensor) and item.ndim == 3
         for j, line in enumerate(item[:1] if whole else item):
             _check_line(f"truth[{j}]" if single else f"truth[{i}][{j}]", line, like)
         counts.append([item.shape[1]] * len(item) if whole else [len(line) for line in item])
         parts += [item.flatten(0, 1)] if whole else [line for line in item if len(line)]
-    most, longest = max(map(len, counts), default=0), max((max(row, default=0) for row in counts), default=0)
+    most = max(map(len, counts), default=0)
+    longest = max((max(row, default=0) for row in counts), default=0)
     kind = torch.float64 if any(part.dtype == torch.float64 for part in parts) else torch.float32
     table = torch.tensor([row + [0] * (most - len(row)) for row in counts], dtype=torch.int32)
     table = table.reshape(len(batch), most)

@@ -69,7 +69,8 @@ def cut_lines(
     with_length = Polylines(np.column_stack([local, lines.along[points]]), np.concatenate([[0], sizes]).cumsum())
     cropped, sources = crop_polylines(with_length, bounds)
     periods = np.where(lines.closed, lines.length, 0.0)[line].tolist()
-    patch_of, line_of = patch.tolist(), line.tolist()
+    patch_of = patch.tolist()
+    line_of = line.tolist()
     fragments = []
     for part, k in zip(cropped, sources.tolist(), strict=True):
         start, stop = part[[0, -1], -1].tolist()
@@ -131,7 +132,8 @@ def name_boundaries(rings: shapes.Layer, points: Sequence[Points], lines: Geomet
     which, nearest = rings.tree.query_nearest(middle, all_matches=False)
     ring = nearest[np.argsort(which)]
     geometries = rings.geometries[ring]
-    at, half = shapely.line_locate_point(geometries, middle), shapely.length(lines) / 2
+    at = shapely.line_locate_point(geometries, middle)
+    half = shapely.length(lines) / 2
     period = shapely.length(geometries)
     return [
         Fragment(line, (rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
@@ -165,7 +167,8 @@ class Tracker:
         return names
 
     def _new(self, element: str) -> str:
-        name, number = element, 0
+        name = element
+        number = 0
         while name in self._names:
             number += 1
             name = f"{element}#{number}"

@@ -32,7 +32,8 @@ class Outlines:
         self.skipped, self.repaired = (invalid, []) if rules.invalid_polygons == "skip" else ([], invalid)
         if self.skipped:
             chosen = [chosen[k] for k in np.flatnonzero(self.valid).tolist()]
-            self.in_map, self.valid = self.in_map[self.valid], self.valid[self.valid]
+            self.in_map = self.in_map[self.valid]
+            self.valid = self.valid[self.valid]
         self.ids = [f"{outline.id}" for outline in chosen]
         self.points = Polylines.of([outline.points for outline in chosen], dimension=3)
 

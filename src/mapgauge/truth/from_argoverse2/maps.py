@@ -105,7 +105,8 @@ def join_ends(lines: Lines, distance: float) -> Lines:
     done = [False] * len(points)
     # Start at free ends. The lines that are left after that have no free ends; they form closed loops.
     for start in sorted(range(2 * len(points)), key=lambda end: (partner[end] >= 0, ids[end // 2], end)):
-        parts, end = [], start
+        parts = []
+        end = start
         while end >= 0 and not done[end // 2]:
             done[end // 2] = True
             parts.append(end)
@@ -133,7 +134,8 @@ def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) 
     pairs = zip(np.round(-straight[meeting], 9).tolist(), a[meeting].tolist(), b[meeting].tolist(), strict=True)
     for _, i, j in sorted(pairs, key=lambda pair: (pair[0], ids[pair[1] // 2], ids[pair[2] // 2], pair[1:])):
         if partner[i] < 0 and partner[j] < 0:
-            partner[i], partner[j] = j, i
+            partner[i] = j
+            partner[j] = i
     return partner
 
 
@@ -143,7 +145,8 @@ def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
     if not ids:
         return lines
     strips = _strips(geometries, rules.duplicate_buffer)
-    area, length = shapely.area(strips), shapely.length(geometries)
+    area = shapely.area(strips)
+    length = shapely.length(geometries)
     a, b = shapely.STRtree(strips).query(strips, predicate="intersects")
     a, b = a[a < b], b[a < b]
     overlap = shapely.area(shapely.intersection(strips[a], strips[b]))

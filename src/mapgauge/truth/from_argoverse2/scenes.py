@@ -39,7 +39,9 @@ class Argoverse2:
         """Find the folders of all logs. Nothing is read yet."""
         if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
             root = root / SENSOR
-        self.root, self.selection, self.rules = root, selection, rules
+        self.root = root
+        self.selection = selection
+        self.rules = rules
         self.about = {"root": str(root.absolute())}
         self.findings: tuple[Finding, ...] = ()
         if not root.is_dir():
@@ -102,7 +104,8 @@ class Argoverse2:
 
     def _frames(self, name: str) -> tuple[list[Frame], bool]:
         """Return the frames of a log with a selected token, or all, and whether its sweeps are on disk."""
-        log, wanted = self.logs[name], self.selection.tokens
+        log = self.logs[name]
+        wanted = self.selection.tokens
         poses = read_poses(log)
         times = sweeps = sweep_times(log)
         if times is None:  # there is a pose at the time of every sweep, so a token selects a pose

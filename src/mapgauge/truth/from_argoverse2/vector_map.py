@@ -171,7 +171,8 @@ def read_vector_map(log: Path) -> VectorMap:
 
 def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
     """Read the lanes of a log, with height."""
-    lanes, left_out = [], []
+    lanes = []
+    left_out = []
     for lane in read_vector_map(log).lanes:
         points = _centreline(lane)
         if len(points) < 2:

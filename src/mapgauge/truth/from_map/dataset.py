@@ -21,7 +21,8 @@ class OwnMap:
 
     def __init__(self, path: Path, layers: MapLayers, poses: MapFrames, region: tuple[float, float]) -> None:
         """Check that the poses lie on the map."""
-        self.layers, self.poses = layers, poses
+        self.layers = layers
+        self.poses = poses
         self.about = {"root": str(path.absolute())}
         self.findings: tuple[Finding, ...] = ()
         if poses.poses is None or not len(poses):

@@ -47,7 +47,8 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     is_projected = project not in (None, AS_IS)
     if is_projected:
         check_projection(project)
-    content, class_of = Content(path), _class_of(rename)
+    content = Content(path)
+    class_of = _class_of(rename)
     if is_xml(content.data):
         raw = read_lanelet2(content, class_of, geographic=is_projected)
     else:
@@ -141,7 +142,8 @@ def _in_order(parts: Sequence[Geometries], owners: Sequence[Indices]) -> tuple[G
 
 def _numbered(names: Sequence[str]) -> list[str]:
     """Return names that differ. The parts of an element have its name and a number."""
-    count, seen = Counter(names), Counter[str]()
+    count = Counter(names)
+    seen = Counter[str]()
     numbered = []
     for name in names:
         numbered.append(name if count[name] == 1 else f"{name}.{seen[name]}")

@@ -44,13 +44,15 @@ class PlacedBoxes:
 
     def box(self, grow: float = 0.0) -> object:
         """Return the box in its own coordinates, with each side moved outwards by ``grow`` metres."""
-        x, y = self.sides[0] / 2 + grow, self.sides[1] / 2 + grow
+        x = self.sides[0] / 2 + grow
+        y = self.sides[1] / 2 + grow
         return shapely.box(-x, -y, x, y)
 
     def in_map(self) -> Geometries:
         """Return the boxes as polygons in map coordinates."""
         half = np.array(self.sides) / 2.0
-        low, high = self.centres - half, self.centres + half
+        low = self.centres - half
+        high = self.centres + half
         boxes = shapely.box(*low.T, *high.T)
         return _moved(boxes, np.arange(len(boxes)), lambda at, box: self._turned(at, box, self.degrees))
 
@@ -69,11 +71,13 @@ class PlacedBoxes:
     def _turned(self, coords: Points, owner: Indices, degrees: NDArray[np.float64]) -> Points:
         """Return points turned about the centre of their box."""
         angle = degrees * np.pi / 180.0
-        cos, sin = np.cos(angle), np.sin(angle)
+        cos = np.cos(angle)
+        sin = np.sin(angle)
         cos[np.abs(cos) < 2.5e-16] = 0.0  # quarter turns are exact
         sin[np.abs(sin) < 2.5e-16] = 0.0
         x_0, y_0 = self.centres.T
-        x_shift, y_shift = x_0 - x_0 * cos + y_0 * sin, y_0 - x_0 * sin - y_0 * cos
+        x_shift = x_0 - x_0 * cos + y_0 * sin
+        y_shift = y_0 - x_0 * sin - y_0 * cos
         x, y = coords.T
         cos, sin, x_shift, y_shift = (column[owner] for column in (cos, sin, x_shift, y_shift))
         return np.column_stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift])
@@ -101,7 +105,9 @@ def cut_pieces(layer: shapes.Layer, boxes: PlacedBoxes) -> Pieces:
     box, element = shapes.query_index(layer.tree, placed)
     pieces = shapely.intersection(layer.geometries[element], placed[box])
     kept = ~shapely.is_empty(pieces)
-    box, element, pieces = box[kept], element[kept], pieces[kept]
+    box = box[kept]
+    element = element[kept]
+    pieces = pieces[kept]
     return Pieces(box, element, pieces, boxes.to_local(pieces, box))
 
 
@@ -122,7 +128,8 @@ class FrameByFrame:
 
     def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
-        centres, headings = np.array([frame.pose[:2, 3] for frame in frames]), [frame.heading for frame in frames]
+        centres = np.array([frame.pose[:2, 3] for frame in frames])
+        headings = [frame.heading for frame in frames]
         # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
         boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
         boundaries = self._cut_boundaries(boxes, rules.boundary_grow)
@@ -139,7 +146,8 @@ class FrameByFrame:
             merged.polygons, clockwise=rules.crossing_clockwise, holes=rules.crossing_holes
         )
         order = np.argsort(merged.frame[polygon], kind="stable")  # in each box: all outlines, then all holes
-        rings, polygon = rings[order], polygon[order]
+        rings = rings[order]
+        polygon = polygon[order]
         if rules.crossing_again == "no":
             lines = list(map(shapely.get_coordinates, rings))
         else:
@@ -157,7 +165,9 @@ class FrameByFrame:
         local, owner = shapely.get_parts(pieces.local, return_index=True)
         in_map = shapely.get_parts(pieces.in_map)
         kept = (shapely.get_type_id(local) == shapely.GeometryType.LINESTRING) & (shapely.length(local) > 0)
-        local, owner, in_map = local[kept], owner[kept], in_map[kept]
+        local = local[kept]
+        owner = owner[kept]
+        in_map = in_map[kept]
         element = pieces.element[owner]
         middle = shapely.line_interpolate_point(in_map, 0.5, normalized=True)
         half = shapely.length(in_map) / 2

@@ -64,7 +64,8 @@ class ArclinePath(msgspec.Struct):
             # The last segment that begins before a point overwrites what earlier ones put there.
             later = along >= begin
             points[later] = _arc((x, y), heading, curvature, along[later] - begin)
-            (x, y), heading = _arc((x, y), heading, curvature, np.array([length]))[0], heading + curvature * length
+            x, y = _arc((x, y), heading, curvature, np.array([length]))[0]
+            heading = heading + curvature * length
             begin += length
         return points
 
@@ -105,7 +106,9 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
     lacking = [name for name in _Map.__struct_fields__ if getattr(content, name) is None]
     if lacking:
         raise UnreadableFile(f"{path}: layer {', '.join(lacking)} not found; centrelines need it", remedy=NEWER)
-    lanes, left_out, apart = [], [], []
+    lanes = []
+    left_out = []
+    apart = []
     repeated: list[str] = []
     records = [
         (record, name == "lane_connector")

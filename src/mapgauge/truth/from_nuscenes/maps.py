@@ -89,7 +89,9 @@ class _MapReader:
     """Makes layers of one map, and collects what was repaired, skipped or left out."""
 
     def __init__(self, path: Path, location: str, content: _Map) -> None:
-        self.path, self.location, self.content = path, location, content
+        self.path = path
+        self.location = location
+        self.content = content
         self.repeated: list[str] = []
         self.nodes = records_by_token(content.node, path, "node", self.repeated)
         self.lines = records_by_token(content.line, path, "line", self.repeated)
@@ -120,7 +122,8 @@ class _MapReader:
 
     def line_layer(self, names: tuple[str, ...]) -> Layer:
         """Return the lines of some map layers, one layer after the other."""
-        lines, ids = [], []
+        lines = []
+        ids = []
         for token, line in self.shapes(names, "line", self.lines):
             points = self.points(line.node_tokens, f"line {line.token}")
             if len(np.unique(points, axis=0)) < 2:
@@ -132,7 +135,8 @@ class _MapReader:
 
     def polygon_layer(self, names: tuple[str, ...], skip: bool) -> Layer:
         """Return the polygons of some map layers, one layer after the other. Invalid ones are skipped or repaired."""
-        polygons, ids = [], []
+        polygons = []
+        ids = []
         for token, polygon in self.shapes(names, "polygon", self.polygons):
             where = f"polygon {polygon.token}"
             outline = self.points(polygon.exterior_node_tokens, where)

@@ -76,7 +76,10 @@ class NuScenes:
 
     def __init__(self, root: Path, version: str, selection: Selection, rules: Rules) -> None:
         """Check that the folder of the tables exists. ``scenes`` reads the tables."""
-        self.root, self.version, self.selection, self.rules = root, version, selection, rules
+        self.root = root
+        self.version = version
+        self.selection = selection
+        self.rules = rules
         self.tables = root / version
         self.about = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
@@ -234,7 +237,8 @@ def matrices_of(quaternions: Points) -> NDArray[np.float64]:
     """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``, by two products of quaternions."""
     square = np.array([quaternion @ quaternion for quaternion in quaternions]).reshape(-1, 1)
     unit = np.where(np.abs(1.0 - square) < _UNIT, quaternions, quaternions / np.sqrt(square))
-    left, right = unit[:, _LEFT] * _LEFT_SIGN, unit[:, _LEFT] * _RIGHT_SIGN
+    left = unit[:, _LEFT] * _LEFT_SIGN
+    right = unit[:, _LEFT] * _RIGHT_SIGN
     # One product at a time: numpy rounds a product of stacks in another order.
     products = np.array([a @ b.T for a, b in zip(left, right, strict=True)]).reshape(-1, 4, 4)
     return np.ascontiguousarray(products[:, 1:, 1:])
@@ -244,13 +248,17 @@ def quaternion_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the quaternion ``w, x, y, z`` of a rotation matrix ``(3, 3)``. Its largest component is positive."""
     (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
     if i < 0 and a > e:
-        square, rest = 1 + a - e - i, (h - f, None, b + d, c + g)
+        square = 1 + a - e - i
+        rest = (h - f, None, b + d, c + g)
     elif i < 0:
-        square, rest = 1 - a + e - i, (c - g, b + d, None, f + h)
+        square = 1 - a + e - i
+        rest = (c - g, b + d, None, f + h)
     elif a < -e:
-        square, rest = 1 - a - e + i, (d - b, c + g, f + h, None)
+        square = 1 - a - e + i
+        rest = (d - b, c + g, f + h, None)
     else:
-        square, rest = 1 + a + e + i, (None, h - f, c - g, d - b)
+        square = 1 + a + e + i
+        rest = (None, h - f, c - g, d - b)
     parts = np.array([square if part is None else part for part in rest], np.float64)
     parts *= 0.5
     parts /= math.sqrt(square)

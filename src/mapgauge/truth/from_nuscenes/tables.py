@@ -85,12 +85,14 @@ def _search(
 ) -> list[T] | None:
     """Return the matching records, or None if a match is not inside a record or a record has a key twice."""
     decoder = decoder_of(record)
-    records, texts = [], []
+    records = []
+    texts = []
     with gc_paused():
         for match in pattern.finditer(data):
             if wanted is not None and match[1] not in wanted:
                 continue
-            start, stop = data.rfind(b"{", 0, match.start()), data.find(b"}", match.end())
+            start = data.rfind(b"{", 0, match.start())
+            stop = data.find(b"}", match.end())
             try:
                 texts.append(data[start : stop + 1])
                 records.append(decoder.decode(texts[-1]))
