@@ -59,7 +59,7 @@ def attempts(results: Results, worst: int) -> Iterator[Attempt]:
     refused before something is logged.
     """
     check_results(results)
-    check_whole("worst", worst, 0)
+    check_whole("worst", worst, least=0)
     failed: list[str] = []
 
     @contextmanager

@@ -74,9 +74,19 @@ def nuscenes(
     from mapgauge.truth.selection import Selection
 
     chosen = rules_named("nuscenes", rules)
-    selection = Selection.of(split, scenes, tokens, every)
-    dataset = NuScenes(Path(dataroot), version, selection, chosen)
-    return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
+    selection = Selection.of(split, scenes, tokens, every=every)
+    dataset = NuScenes(Path(dataroot), version, selection, rules=chosen)
+    return _build(
+        dataset,
+        chosen,
+        region,
+        centerlines=centerlines,
+        whole=whole,
+        workers=workers,
+        progress=progress,
+        parts=parts,
+        restart=restart,
+    )
 
 
 def argoverse2(
@@ -127,9 +137,19 @@ def argoverse2(
     from mapgauge.truth.selection import Selection
 
     chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
-    selection = Selection.of(split, scenes, tokens, every, every_counts)
+    selection = Selection.of(split, scenes, tokens, every=every, every_counts=every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
-    return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
+    return _build(
+        dataset,
+        chosen,
+        region,
+        centerlines=centerlines,
+        whole=whole,
+        workers=workers,
+        progress=progress,
+        parts=parts,
+        restart=restart,
+    )
 
 
 def own_map(
@@ -178,9 +198,19 @@ def own_map(
     placed = poses if isinstance(poses, MapFrames) else read_poses(Path(poses))
     if placed.forward == "y":
         placed = take_poses(placed.with_forward("x"), placed)
-    layers = read_layers(Path(path), given.get("class"), dict(rename or {}), project)
-    dataset = OwnMap(Path(path), layers, placed, size)
-    frames = _build(dataset, chosen, size, False, whole, workers, progress, None, False)
+    layers = read_layers(Path(path), given.get("class"), dict(rename or {}), project=project)
+    dataset = OwnMap(Path(path), layers, placed, region=size)
+    frames = _build(
+        dataset,
+        chosen,
+        size,
+        centerlines=False,
+        whole=whole,
+        workers=workers,
+        progress=progress,
+        parts=None,
+        restart=False,
+    )
     scenes = frames.scenes if placed.scenes is not None else None
     times = frames.timestamps if placed.timestamps is not None else None
     findings = (*pose_findings(placed), *_projection_findings(placed, project), *frames.findings)
@@ -230,7 +260,7 @@ def _build(
         settings |= {"whole": "yes"} if whole else {}
         store = SceneStore(parts, settings, restart=restart)
     frames = build(dataset, rules, size, whole=whole, workers=workers, progress=progress, store=store)
-    return add_centerlines(frames, dataset.lane_graph, size, rules.forward) if centerlines else frames
+    return add_centerlines(frames, dataset.lane_graph, size, forward=rules.forward) if centerlines else frames
 
 
 def check_size(region: object) -> tuple[float, float]:

@@ -62,7 +62,7 @@ def build(
             progress(sum(map(len, finished.values())), total)
 
     def work(scene: Scene) -> MapFrames:
-        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, sizes.get(scene.name, region))
+        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, region=sizes.get(scene.name, region))
         frames = _in_world(frames) if whole else frames
         if store:
             store.save(scene.name, frames)
@@ -83,7 +83,7 @@ def build(
     frames = join_frames([finished[k] for k in range(len(scenes))])
     empty = [frames.tokens[k] for k in np.flatnonzero(np.diff(frames.offsets) == 0).tolist()]
     text = f"{len(empty)} of {len(frames)} frames have no map elements in their region; they are kept without instances"
-    about_empty = findings_about(empty, "note", "empty-frames", text)
+    about_empty = findings_about(empty, "note", "empty-frames", text=text)
     findings = (*dataset.findings, *summed(frames.findings, "maps"), *about_empty)
     if rules.forward == "y" and not whole:
         frames = frames.rotate(90)
@@ -99,7 +99,7 @@ def _as_one_frame(scene: Scene, rules: Rules, region: tuple[float, float]) -> tu
     pose[:2, 3] = 0.5 * (low + high)
     length, width = (high - low + np.hypot(*region) + 2 * _AROUND).tolist()
     right = -90.0  # where the x axis of the LiDAR points
-    frame = Frame(scene.name, 0, pose, 0.0 if rules.centre == "ego" else right)
+    frame = Frame(scene.name, timestamp=0, pose=pose, heading=0.0 if rules.centre == "ego" else right)
     return scene._replace(frames=(frame,)), (length, width)
 
 
@@ -128,11 +128,13 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
     sizes = [len(line) for line in points]
     dimension = 3 if rules.height else 2
     return MapFrames(
-        tuple(step.token for step in scene.frames),
-        CLASSES,
-        np.ascontiguousarray(frame),
-        np.ascontiguousarray(label),
-        Polylines(np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()),
+        tokens=tuple(step.token for step in scene.frames),
+        classes=CLASSES,
+        frame=np.ascontiguousarray(frame),
+        label=np.ascontiguousarray(label),
+        polylines=Polylines(
+            np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()
+        ),
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
         timestamps=np.array([step.timestamp for step in scene.frames], np.int64),

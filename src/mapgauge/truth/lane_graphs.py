@@ -62,9 +62,9 @@ class LaneGraph:
             tuple(lane.id for lane in lanes),
             Polylines.of([lane.points for lane in lanes], "lanes"),
             Links.of([a for a, _, _ in links], [b for _, b, _ in links], kind=[kind for *_, kind in links]),
-            np.array([lane.intersection for lane in lanes], np.bool_),
-            tuple(lane.lane_type for lane in lanes),
-            tuple(findings),
+            intersection=np.array([lane.intersection for lane in lanes], np.bool_),
+            lane_type=tuple(lane.lane_type for lane in lanes),
+            findings=tuple(findings),
         )
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class LaneGraph:
 def left_out_lanes(map_name: str, ids: Sequence[str]) -> list[Finding]:
     """Return the finding about lanes that were left out, if there are any."""
     text = f"{map_name}: {counted(len(ids), 'lane')} without a path of at least two points left out"
-    return findings_about(ids, "note", "lanes-left-out", text)
+    return findings_about(ids, "note", "lanes-left-out", text=text)
 
 
 class CutLanes(NamedTuple):
@@ -102,10 +102,10 @@ def cut_graph(
     columns = np.column_stack([local, lengths_along(graph.lines.coords, graph.lines.offsets)[points]])
     whole = Polylines(np.ascontiguousarray(columns), np.concatenate([[0], sizes]).cumsum())
     parts, sources = crop_polylines(whole, (region[0], region[1]))
-    links = cut_links(_links(graph, frame, lane), whole, parts, sources)
+    links = cut_links(_links(graph, frame, lane), whole, parts, sources=sources)
     ends = np.column_stack([parts.coords[parts.offsets[:-1], -1], parts.coords[parts.offsets[1:] - 1, -1]])
     lines = Polylines(np.ascontiguousarray(parts.coords[:, :-1]), parts.offsets)
-    return CutLanes(frame[sources], lane[sources], lines, ends, links or Links.of([], []))
+    return CutLanes(frame[sources], lane[sources], lines, along=ends, links=links or Links.of([], []))
 
 
 def _near(graph: LaneGraph, poses: NDArray[np.float64], region: Sequence[float]) -> tuple[Indices, Indices]:
@@ -142,7 +142,7 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     target = np.searchsorted(key, wanted)
     shown = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
     chosen = link[shown]
-    return Links(source[shown], target[shown], links.weight[chosen], links.code[chosen], links.kinds)
+    return Links(source[shown], target[shown], links.weight[chosen], code=links.code[chosen], kinds=links.kinds)
 
 
 def add_centerlines(
@@ -168,17 +168,17 @@ def add_centerlines(
 def _scene_centerlines(frames: MapFrames, graph: LaneGraph, region: tuple[float, float]) -> MapFrames:
     """Return the centrelines of the frames of one scene, with x forward."""
     assert frames.poses is not None  # the caller checked it
-    cut = cut_graph(graph, frames.poses, region, frames.dimension)
+    cut = cut_graph(graph, frames.poses, region, dimension=frames.dimension)
     rows = zip(cut.frame.tolist(), cut.lane.tolist(), cut.lines, cut.along.tolist(), strict=True)
     fragments = ((k, Fragment(points, (graph.ids[lane],), (start, stop))) for k, lane, points, (start, stop) in rows)
     tracker = Tracker()
     names = [name for group in by_frame(len(frames), fragments) for name in tracker.names(group)]
     return MapFrames(
-        frames.tokens,
-        (CENTERLINE,),
-        cut.frame,
-        np.zeros(len(cut.frame), np.int64),
-        cut.lines,
+        tokens=frames.tokens,
+        classes=(CENTERLINE,),
+        frame=cut.frame,
+        label=np.zeros(len(cut.frame), np.int64),
+        polylines=cut.lines,
         track=np.array(names, np.str_),
         links=cut.links,
     )

@@ -80,7 +80,7 @@ def _from_nuscenes(folders: list[Path], frames: MapFrames | None) -> MapFrames:
     rules = rules_named("nuscenes", "maptr" if frames.forward == "y" else "streammapnet")
     for folder in folders:
         try:
-            dataset = NuScenes(folder.parent, folder.name, Selection("", tokens=frozenset(frames.tokens)), rules)
+            dataset = NuScenes(folder.parent, folder.name, Selection("", tokens=frozenset(frames.tokens)), rules=rules)
             scenes = dataset.scenes()
             break
         except InvalidInput:  # the tokens are of another version

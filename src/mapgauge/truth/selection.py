@@ -102,7 +102,13 @@ class Selection:
         """Make a selection from user arguments. ``tokens`` may be a file with one token per line."""
         if every_counts not in get_args(EveryCounts):
             raise InvalidInput(f"every_counts must be one of {', '.join(get_args(EveryCounts))}, got {every_counts!r}")
-        return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1), every_counts)
+        return cls(
+            split,
+            _names("scenes", scenes),
+            _tokens(tokens),
+            every=check_whole("every", every, least=1),
+            every_counts=every_counts,
+        )
 
     def frames(self, frames: Sequence[T], before: int = 0) -> tuple[T, ...]:
         """Return the selected frames of a scene, given how many are in earlier scenes."""

@@ -84,9 +84,9 @@ def reliability_of(
         number,
         np.where(number > 0, r, np.nan),
         np.where(number > 0, q, np.nan),
-        *_calibration_error(parts, samples, with_predictions, level),
-        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, (-1.0, 1.0)),
-        estimate(float(squared.mean()), Draws(briers, with_predictions), level, (0.0, 1.0)),
+        *_calibration_error(parts, samples, with_predictions, level=level),
+        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, limits=(-1.0, 1.0)),
+        estimate(float(squared.mean()), Draws(briers, with_predictions), level, limits=(0.0, 1.0)),
         float((number * (r - q) ** 2).sum() / count),
         float((number * (q - mean) ** 2).sum() / count),
         float(((target - mean) ** 2).mean()),
@@ -103,7 +103,7 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
     bootstrap sample.
     """
     error = float(np.abs(parts).sum())
-    around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, (0.0, 1.0))
+    around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, limits=(0.0, 1.0))
     if np.isnan(around.low):
         return around, float("nan")
     noise = (samples - parts) * np.sqrt(units / (units - 1))

@@ -91,7 +91,7 @@ class Confidence:
     def _repr_html_(self) -> str:
         """Return the table and the advice for a notebook, with a drawing of the price of confidence."""
         prices = [of_class.price for of_class in self.classes.values()]
-        bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
+        bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, low=0.0, high=1.0)])
         span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
         drawn = [["-", ""] if price is None else [str(price), interval(*price, span)] for price in prices]
         header, rows = self.values()
@@ -300,7 +300,7 @@ def confidence(
     if not isinstance(hit, int | float) or not 0 <= hit < 1:
         raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
     check_draws(samples, level, seed)
-    count = check_whole("bins", bins, 1)
+    count = check_whole("bins", bins, least=1)
     length = results.cutoff_or_first(cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
@@ -308,11 +308,13 @@ def confidence(
         results = with_metrics(results, ["completeness"], workers)  # for the radii
     ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))
     names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
-    levels = {name: levels_of(solved, c, None, ordered) for c, name in names}
+    levels = {name: levels_of(solved, c, frames=None, results=ordered) for c, name in names}
     new = recalibrate(solved, units)
     savings = None if new is None else solved.with_confidences(np.where(np.isnan(new), solved.confidence, new))
     classes = {
-        name: class_confidence(solved, c, name, levels[name], units, new, savings, level)
+        name: class_confidence(
+            solved, c, name, levels=levels[name], units=units, recalibrated=new, savings=savings, level=level
+        )
         for c, name in names
         if levels[name].true or len(levels[name].threshold) > 1
     }
@@ -323,7 +325,7 @@ def confidence(
         hit=float(hit),
         classes=classes,
         common=common_threshold([of_class.levels for of_class in classes.values()]),
-        calibration=dict(_calibration(solved, names, units, count, level)),
+        calibration=dict(_calibration(solved, names, units, bins=count, level=level)),
         unit=units.kind,
         units=units.count,
         samples=samples,
@@ -382,14 +384,14 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
             "scenes-unknown",
             "the scenes are not known, so single frames were drawn and split. Frames of one scene are similar, so "
             "intervals are too narrow, and the halves are not independent",
-            units.count,
+            count=units.count,
             remedy=Remedy("Pass scenes= to evaluate", "Evaluate with scenes: TRUTH,scenes=FILE"),
         )
     if units.halves is None:
         text = f"there is only one {units.kind}, so no threshold is judged on others, and there are no intervals"
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
-        yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        yield Finding("warning", "scenes-few", few, count=units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
     found = classes.items()
     for code, text, names in (
         (
@@ -415,4 +417,4 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         ),
     ):
         if names:
-            yield Finding("warning", code, text.format(", ".join(names)), len(names))
+            yield Finding("warning", code, text.format(", ".join(names)), count=len(names))

@@ -138,11 +138,11 @@ def calibration(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = several(results, names)
-    count = check_whole("bins", bins, 1)
+    count = check_whole("bins", bins, least=1)
     if metric == PLD.name:
         if threshold is not None:
             raise InvalidInput(f"threshold: {metric} has none, got {threshold!r}")
-        return _of_assignment(methods, count, title, ax)
+        return _of_assignment(methods, count, title, ax=ax)
     metric, panels = thresholds_of(methods, metric, threshold)
     (only, *more) = methods.values()
     lines: list[tuple[str, Results, list[int], str]]
@@ -160,7 +160,7 @@ def calibration(
         axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
         for (name, method, labels, colour), marker in zip(lines, cycle(MARKERS), strict=False):
             place = METRICS[metric].settings(method.protocol).index(value)
-            confidence, hits = predictions_of(method, metric, labels, place)
+            confidence, hits = predictions_of(method, metric, labels, place=place)
             at, share, counts = _bins_of(confidence, hits, count)
             axes.plot(at, share, color=colour, linewidth=0.8, zorder=2)
             sizes = 60 * look().pen ** 2 * counts / max(counts.max(initial=0), 1)
@@ -264,7 +264,7 @@ def entries_of(
             for name, method, colour in zip(called, measured, cycle(COLOURS), strict=False)
         ]
     return [
-        Entry(name, colour, marker, method, class_name)
+        Entry(name, colour, marker, found=method, class_name=class_name)
         for (name, colour, method, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
 

@@ -101,7 +101,7 @@ def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: 
     hits = steps(solved.hits[rows]).astype(np.int64)
     true = int(solved.true[chosen, label].sum())
     ap = {} if results is None else _precisions(results, label, threshold)
-    return Levels(threshold, kept, hits, true, cost, mass, solved.order, ap)
+    return Levels(threshold=threshold, kept=kept, hits=hits, true=true, cost=cost, mass=mass, order=solved.order, ap=ap)
 
 
 def _precisions(results: Results, label: int, threshold: Floats) -> dict[str, Floats]:
@@ -335,25 +335,27 @@ def class_confidence(
     occurs = np.bincount(units.unit_of_frame, solved.true[:, label], units.count) > 0
     occurs[units.unit_of_frame[solved.frame[of_class]]] = True
     thresholds = thresholds_of(levels)
-    drawn = _Drawn(units, int(np.count_nonzero(occurs)), solved.order, level)
-    pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, "dropped", -np.inf))
+    drawn = _Drawn(units, int(np.count_nonzero(occurs)), solved.order, level=level)
+    pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, form="dropped", threshold=-np.inf))
     best = price = None
     if thresholds:
         at = thresholds["best_pld"]
         value = float(levels.pld("rounded")[levels.place(at)])
-        best = drawn.pld(value, _sums(solved, label, units, "rounded", at))
+        best = drawn.pld(value, _sums(solved, label, units, form="rounded", threshold=at))
         price = drawn.less(pld, best)
     return ClassConfidence(
-        name,
-        int(np.count_nonzero(of_class)),
-        levels.true,
-        levels,
-        drawn.estimate(pld),
-        thresholds,
-        None if best is None else drawn.estimate(best),
-        price,
-        _held_out(solved, label, units, pld, drawn),
-        _recalibrated(solved, label, of_class, pld, recalibrated, savings, drawn),
+        name=name,
+        predictions=int(np.count_nonzero(of_class)),
+        truth=levels.true,
+        levels=levels,
+        pld=drawn.estimate(pld),
+        thresholds=thresholds,
+        best=None if best is None else drawn.estimate(best),
+        price=price,
+        held_out=_held_out(solved, label, units, pld=pld, drawn=drawn),
+        recalibrated=_recalibrated(
+            solved, label, of_class, before=pld, confidence=recalibrated, savings=savings, drawn=drawn
+        ),
     )
 
 
@@ -386,7 +388,7 @@ class _Drawn:
 
     def estimate(self, value_of: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
         """Return a value with its interval."""
-        return estimate(value_of.value, Draws(value_of.samples, self.there), self.level, limits)
+        return estimate(value_of.value, Draws(value_of.samples, self.there), self.level, limits=limits)
 
     def less(self, first: _Value, second: _Value) -> Estimate:
         """Return a difference of two values with its interval."""
@@ -399,7 +401,7 @@ def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float
     unit = units.unit_of_frame[solved.frame[chosen]]
     weight = solved.confidence[chosen] if form == "dropped" else np.ones(len(unit))
     saving = solved.dropped[chosen] if form == "dropped" else solved.rounded[chosen]
-    return _unit_sums(solved, label, units, unit, weight, saving)
+    return _unit_sums(solved, label, units, unit=unit, confidence=weight, saving=saving)
 
 
 def _unit_sums(
@@ -427,7 +429,7 @@ def _held_out(solved: Solved, label: int, units: Units, pld: _Value, drawn: _Dra
         mass += float(half.mass["rounded"][place])
     in_first = np.zeros((units.count, 1), np.bool_)
     in_first[units.unit_of_frame[units.halves[0]]] = True
-    sums = np.where(in_first, *(_sums(solved, label, units, "rounded", at) for at in (second, first)))
+    sums = np.where(in_first, *(_sums(solved, label, units, form="rounded", threshold=at) for at in (second, first)))
     judged = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
     return HeldOut((first, second), drawn.estimate(judged), drawn.less(pld, judged))
 
@@ -471,14 +473,14 @@ def _recalibrated(
     units = drawn.units
     mass = float(solved.true_mass[:, label].sum()) + 0.5 * float(confidence[of_class].sum())
     cost = mass - float(savings[of_class].sum())
-    sums = _unit_sums(solved, label, units, unit, confidence[of_class], savings[of_class])
+    sums = _unit_sums(solved, label, units, unit=unit, confidence=confidence[of_class], saving=savings[of_class])
     after = drawn.pld(float(normalised(np.array(cost), np.array(mass), solved.order)), sums)
     brier, new = (drawn.mean((values[of_class] - target) ** 2, unit) for values in (solved.confidence, confidence))
     return Recalibrated(
         drawn.estimate(before),
         drawn.estimate(after),
         drawn.less(after, before),
-        drawn.estimate(brier),
-        drawn.estimate(new),
-        drawn.less(new, brier),
+        brier_before=drawn.estimate(brier),
+        brier_after=drawn.estimate(new),
+        brier_change=drawn.less(new, brier),
     )

@@ -73,4 +73,4 @@ def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -
         calibrating, checking = (block[half, c, OFFSETS].sum(axis=0).cumsum() for half in halves)
         if calibrating[-1] > 0 and checking[-1] > 0:
             last = int(np.searchsorted(calibrating, COVERED * calibrating[-1]))
-            yield Radius(name, ring, (last + 1) * cutoff / BINS, float(checking[last] / checking[-1]))
+            yield Radius(name, ring, (last + 1) * cutoff / BINS, covered=float(checking[last] / checking[-1]))

@@ -159,12 +159,12 @@ class _Part(NamedTuple):
 def _solved(block: Block, protocol: Protocol, hit: float) -> _Part:
     """Return the columns of the predictions of a block."""
     lines = block.lines
-    distance = sospa_distances(lines, protocol, None, 1.0)
+    distance = sospa_distances(lines, protocol, own=None, limit=1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(lines.confidence))
     np.add.at(near, kernels.gains.pairs_of_groups(lines.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -lines.confidence, lines.side))
-    pairs = BlockPairs(lines.bounds, order, distance, lines.confidence, lines.is_prediction)
+    pairs = BlockPairs(lines.bounds, order, distance, weight=lines.confidence, is_prediction=lines.is_prediction)
     dropped, _, assigned = pairs.assigned(pairs.weight, protocol.order, hit)
     certain = np.where(lines.is_prediction, 1.0, lines.confidence)
     rounded, hits, _ = pairs.assigned(certain, protocol.order, hit)

@@ -74,14 +74,14 @@ def observations(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> 
         track = "" if frames.track is None else str(frames.track[k])
         made.append(
             Observation(
-                points[:, :2] @ turn + place,
-                int(frames.label[k]),
-                sure,
-                track,
-                frame,
-                bool(closed[k]),
-                dense @ turn + place,
-                inner,
+                points=points[:, :2] @ turn + place,
+                label=int(frames.label[k]),
+                confidence=sure,
+                track=track,
+                frame=frame,
+                closed=bool(closed[k]),
+                dense=dense @ turn + place,
+                inner=inner,
             )
         )
     return made
@@ -179,7 +179,7 @@ def _union(seen: list[Observation]) -> Iterator[Line]:
         rings = [shapely.make_valid(shapely.polygons(each.points)) for each in track if each.closed]
         parts = [part for part in shapely.get_parts(shapely.union_all(rings)) if part.geom_type == "Polygon"]
         lines = [shapely.get_coordinates(part.exterior) for part in parts] if parts else _axes(track)
-        yield from (Line(points, track[0].label, 1.0) for points in lines)
+        yield from (Line(points, track[0].label, confidence=1.0) for points in lines)
 
 
 def _axes(track: list[Observation]) -> list[Points]:
@@ -198,7 +198,7 @@ def _axes(track: list[Observation]) -> list[Points]:
             continue
         distance = shapely.distance(_lines(axes), shapely.points(points))
         for start, stop in _runs(distance > REACH):
-            _extend(axes, points, start, stop)
+            _extend(axes, points, start, stop=stop)
         if len(axes) > 1 and not (distance > REACH).any():
             _bridge(axes, points)
     return axes
@@ -357,7 +357,7 @@ def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bo
     by_frame: list[list[Element]] = [[] for _ in range(len(frames))]
     for each in seen:
         by_frame[each.frame].append(Element(each.points, each.label, each.confidence))
-    return [Line(each.points, each.label, each.score) for each in build(by_frame, flat, box, frames.classes)]
+    return [Line(each.points, each.label, each.score) for each in build(by_frame, flat, box, classes=frames.classes)]
 
 
 def interval_of(rule: str) -> int:

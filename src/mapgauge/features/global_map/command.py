@@ -56,7 +56,7 @@ def global_map(
     from mapgauge.geometry.cropping import check_region
 
     box = parsing.parse_region(region)
-    most = parsing.one_cutoff(cutoff, 1.5)
+    most = parsing.one_cutoff(cutoff, default=1.5)
     valid("--region", check_region, box)
     valid("--cutoff", feature.checked_cutoff, most)
     named = (pose_noise or [""])[0]
@@ -68,7 +68,7 @@ def global_map(
     check_figure(figure)
     check_files(predictions, *truth)
     reading = Reading(workers=workers)
-    x, y, drive = _read(reading, predictions, truth, poses, rule, box)
+    x, y, drive = _read(reading, predictions, truth, poses=poses, rule=rule, region=box)
     with out.progress(f"comparing {predictions}", "scenes") as advance:
         made = feature.global_map(
             x,

@@ -67,7 +67,13 @@ def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Ind
     source = source[is_line]
     points = [shapely.get_coordinates(part) for part in cut]
     polylines = Polylines.of(points, dimension=2)
-    return MapFrames(truth.tokens, truth.classes, truth.frame[source], truth.label[source], polylines), source
+    return MapFrames(
+        tokens=truth.tokens,
+        classes=truth.classes,
+        frame=truth.frame[source],
+        label=truth.label[source],
+        polylines=polylines,
+    ), source
 
 
 def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray[np.float64]], box: Bounds) -> Gap:
@@ -80,7 +86,7 @@ def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray
         cutoffs=(),
         settings={"ap_chamfer": {"thresholds": thresholds}, "network_pld": None},
     )
-    regions = {scene: region_of(public_poses(own), box, 0.0) for scene, own in poses.items()}
+    regions = {scene: region_of(public_poses(own), box, closing=0.0) for scene, own in poses.items()}
     x, y = (side.as_classes(CLASSES) for side in (predictions, truth))
     parts, source = _parts(y, regions)
     results = evaluate_frames(x, parts, settings, metrics=("ap_chamfer",))
@@ -99,4 +105,4 @@ def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray
     }
     longest = max((float(distances_along(line)[-1]) for line in parts.polylines), default=0.0)
     value = sum(values["GAP"] for values in classes.values()) / len(CLASSES)
-    return Gap(value, classes, thresholds, lines, longest)
+    return Gap(value, classes, thresholds, lines=lines, longest=longest)

@@ -198,8 +198,8 @@ def global_map(
     else:
         check_rule(rule, x, "predictions")
         x = x if noise is None else _disturbed(x, noise, seed)
-    work = _Work(x, y, rule, region, cities_in(x))
-    sides = in_threads(work.of, list(scenes.values()), workers, progress)
+    work = _Work(x, y, rule, region=region, cities=cities_in(x))
+    sides = in_threads(work.of, list(scenes.values()), workers, progress=progress)
     findings = [
         *dict.fromkeys((*x.findings, *y.findings, *pose_findings(drive))),
         *findings_of(scenes, (x, y)),
@@ -208,7 +208,7 @@ def global_map(
     made = [join_frames([getattr(side, name) for side in sides]) for name in ("predictions", "truth", "own", "city")]
     classes = tuple(dict.fromkeys((*made[1].classes, *made[0].classes)))
     x_cut, y_cut = (side.as_classes(classes) for side in made[:2])
-    results = _scored(x_cut, y_cut, settings, workers)
+    results = _scored(x_cut, y_cut, settings, workers=workers)
     gap = None
     if {"ped_crossing", "divider", "boundary"} & set(made[1].classes):
         seen = {name: scene.poses for name, scene in scenes.items()}
@@ -217,22 +217,22 @@ def global_map(
             # The public evaluator looks where the frames are that were fused.
             seen = _fused_poses(frames, scenes, every)
             box_of_seen = check_region(region, frames.forward)
-        gap = gap_of(made[2], made[3], seen, box_of_seen)
+        gap = gap_of(made[2], made[3], seen, box=box_of_seen)
     shares = {}
     for share in SHARES if over_time else ():
         tasks = [(scene, share) for scene in scenes.values()]
         early = in_threads(lambda task: cut_map(work.predictions(*task), task[0])[0], tasks, workers)
-        shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers)
+        shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers=workers)
     growth = [{"share": share, **{key: each.mean.get(key) for key in SHOWN}} for share, each in shares.items()]
     return GlobalMap(
-        replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
-        gap,
-        {name: scene.region for name, scene in scenes.items()},
-        {name: len(scene.poses) for name, scene in scenes.items()},
-        None if x.poses is None else rule,
-        tuple(findings),
-        shares,
-        noise,
+        results=replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
+        gap=gap,
+        regions={name: scene.region for name, scene in scenes.items()},
+        poses={name: len(scene.poses) for name, scene in scenes.items()},
+        rule=None if x.poses is None else rule,
+        findings=tuple(findings),
+        shares=shares,
+        noise=noise,
     )
 
 
@@ -283,10 +283,12 @@ class _Work:
             box = check_region(self.region, self.x.forward)
             rows = self.rows[0].get(scene.name, _NONE)
             some = rows[: int(np.ceil(share * len(rows)))]
-            return lines_of(self.x, some, scene, lambda own, poses: accumulate(self.rule, own, poses, box))
+            return lines_of(
+                self.x, some, scene, accumulate=lambda own, poses: accumulate(self.rule, own, poses, box=box)
+            )
         names = self.x.scenes or self.x.tokens
         if scene.name not in names:
-            return part_of(self.x.keep(_NONE), 0, scene)
+            return part_of(self.x.keep(_NONE), frame=0, scene=scene)
         return part_of(self.x, names.index(scene.name), scene)
 
     def truth(self, scene: Scene) -> MapFrames:
@@ -294,7 +296,7 @@ class _Work:
         if self.y.poses is not None:
             box = check_region(self.region, self.y.forward)
             rows = self.rows[1].get(scene.name, _NONE)
-            return lines_of(self.y, rows, scene, lambda own, poses: united(own, poses, box))
+            return lines_of(self.y, rows, scene, accumulate=lambda own, poses: united(own, poses, box))
         return part_of(self.y, map_named(self.y, scene.name, self.cities.get(scene.name)), scene)
 
     def of(self, scene: Scene) -> _Side:
@@ -310,7 +312,9 @@ class _Work:
             shapely = shapely_module()
             distance = float(shapely.distance(scene.region, shapely.multipoints(city.polylines.coords)))
         dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
-        return _Side(x, y.with_confidence(None), own, city.with_confidence(None), dropped, distance)
+        return _Side(
+            x, y.with_confidence(None), own, city=city.with_confidence(None), dropped=dropped, distance=distance
+        )
 
 
 def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None) -> Results:
@@ -326,14 +330,14 @@ def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[F
             f"{metres[0]:.0f} m of predictions ({lines[0]:.0f} whole lines) and {metres[1]:.0f} m of truth "
             f"({lines[1]:.0f} whole lines) lie outside the region and were dropped"
         )
-        found.append(Finding("note", "outside-region", text, int(lines.sum())))
+        found.append(Finding("note", "outside-region", text, count=int(lines.sum())))
     called = [side.truth.tokens[0] for side in sides]
     if lacking := [scene for scene in called if scene not in given]:
         text = f"{len(lacking)} of {len(called)} scenes have no predictions. Their truth counts as missed"
-        found += findings_about(lacking, "warning", "scenes-without-predictions", text)
+        found += findings_about(lacking, "warning", "scenes-without-predictions", text=text)
     if extra := [scene for scene in given if scene not in called]:
         text = f"{len(extra)} of {len(given)} scenes of {name} have no poses and were left out"
-        found += findings_about(extra, "warning", "scenes-without-poses", text)
+        found += findings_about(extra, "warning", "scenes-without-poses", text=text)
     empty = [side for side in sides if not len(side.truth.polylines)]
     far = [f"{side.truth.tokens[0]}: {side.distance / 1000:.1f} km" for side in empty if side.distance > FAR]
     if far:
@@ -341,10 +345,10 @@ def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[F
             f"no truth lies in the region of {counted(len(far), 'scene')}, and the nearest is far away: "
             "the map is of another city"
         )
-        found += findings_about(far, "error", "other-city", text)
+        found += findings_about(far, "error", "other-city", text=text)
     elif empty:
         text = f"no truth lies in the region of {counted(len(empty), 'scene')}"
-        found += findings_about([side.truth.tokens[0] for side in empty], "warning", "scenes-without-truth", text)
+        found += findings_about([side.truth.tokens[0] for side in empty], "warning", "scenes-without-truth", text=text)
     return found
 
 
@@ -365,7 +369,7 @@ def check_noise(noise: str | Sequence[float]) -> PoseNoise:
 
 def _disturbed(frames: MapFrames, noise: PoseNoise, seed: int) -> MapFrames:
     """Return frames with errors added to their poses, in the axes of the vehicle. Each token has its own errors."""
-    check_whole("seed", seed, 0)
+    check_whole("seed", seed, least=0)
     assert frames.poses is not None
     order = np.argsort(np.array(frames.tokens, np.str_), kind="stable")  # the order of the file does not matter
     drawn = np.empty((len(frames), 3))

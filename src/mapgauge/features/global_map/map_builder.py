@@ -177,5 +177,5 @@ def build(
     elements: list[Element] = []
     for k in range(0, len(frames), INTERVAL):
         sure = [each for each in frames[k] if each.score > FAINT]
-        elements = update(elements, sure, boxes_of(poses[k : k + 1], box)[0], distances)
+        elements = update(elements, sure, boxes_of(poses[k : k + 1], box)[0], distances=distances)
     return elements

@@ -86,11 +86,11 @@ def cut(polylines: Polylines, region: Any) -> Cut:
         along = distances_along(polylines[line])
         pieces, dropped = _joined(spans.get(line, []), float(along[-1]) if len(along) else 0.0, bool(closed[line]))
         outside += dropped
-        points += [_stretch(polylines[line], along, start, stop) for start, stop in pieces]
+        points += [_stretch(polylines[line], along, start, stop=stop) for start, stop in pieces]
         source += [line] * len(pieces)
     made = Polylines.of(points, dimension=polylines.dimension) if points else Polylines.of([])
     rows = np.array(source, np.int64)
-    return Cut(made, rows, outside, len(polylines) - len(np.unique(rows)))
+    return Cut(made, rows, outside, lines_outside=len(polylines) - len(np.unique(rows)))
 
 
 def distances_along(points: Points) -> Floats:
@@ -160,8 +160,8 @@ def _stretch(points: Points, along: Floats, start: float, stop: float) -> Points
     """Return a stretch of a line, given by lengths along it. Beyond its end, a ring goes on from the beginning."""
     length = float(along[-1])
     if stop > length + _TOUCHING:
-        rest = _stretch(points, along, 0.0, stop - length)
-        return np.concatenate([_stretch(points, along, start, length), rest[1:]])
+        rest = _stretch(points, along, start=0.0, stop=stop - length)
+        return np.concatenate([_stretch(points, along, start, stop=length), rest[1:]])
     if start <= _TOUCHING and stop >= length - _TOUCHING:
         return points
     ends = np.stack([np.interp([start, stop], along, column) for column in points.T], axis=1)

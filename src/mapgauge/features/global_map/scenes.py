@@ -110,7 +110,7 @@ def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, Scene]:
         poses = drive.poses[rows].copy()
         origin = poses[0, :2, 3].copy()
         poses[:, :2, 3] -= origin
-        scenes[name] = Scene(name, origin, poses, box)
+        scenes[name] = Scene(name, origin, poses, box=box)
     return scenes
 
 
@@ -151,12 +151,12 @@ def lines_of(frames: MapFrames, rows: Indices, scene: Scene, accumulate: Accumul
     poses[:, :2, 3] -= scene.origin
     lines = accumulate(frames.at(rows.tolist()), poses)
     return MapFrames(
-        (scene.name,),
-        frames.classes,
-        np.zeros(len(lines), np.int64),
-        np.array([line.label for line in lines], np.int64),
-        Polylines.of([line.points for line in lines], dimension=2) if lines else Polylines.of([]),
-        None if frames.confidence is None else np.array([line.confidence for line in lines]),
+        tokens=(scene.name,),
+        classes=frames.classes,
+        frame=np.zeros(len(lines), np.int64),
+        label=np.array([line.label for line in lines], np.int64),
+        polylines=Polylines.of([line.points for line in lines], dimension=2) if lines else Polylines.of([]),
+        confidence=None if frames.confidence is None else np.array([line.confidence for line in lines]),
         scenes=(scene.name,),
     )
 
@@ -201,12 +201,12 @@ def cut_map(frames: MapFrames, scene: Scene) -> tuple[MapFrames, Cut]:
     rows: Indices = made.source
     confidence = None if frames.confidence is None else frames.confidence[rows]
     return MapFrames(
-        frames.tokens,
-        frames.classes,
-        np.zeros(len(rows), np.int64),
-        frames.label[rows],
-        made.polylines,
-        confidence,
+        tokens=frames.tokens,
+        classes=frames.classes,
+        frame=np.zeros(len(rows), np.int64),
+        label=frames.label[rows],
+        polylines=made.polylines,
+        confidence=confidence,
         scenes=(scene.name,),
     ), made
 
@@ -219,7 +219,7 @@ def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list
         far = np.flatnonzero(steps > max(JUMP, 10 * float(np.median(steps)) if len(steps) else 0.0))
         jumps += [f"{name}, pose {k + 1}: {steps[k]:.0f} m" for k in far.tolist()]
     text = f"{counted(len(jumps), 'pose is', 'poses are')} more than {JUMP:g} m from the one before"
-    found = findings_about(jumps, "warning", "pose-jumps", text) if jumps else []
+    found = findings_about(jumps, "warning", "pose-jumps", text=text) if jumps else []
     for side in sides:
         coords = side.polylines.coords[:, :2]
         largest = float(np.abs(coords).max(initial=0.0))
@@ -230,5 +230,5 @@ def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list
                 f"{step:.2g} m apart there"
             )
             remedy = Remedy.of("Write float64, or coordinates relative to a near point")
-            found.append(Finding("warning", "float32-coordinates", text, len(coords), remedy=remedy))
+            found.append(Finding("warning", "float32-coordinates", text, count=len(coords), remedy=remedy))
     return found

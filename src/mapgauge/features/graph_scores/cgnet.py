@@ -219,7 +219,7 @@ class CgnetPairs:
             x = nodes[first:middle]
             y = nodes[middle:last]
             if not len(x) or not len(y):
-                scores.append(score(0.0, 0.0) if len(y) else None)
+                scores.append(score(0.0, recall=0.0) if len(y) else None)
                 continue
             gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
             hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)

@@ -317,17 +317,19 @@ def frames_from_graphs(
         links.append(joints)
         counts.append(len(paths))
     return MapFrames(
-        tuple(token for token, _ in items),
-        (LANE,),
-        np.repeat(np.arange(len(items)), counts).astype(np.int64),
-        np.zeros(sum(counts), np.int64),
-        Polylines.of(lanes, dimension=dimension),
-        np.ones(sum(counts)),
+        tokens=tuple(token for token, _ in items),
+        classes=(LANE,),
+        frame=np.repeat(np.arange(len(items)), counts).astype(np.int64),
+        label=np.zeros(sum(counts), np.int64),
+        polylines=Polylines.of(lanes, dimension=dimension),
+        confidence=np.ones(sum(counts)),
         name=name,
         links=joined_links(links, counts) or Links.of([], []),
         nodes=np.fromiter(nodes, np.object_, len(nodes)),
         findings=tuple(
-            Finding("note", code, f"{name or 'graphs'}: {total} {text}", total, tuple(examples[:_EXAMPLES]))
+            Finding(
+                "note", code, f"{name or 'graphs'}: {total} {text}", count=total, examples=tuple(examples[:_EXAMPLES])
+            )
             for by_token, code, text in (
                 (together, "nodes-coincide", "nodes have the position of another node; scores take them as one"),
                 (loops, "self-loops", "edges lead from a node to itself and were left out"),

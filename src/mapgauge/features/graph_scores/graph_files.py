@@ -110,14 +110,16 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     frames = frames_from_graphs(zip(tokens, graphs, strict=True), name=str(content.path))
     if reader.dropped:
         text = f"{content.path}: {reader.dropped} nodes were dropped because they have a coordinate that is not finite"
-        finding = Finding("warning", "dropped-not-finite", text, reader.dropped, tuple(reader.places[:EXAMPLES]))
+        finding = Finding(
+            "warning", "dropped-not-finite", text, count=reader.dropped, examples=tuple(reader.places[:EXAMPLES])
+        )
         frames = replace(frames, findings=(*frames.findings, finding))
     return replace(frames, format=GRAPHS.name)
 
 
 GRAPHS = Format(
-    "graph-json",
-    "graphs of centrelines by token, with nodes and edges, as CGNet and LaneGNN compare",
-    _is_graphs,
-    _read,
+    name="graph-json",
+    about="graphs of centrelines by token, with nodes and edges, as CGNet and LaneGNN compare",
+    recognise=_is_graphs,
+    read=_read,
 )

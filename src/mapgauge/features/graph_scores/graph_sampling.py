@@ -54,7 +54,7 @@ class GraphSettings:
             if not isinstance(radii, tuple | list) or not radii:
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {radii!r}")
             object.__setattr__(self, name, tuple(check_length(name, radius) for radius in radii))
-        object.__setattr__(self, "hops", check_whole("hops", self.hops, 1))
+        object.__setattr__(self, "hops", check_whole("hops", self.hops, least=1))
 
 
 class GraphScore(NamedTuple):
@@ -109,12 +109,12 @@ class Graphs:
         sizes = len(predicted.nodes), len(true.nodes)
         filled = [side.nodes for side in (predicted, true) if len(side.nodes)] or [true.nodes]
         edges = np.concatenate([predicted.edges, true.edges + sizes[0]])
-        return cls(np.concatenate(filled), edges, np.repeat([0, 1], sizes), 1)
+        return cls(np.concatenate(filled), edges, np.repeat([0, 1], sizes), frames=1)
 
     def tidy(self) -> "Graphs":
         """Return the graphs in the form of ``Graph.tidy``."""
         first, at = unique_rows(np.column_stack([self.graph, self.nodes]))
-        return Graphs(self.nodes[first] + 0.0, tidy_edges(at[self.edges]), self.graph[first], self.frames)
+        return Graphs(self.nodes[first] + 0.0, tidy_edges(at[self.edges]), self.graph[first], frames=self.frames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class Roads:
         ways = np.zeros((len(pairs), 2), np.bool_)
         ways[at, (graphs.edges[:, 0] > graphs.edges[:, 1]).astype(np.int64)] = True
         used, joined = np.unique(pairs, return_inverse=True)
-        return cls(graphs.nodes[used], joined.reshape(-1, 2), ways, graphs.graph[used], graphs.frames)
+        return cls(graphs.nodes[used], joined.reshape(-1, 2), ways, graph=graphs.graph[used], frames=graphs.frames)
 
     @cached_property
     def lengths(self) -> Floats:
@@ -207,13 +207,13 @@ class Samples:
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         return cls(
-            np.concatenate([roads.nodes, points])[order],
-            np.concatenate([np.full(count, -1), edge])[order],
-            place[np.stack([first, last], axis=1)],
-            (after - before) * roads.lengths[of],
-            roads.ways[of],
-            graph[order],
-            place,
+            points=np.concatenate([roads.nodes, points])[order],
+            own=np.concatenate([np.full(count, -1), edge])[order],
+            edges=place[np.stack([first, last], axis=1)],
+            lengths=(after - before) * roads.lengths[of],
+            ways=roads.ways[of],
+            graph=graph[order],
+            place=place,
         )
 
     def csr(self, *, directed: bool) -> Csr:
@@ -266,7 +266,7 @@ def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = Fa
         order[tied] = among[np.lexsort((among, *keys, squared[tied], frame[tied]))]
     first = i[order]
     second = j[order]
-    return Near(first, second, squared, frame, accept_pairs(first, second, len(points)))
+    return Near(first, second, squared, frame=frame, accepted=accept_pairs(first, second, len(points)))
 
 
 def split_scores(roads: Roads, settings: GraphSettings) -> list[GraphScore | None]:
@@ -327,7 +327,7 @@ def landmark_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | No
     near = match(ways.positions, bounds, max(settings.landmark_radii))
     # Pairs are accepted by rising distance, so those of a smaller radius come first.
     distance = np.sqrt(near.squared[near.accepted])
-    return _over_radii(distance, near.frame[near.accepted], bounds, settings.landmark_radii)
+    return _over_radii(distance, near.frame[near.accepted], bounds, radii=settings.landmark_radii)
 
 
 def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]:
@@ -348,9 +348,9 @@ def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]
     same = (ways.ends[predicted] == partner[ways.ends[true]]).all(axis=1)
     true = true[same]
     predicted = predicted[same]
-    apart = _apart(ways, settings.control_spacing, predicted, true)
+    apart = _apart(ways, settings.control_spacing, predicted, y=true)
     needed = np.maximum(gap[ways.ends[true]].max(axis=1, initial=0.0), apart)  # the radius
-    return _over_radii(needed, graph[true] // 2, bounds_of(graph, ways.frames), settings.path_radii)
+    return _over_radii(needed, graph[true] // 2, bounds_of(graph, ways.frames), radii=settings.path_radii)
 
 
 def _over_radii(distance: Floats, frame: Indices, bounds: Indices, radii: tuple[float, ...]) -> list[GraphScore | None]:

@@ -254,7 +254,7 @@ def _pairs(groups: Groups, rules: str, *, in_order: bool) -> GraphPairs | CgnetP
             lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
             order = _order(lanes, graph) if in_order else None
         joined, point = joined_lanes(lines, lanes.links, order)
-        graphs = Graphs(joined.nodes, joined.edges, of_point[point], len(lanes.bounds))
+        graphs = Graphs(joined.nodes, joined.edges, of_point[point], frames=len(lanes.bounds))
         groups.shared[key] = CgnetPairs(graphs) if rules == "cgnet" else GraphPairs(graphs, GraphSettings())
     pairs: GraphPairs | CgnetPairs = groups.shared[key]
     return pairs
@@ -350,9 +350,9 @@ def _three(key: str, part: str, title: str) -> list[Value]:
     """Return F1, precision and recall of a score."""
     end = f"{part}_" if part else ""
     return [
-        Value(key, part, f"{title} F1", "headline" if part else "main"),
-        Value(f"{key}_precision", f"{end}precision", f"{title} P", "other" if part else "headline"),
-        Value(f"{key}_recall", f"{end}recall", f"{title} R", "other" if part else "headline"),
+        Value(key=key, part=part, title=f"{title} F1", role="headline" if part else "main"),
+        Value(key=f"{key}_precision", part=f"{end}precision", title=f"{title} P", role="other" if part else "headline"),
+        Value(key=f"{key}_recall", part=f"{end}recall", title=f"{title} R", role="other" if part else "headline"),
     ]
 
 
@@ -362,8 +362,8 @@ JTOPO = _row("jtopo", "JTOPO", _three("jtopo", "", "JTOPO"))
 APLS = _row(
     "apls",
     "APLS",
-    [Value("apls", "", "APLS", "main")],
-    [Value("apls_directed", "directed", "APLS directed", "headline")],
+    [Value(key="apls", part="", title="APLS", role="main")],
+    [Value(key="apls_directed", part="directed", title="APLS directed", role="headline")],
 )
 SDA = _row("sda", "SDA", _three("sda", "", "SDA"))
 REACH = _row("reach", "Reach", _three("reach", "", "Reach"), _three("landmark", "landmark", "Landmark"))

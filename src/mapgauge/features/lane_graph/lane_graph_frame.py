@@ -65,7 +65,7 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
     own = groups.of_classes([LANE])
     lanes = groups.pick(own)
     rows = groups.rows(own)
-    plain, truth_of = score_groups(lanes, directed, cutoff, 1.0)
+    plain, truth_of = score_groups(lanes, directed, cutoff, order=1.0)
     pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
     long = kernels.sospa.is_long(lanes.lines, lanes.closed)
     numbers = kernels.pld.savings_of_pairs(lanes.lines, lanes.closed, lanes.confidence, pairs, directed, cutoff, long)
@@ -81,7 +81,10 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
         links = links_between(groups.links, *whole)
         x, y = (
-            _elements(groups, contents, bounds[:, side], bounds[:, side + 1], links, whole, floor) for side in (0, 1)
+            _elements(
+                groups, contents, bounds[:, side], stop=bounds[:, side + 1], links=links, whole=whole, floor=floor
+            )
+            for side in (0, 1)
         )
         near = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
@@ -91,7 +94,18 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         tables[:, i, j] = numbers[near].T
         tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
         partner = truth_of[np.searchsorted(rows, x.instance[: x.lanes])]
-        yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
+        yield (
+            g,
+            FrameGraphs(
+                x=x,
+                y=y,
+                saving=tables[0],
+                matched=tables[1],
+                unmatched=tables[2],
+                plain=plain[k],
+                truth_of=np.where(partner >= 0, at[partner], -1),
+            ),
+        )
 
 
 def _elements(
@@ -127,13 +141,15 @@ def _elements(
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")
     weight = np.maximum(score - floor, 0.0) / (1.0 - floor) if floor else score
-    order = _by_content([contents[i] for i in instance.tolist()], lanes, source, target, weight)
+    order = _by_content([contents[i] for i in instance.tolist()], lanes, source, target=target, weight=weight)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     sort = np.lexsort((rank[target], rank[source]))
     sort = sort[weight[sort] > 0]
-    graph = LinkGraph(len(instance), rank[source][sort], rank[target][sort], weight[sort])
-    return Elements(instance[order], lanes, groups.confidence[instance[order]], graph, kind[sort], score[sort])
+    graph = LinkGraph(len(instance), rank[source][sort], rank[target][sort], weight=weight[sort])
+    return Elements(
+        instance[order], lanes, groups.confidence[instance[order]], graph=graph, kind=kind[sort], score=score[sort]
+    )
 
 
 def _contents(groups: Groups) -> list[bytes]:
@@ -152,7 +168,7 @@ def _contents(groups: Groups) -> list[bytes]:
 def _by_content(contents: list[bytes], lanes: int, source: Indices, target: Indices, weight: Floats) -> Indices:
     """Return the order of the elements by content, lanes first. Links tell equal elements apart."""
     shares = np.ascontiguousarray(weight).view("V8").tolist()
-    keys = told_apart(contents, source.tolist(), target.tolist(), shares)
+    keys = told_apart(contents, source.tolist(), target.tolist(), labels=shares)
     return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 
@@ -202,20 +218,20 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     first, second, weight = without
     if link_cost > 0 and (len(frame.x.graph.weight) or len(frame.y.graph.weight)):
         kind_x, kind_y = ((np.arange(len(e.instance)) >= e.lanes).astype(np.int64) for e in (frame.x, frame.y))
-        problem = Linked(frame.x.graph, frame.y.graph, kind_x, kind_y, frame.saving)
+        problem = Linked(frame.x.graph, frame.y.graph, kind_x, kind_y=kind_y, saving=frame.saving)
         best = assign_with_links(problem, link_cost, binary=binary)
         first = best.first
         second = best.second
         weight = best.weight
-        row[:5] = _lane_parts(frame, first, second, weight)
-        row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight)
+        row[:5] = _lane_parts(frame, first, second, weight=weight)
+        row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight=weight)
         gap = max(best.linear - best.total, 0.0) if (weight == 1.0).all() else None
-    links = broken(frame.x.graph, frame.y.graph, first, second, weight)
+    links = broken(frame.x.graph, frame.y.graph, first, second=second, weight=weight)
     halves = np.concatenate([links.false_half, links.missing_half])
     for k, shares in enumerate((links.false, links.missing, halves)):
         row[LINKS][k] = link_cost * math.fsum(shares.tolist())
         row[COUNTS][k] = np.count_nonzero(shares >= WRONG / (1 + (k == 2)))
-    return row, GraphAssignment(first, second, weight, links, gap)
+    return row, GraphAssignment(first, second, weight, links=links, gap=gap)
 
 
 def _without_links(frame: FrameGraphs) -> tuple[Indices, Indices, Floats]:
@@ -274,7 +290,7 @@ def links_of_frame(
     if own is None or LANE not in truth.classes or not (predictions.links and truth.links):
         return []
     groups = group(predictions, truth, protocol, links=True)
-    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, own.link_floor))
+    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, floor=own.link_floor))
     try:
         _, solved = solve_frame(frame, own.link_cost)
     except MissingDependency:
@@ -297,5 +313,5 @@ def links_of_frame(
                 state = "right"
             else:
                 continue
-            links.append(FrameLink(state, predicted, int(rows[i]), int(rows[j]), float(side.score[k])))
+            links.append(FrameLink(state, predicted, int(rows[i]), target=int(rows[j]), score=float(side.score[k])))
     return sorted(links, key=lambda link: (LINK_STATES.index(link.state), link[1:]))

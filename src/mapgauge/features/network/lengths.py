@@ -52,9 +52,9 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Network PLD uses the same assignment."""
     cost = _break_cost(protocol)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for number, x, y, assignment in assigned_groups(groups, protocol, cutoff, cost):
-        _, overlaps = row_of(x, y, assignment, cost)
-        rows[number] = _row(x, y, assignment, cutoff, len(overlaps))
+    for number, x, y, assignment in assigned_groups(groups, protocol, cutoff, break_cost=cost):
+        _, overlaps = row_of(x, y, assignment, break_cost=cost)
+        rows[number] = _row(x, y, assignment, cutoff=cutoff, fragments=len(overlaps))
     return rows
 
 
@@ -66,9 +66,9 @@ def _row(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, cutoff: fl
     of_x = lengths_of_points(x.network) * x.confidence
     of_y = lengths_of_points(y.network)
     is_right, is_found = (_marked(at, len(of)) for at, of in ((i, of_x), (j, of_y)))
-    is_near, is_beside_found = _neighbours(x.network, y.network, is_found, cutoff)
+    is_near, is_beside_found = _neighbours(x.network, y.network, is_found, cutoff=cutoff)
     weight = np.minimum(x.confidence[i], y.confidence[j])
-    across, along = offsets(x.network, y.network, i, j)
+    across, along = offsets(x.network, y.network, i, j=j)
     row = np.empty(len(COLUMNS))
     row[: _HISTOGRAM.start] = (
         of_y.sum(),
@@ -151,7 +151,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "network_far": share("far", "predicted"),
         # 0 if all distances are exactly 0
         "network_median_across": np.where(
-            column["across"] == 0, 0.0, quantile_in_bins(sums[..., _HISTOGRAM], 0.5) / BINS
+            column["across"] == 0, 0.0, quantile_in_bins(sums[..., _HISTOGRAM], share=0.5) / BINS
         )
         * share("cutoff", "weight"),
         "network_mean_across": share("across", "weight"),
@@ -207,18 +207,45 @@ NETWORK_COMPLETENESS = Metric(
     symbol="network completeness",
     lower_is_better=False,
     values=(
-        Value("network_completeness", "", "network completeness", "main"),
-        Value("network_correctness", "correctness", "network correctness", "headline", lower_is_better=False),
-        Value("ghost", "ghost", "ghost", "headline", lower_is_better=True),
-        Value("network_far", "far", "network far", "headline", lower_is_better=True),
+        Value(key="network_completeness", part="", title="network completeness", role="main"),
+        Value(
+            key="network_correctness",
+            part="correctness",
+            title="network correctness",
+            role="headline",
+            lower_is_better=False,
+        ),
+        Value(key="ghost", part="ghost", title="ghost", role="headline", lower_is_better=True),
+        Value(key="network_far", part="far", title="network far", role="headline", lower_is_better=True),
         *(
-            Value(key, key.removeprefix("network_"), f"{key.replace('_', ' ')} m", "headline", _METRES, True)
+            Value(
+                key=key,
+                part=key.removeprefix("network_"),
+                title=f"{key.replace('_', ' ')} m",
+                role="headline",
+                limits=_METRES,
+                lower_is_better=True,
+            )
             for key in ("network_median_across", "network_mean_across", "network_mean_along")
         ),
-        Value("fragments_per_km", "fragments_per_km", "fragments/km", "headline", _METRES, lower_is_better=True),
-        Value("ghost_length", "ghost_length", "ghost m", "headline", _METRES, lower_is_better=True),
+        Value(
+            key="fragments_per_km",
+            part="fragments_per_km",
+            title="fragments/km",
+            role="headline",
+            limits=_METRES,
+            lower_is_better=True,
+        ),
+        Value(
+            key="ghost_length",
+            part="ghost_length",
+            title="ghost m",
+            role="headline",
+            limits=_METRES,
+            lower_is_better=True,
+        ),
         *(
-            Value(f"network_{key}", key, f"{key.replace('_', ' ')} m", "other", _METRES)
+            Value(key=f"network_{key}", part=key, title=f"{key.replace('_', ' ')} m", role="other", limits=_METRES)
             for key in ("true_length", "found_length", "predicted_length")
         ),
     ),

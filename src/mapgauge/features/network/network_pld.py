@@ -39,13 +39,18 @@ def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False
 ) -> tuple[Floats, Indices]:
     """Return the numbers of ``COLUMNS`` of one frame and class, and pairs of lines with their numbers of pairs."""
-    return row_of(x, y, assign_points(x.network, y.network, cutoff, break_cost, directed=directed), break_cost)
+    return row_of(
+        x,
+        y,
+        assign_points(x.network, y.network, cutoff, break_cost=break_cost, directed=directed),
+        break_cost=break_cost,
+    )
 
 
 def row_of(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> tuple[Floats, Indices]:
     """Return the numbers of ``COLUMNS`` of an assignment, and pairs of lines with their numbers of pairs."""
     row = np.zeros(len(COLUMNS))
-    row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
+    row[: len(PARTS)] = _parts(x, y, assignment, break_cost=break_cost)
     row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
     near = assignment.saving > 0
     first = assignment.first[near]
@@ -193,19 +198,19 @@ def network_pld(
     (0.0, 0.5, 2)
     """
     cost = check_switch_cost("break_cost", break_cost)
-    way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
-    polylines, split = pack_sets(predictions, truth, "predictions", "truth")
+    way, cut, _ = check_sospa_arguments(cutoff, order=1.0, directed=directed)
+    polylines, split = pack_sets(predictions, truth, "predictions", y_name="truth")
     weights = np.concatenate(
         [
-            check_confidence("confidence", confidence, split, "prediction"),
-            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, "truth"),
+            check_confidence("confidence", confidence, split, of="prediction"),
+            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, of="truth"),
         ]
     )
     flags = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
     x, y = (
         side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
     )
-    row, overlaps = solve_network(x, y, cut, cost, directed=way)
+    row, overlaps = solve_network(x, y, cut, break_cost=cost, directed=way)
     numbers = row.tolist()
     pairs = sorted(Overlap(int(x.index[a]), int(y.index[b]), float(points)) for a, b, points in overlaps.tolist())
     return NetworkPldResult(
@@ -229,7 +234,15 @@ def sides_of(groups: Groups, directed: bool) -> Iterator[tuple[int, NetworkSide,
     for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
         first, middle, end = groups.bounds[g].tolist()
         x, y = (
-            side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, directed)
+            side_of(
+                groups.polylines,
+                start,
+                stop,
+                closed=groups.closed,
+                repeats=groups.repeats,
+                confidence=groups.confidence,
+                directed=directed,
+            )
             for start, stop in ((first, middle), (middle, end))
         )
         yield g, x, y
@@ -252,7 +265,9 @@ def assigned_groups(groups: Groups, protocol: Protocol, cutoff: float, break_cos
     if key not in groups.shared:
         way = protocol.directed
         groups.shared[key] = [
-            AssignedGroup(g, x, y, assign_points(x.network, y.network, cutoff, break_cost, directed=way))
+            AssignedGroup(
+                g, x, y, assignment=assign_points(x.network, y.network, cutoff, break_cost=break_cost, directed=way)
+            )
             for g, x, y in sides_of(groups, way)
         ]
     known: list[AssignedGroup] = groups.shared[key]
@@ -277,8 +292,8 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group."""
     cost = protocol.settings["network_pld"].break_cost
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for group in assigned_groups(groups, protocol, cutoff, cost):
-        rows[group.number], _ = row_of(group.x, group.y, group.assignment, cost)
+    for group in assigned_groups(groups, protocol, cutoff, break_cost=cost):
+        rows[group.number], _ = row_of(group.x, group.y, group.assignment, break_cost=cost)
     return rows
 
 
@@ -315,9 +330,12 @@ NETWORK_PLD = Metric(
     symbol="N-PLD",
     lower_is_better=True,
     values=(
-        Value("network_pld", "", "Network PLD", "main"),
-        *(Value(key, key, key.removesuffix("_entropy"), "headline", limits=(0.0, math.inf)) for key in _ENTROPIES),
-        *(Value(f"network_{name}", name, name, "part") for name in PARTS),
+        Value(key="network_pld", part="", title="Network PLD", role="main"),
+        *(
+            Value(key=key, part=key, title=key.removesuffix("_entropy"), role="headline", limits=(0.0, math.inf))
+            for key in _ENTROPIES
+        ),
+        *(Value(key=f"network_{name}", part=name, title=name, role="part") for name in PARTS),
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in (*_COUNTS, "network_gap")),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),

@@ -183,7 +183,7 @@ class _Search:
         lines = (self.task.x_lines, self.task.y_lines)
         self.gap = self.loose - self.total
         floor = -self.gap - EXACT * self.loose
-        self.near = keep_useful(self.lines, lines, self.near, self.prices, task.half, floor)
+        self.near = keep_useful(self.lines, lines, self.near, prices=self.prices, half=task.half, floor=floor)
         if len(self.near[1]) <= most:
             highest = max(self.loose - float(self.prices[0].sum() + self.prices[1].sum()), 0.0)
             runs = all_runs(self.lines, *lines, self.near, *self.prices, task.half, floor, highest, most)

@@ -69,8 +69,8 @@ def side_of(
         np.concatenate([np.empty((0, polylines.dimension)), *(line[-1] for line in lines)]).T.copy(order="C"),
         count.cumsum() - count,
         count,
-        np.array([line[1] for line in lines], np.bool_),
-        np.array([line[0] for line in lines], np.float64),
+        ring=np.array([line[1] for line in lines], np.bool_),
+        confidence=np.array([line[0] for line in lines], np.float64),
     )
     return NetworkSide(network, np.array([line[3] for line in lines], np.int64))
 

@@ -54,7 +54,7 @@ def _in_intersection(predictions: MapFrames, truth: MapFrames, protocol: Protoco
         )
     groups = group(predictions, truth, protocol, links=True)
     lanes, rows = of_frames(groups, (LANE,))
-    nearest = nearest_lanes(groups, lanes, rows, protocol)
+    nearest = nearest_lanes(groups, lanes, rows, protocol=protocol)
     flags = np.zeros(len(predictions.polylines), np.bool_)
     matched = np.flatnonzero(nearest >= 0)
     flags[lanes.row[matched]] = truth.intersection[lanes.row[nearest[matched]]]
@@ -75,7 +75,7 @@ def _settings(protocol: Protocol) -> LaneSettings:
 def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protocol) -> Indices:
     """Return the nearest true lane of each predicted lane; -1 in frames without true lanes."""
     segments = "det_ls" in protocol.settings
-    near = lane_distances(groups, rows, segments, lanes, protocol, _settings(protocol), np.inf)
+    near = lane_distances(groups, rows, segments, lanes=lanes, protocol=protocol, own=_settings(protocol), limit=np.inf)
     plain = np.empty(lanes.pairs)
     kernels.chamfer.chamfer_pairs(lanes.whole, lanes.bounds, np.ones(len(rows)), np.inf, False, plain)
     nearest = np.full(len(rows), -1)

@@ -131,13 +131,29 @@ def lane_matches(groups: Groups, protocol: Protocol, own: Any, *, segments: bool
     """Return the matches of lanes, by the distance of centrelines or of lane segments."""
     key = f"lanes {segments} {own.thresholds} {own.strict} {own.relaxed} {own.prefilter} {own.drop_closing}"
     lanes, rows = of_frames(groups, (LANE,))
-    return _matches(groups, key, lanes, rows, partial(lane_distances, groups, rows, segments), protocol, own)
+    return _matches(
+        groups,
+        key,
+        lanes,
+        rows=rows,
+        distance=partial(lane_distances, groups, rows, segments),
+        protocol=protocol,
+        own=own,
+    )
 
 
 def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Matches:
     """Return the matches of traffic elements, whatever their attribute."""
     boxes, rows = of_frames(groups, protocol.boxes)
-    return _matches(groups, f"boxes {own.thresholds} {own.strict}", boxes, rows, box_distances, protocol, own)
+    return _matches(
+        groups,
+        f"boxes {own.thresholds} {own.strict}",
+        boxes,
+        rows=rows,
+        distance=box_distances,
+        protocol=protocol,
+        own=own,
+    )
 
 
 def _matches(
@@ -145,7 +161,7 @@ def _matches(
 ) -> Matches:
     """Return matches that several scores share."""
     if key not in groups.shared:
-        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own))
+        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own=own))
     matches: Matches = groups.shared[key]
     return matches
 
@@ -158,7 +174,7 @@ def lane_distances(
 
     factor = range_factor(lanes, own.relaxed)
     closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
-    distance = prefiltered(closing, lanes, factor, own.prefilter)
+    distance = prefiltered(closing, lanes, factor, prefilter=own.prefilter)
     if not segments:
         kernels.frechet.frechet_pairs(lanes.lines, lanes.closed, lanes.bounds, factor, True, limit, distance)
         return distance
@@ -226,11 +242,13 @@ def _class_hits(distance: PairDistance, names: Sequence[str], metric: str, group
     """Return the hits of some classes, each by itself."""
     chosen = groups.of_classes(names)
     picked = replace(groups, links=None).pick(chosen)
-    return _placed(groups, groups.rows(chosen), matches_by(distance, picked, protocol, protocol.settings[metric])[0])
+    return _placed(
+        groups, groups.rows(chosen), matches_by(distance, picked, protocol, own=protocol.settings[metric])[0]
+    )
 
 
 def _box_hits(metric: str, groups: Groups, protocol: Protocol) -> Bits:
-    return _class_hits(box_distances, protocol.boxes, metric, groups, protocol)
+    return _class_hits(box_distances, protocol.boxes, metric, groups=groups, protocol=protocol)
 
 
 def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
@@ -242,7 +260,7 @@ def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
 
 def _metric(name: str, title: str, *, symbol: str = "", values: Sequence[Value] = (), **more: Any) -> Metric:
     """Return the row of a score from 0 to 1, of which more is better. By default it has one value."""
-    values = tuple(values) or (Value(name, "", title, "main"),)
+    values = tuple(values) or (Value(key=name, part="", title=title, role="main"),)
     symbol = symbol or title
     return Metric(
         name=name,
@@ -390,8 +408,8 @@ def _top_row(name: str, title: str, kind: str, settings: type[TopSettings]) -> M
     )
 
 
-TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, TopSettings)
-TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, TopTrafficSettings)
+TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, settings=TopSettings)
+TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, settings=TopTrafficSettings)
 
 
 FIRST = -50.0  # metres: the first place lies behind the vehicle
@@ -445,7 +463,7 @@ F_LANE = _metric(
     "F-score of 3-D lanes",
     symbol="F",
     values=(
-        Value("f_lane", "", "F", "main"),
+        Value(key="f_lane", part="", title="F", role="main"),
         Value("f_lane_precision", "precision", "precision"),
         Value("f_lane_recall", "recall", "recall"),
     ),
@@ -467,12 +485,14 @@ def _combined_row(name: str, title: str, of: tuple[str, ...], stated: str) -> Me
     return _metric(name, title, rows=CombinedRows(of, _mean), stated=lambda _: stated, percent=True)
 
 
-OLS = _combined_row("ols", "OLS", ("det_l", "det_t", "top_ll", "top_lt"), "mean of DET_l, DET_t, √TOP_ll, √TOP_lt")
+OLS = _combined_row(
+    "ols", "OLS", ("det_l", "det_t", "top_ll", "top_lt"), stated="mean of DET_l, DET_t, √TOP_ll, √TOP_lt"
+)
 OLUS = _combined_row(
     "olus",
     "OLUS",
     ("det_ls", "det_a", "det_t", "top_ll", "top_lt"),
-    "mean of DET_ls, DET_a, DET_t, √TOP_lsls, √TOP_lste",
+    stated="mean of DET_ls, DET_a, DET_t, √TOP_lsls, √TOP_lste",
 )
 # The mean that gives the rows of the tables of TopoMaskV3 (arXiv 2603.01558) that were checked.
-OLS_L = _combined_row("ols_l", "OLS_l", ("det_l", "det_l_ch", "top_ll"), "mean of DET_l, DET_l_ch, √TOP_ll")
+OLS_L = _combined_row("ols_l", "OLS_l", ("det_l", "det_l_ch", "top_ll"), stated="mean of DET_l, DET_l_ch, √TOP_ll")

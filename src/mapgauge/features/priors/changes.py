@@ -199,32 +199,32 @@ def changes(
             remedy=Remedy("Evaluate with truth.with_ignore(None)", "Leave the flags out of the file"),
         )
     sampled = of_geometry(protocol)
-    aligned = aligned_prior(prior, y, sampled, workers)
+    aligned = aligned_prior(prior, y, sampled, workers=workers)
     z = aligned.prior
 
     def work(some: slice) -> Comparison:
-        return compare(x.between(some), y.between(some), z.between(some), sampled, same, floor)
+        return compare(x.between(some), y.between(some), z.between(some), protocol=sampled, same=same, floor=floor)
 
-    parts = in_threads(work, blocks_of(y), workers, progress)
+    parts = in_threads(work, blocks_of(y), workers, progress=progress)
     sums = np.concatenate([part.sums for part in parts], axis=1)
     of_truth = np.concatenate([part.truth for part in parts])
     return Changes(
-        results.input_names[0],
-        z.name,
-        sampled,
-        y.classes,
-        y.tokens,
-        same,
-        floor,
-        sums,
-        np.concatenate([part.confusion for part in parts]),
-        _in_words(of_truth),
-        _in_words(np.concatenate([part.prior for part in parts])),
-        scores_of_labels(x, y, protocol, floor),
-        _gains(sums, y.classes, results.scenes or y.tokens, samples, level, seed),
-        "frames" if results.scenes is None else "scenes",
-        level,
-        aligned.findings(of_truth),
+        name=results.input_names[0],
+        prior_name=z.name,
+        protocol=sampled,
+        class_names=y.classes,
+        tokens=y.tokens,
+        same=same,
+        floor=floor,
+        sums=sums,
+        confusion=np.concatenate([part.confusion for part in parts]),
+        truth_states=_in_words(of_truth),
+        prior_states=_in_words(np.concatenate([part.prior for part in parts])),
+        labels=scores_of_labels(x, y, protocol, floor=floor),
+        gains=_gains(sums, y.classes, results.scenes or y.tokens, samples=samples, level=level, seed=seed),
+        units="frames" if results.scenes is None else "scenes",
+        level=level,
+        findings=aligned.findings(of_truth),
     )
 
 
@@ -270,10 +270,10 @@ def _gains(
         of_mean = intervals.mean_over_classes([draws.samples for _, draws in drawn])
         parts = tuple(draws for _, draws in drawn)
         mean = float(np.mean([value for value, _ in drawn]))
-        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, _GAINS)
+        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, limits=_GAINS)
     return gains
 
 
 def _gain_of(sums: Floats) -> Any:
-    predicted, copied = normalised_pld(sums, 1.0)
+    predicted, copied = normalised_pld(sums, order=1.0)
     return copied - predicted

@@ -113,10 +113,10 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
 
     def choose(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
         if not marked:
-            marked.append(mark_ignored(y, prior, only, settings, same=same, workers=workers))
+            marked.append(mark_ignored(y, prior, only, protocol=settings, same=same, workers=workers))
         return x, marked[0]
 
-    able = [name for name in chosen_metrics(settings, None) if METRICS[name].ignores]
+    able = [name for name in chosen_metrics(settings, metrics=None) if METRICS[name].ignores]
     if not able:
         refuse("--protocol", f"{settings.name} has no metric that can ignore lines")
     results = sides.load(metrics=able, choose=choose)
@@ -165,13 +165,13 @@ def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
         for called, method in methods.items()
         for row in method.detection()
     ]
-    out.show_table(out.Table(f"Changes of the prior, from a confidence of {first.floor:g}", head, rows, 2))
+    out.show_table(out.Table(f"Changes of the prior, from a confidence of {first.floor:g}", head, rows, fixed=2))
     labels = {called: method.labels for called, method in methods.items() if method.labels is not None}
     if labels:
         kinds = [(score, key) for score, values in next(iter(labels.values())).items() for key in values]
         rows = [[called, *(f"{of[score][key]:.3f}" for score, key in kinds)] for called, of in labels.items()]
         head = ["of", *(f"{_LABELS[score]} {key} ↑" for score, key in kinds)]
-        out.show_table(out.Table("Changes by the labels in the files", head, rows, 1))
+        out.show_table(out.Table("Changes by the labels in the files", head, rows, fixed=1))
     for called, method in methods.items():
         out.say(
             f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "

@@ -87,12 +87,12 @@ def _precisions(x: MapFrames, y: MapFrames, protocol: Protocol, of_x: Indices, o
 
         def distance(groups: Groups, protocol: Protocol, own: Any, limit: float, label: Indices = label) -> Floats:
             # A farther line with the right label can be matched, if the nearest line has another one.
-            distances = chamfer_distances(groups, protocol, own, limit, nearest_only=False)
+            distances = chamfer_distances(groups, protocol, own, limit=limit, nearest_only=False)
             pairs = kernels.gains.pairs_of_groups(groups.bounds)
             distances[label[pairs[:, 0]] != label[pairs[:, 1]]] = np.inf
             return distances
 
-        bits = matches_by(distance, groups, protocol, own)[0]
+        bits = matches_by(distance, groups, protocol, own=own)[0]
         rows = groups.is_prediction
         hits[start[0] + groups.row[rows]] = bits[rows]
     flags = (hits[:, None] >> np.arange(len(own.thresholds))) & 1 > 0
@@ -103,7 +103,9 @@ def _precisions(x: MapFrames, y: MapFrames, protocol: Protocol, of_x: Indices, o
         rows = x.label == c
         if count:
             how = [own.interpolation] * len(own.thresholds)
-            values[name] = float(np.mean(average_precisions(sure[rows], sure[rows], flags[rows], count, how)))
+            values[name] = float(
+                np.mean(average_precisions(sure[rows], sure[rows], flags[rows], truth=count, interpolation=how))
+            )
     return values
 
 

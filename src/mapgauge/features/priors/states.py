@@ -92,13 +92,19 @@ def compare(
     changed = np.isin(of_prior, (MOVED, DELETED))
     predicted = match(predictions, truth, protocol)
     sums = [
-        costs(predicted, predictions, truth, of_truth, _near(predictions, prior, predicted, changed, protocol, same)),
-        costs(copied, prior, truth, of_truth, changed),
+        costs(
+            predicted,
+            predictions,
+            truth,
+            of_truth=of_truth,
+            near_old=_near(predictions, prior, predicted, changed=changed, protocol=protocol, same=same),
+        ),
+        costs(copied, prior, truth, of_truth=of_truth, near_old=changed),
     ]
     confidence = predictions.confidence
     said = predictions if confidence is None else predictions.keep(confidence >= floor).with_confidence(1)
-    confusion = _confusion(said, truth, prior, protocol, same, of_prior, of_truth)
-    return Comparison(np.stack(sums), confusion, of_truth, of_prior)
+    confusion = _confusion(said, truth, prior, protocol=protocol, same=same, of_prior=of_prior, of_truth=of_truth)
+    return Comparison(np.stack(sums), confusion, of_truth, prior=of_prior)
 
 
 def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_old: Flags) -> Floats:

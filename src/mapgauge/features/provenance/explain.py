@@ -136,7 +136,7 @@ def explain(
     state, target = (_state(*pair, given, names) for pair, given in zip(pairs, inputs, strict=True))
     begin, end = (_main(results, metrics) for results in (first, second))
     then, later = (f"recorded by mapgauge {results.version}" for results in (first, second))
-    walked = [ExplainedStep(_AGAIN, then, _COMPUTED, _values(state, metrics, workers))]
+    walked = [ExplainedStep(_AGAIN, then, _COMPUTED, values=_values(state, metrics, workers))]
     changes = [*_settings(state, target), *_data(state, target)]
     waiting: list[tuple[str, str, str]] = []
     for k, (words, changed) in enumerate(changes):
@@ -149,12 +149,12 @@ def explain(
                 raise
             continue  # not valid alone: taken together with the next one
         what, old, new = map(" and ".join, zip(*waiting, strict=True))
-        walked.append(ExplainedStep(what, old, new, values))
+        walked.append(ExplainedStep(what, old, new, values=values))
         waiting = []
         if progress is not None:
             progress(k + 1, len(changes))
     if walked[-1].values != end:
-        walked.append(ExplainedStep(_AGAIN, _COMPUTED, later, end))
+        walked.append(ExplainedStep(_AGAIN, _COMPUTED, later, values=end))
     if walked[0].values == begin:
         del walked[0]
     kept = [key for key in begin if None not in (begin[key], *(step.values[key] for step in walked))]

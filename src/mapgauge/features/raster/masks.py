@@ -123,14 +123,14 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
     extra = [token for token in given if token not in frames.index]
     if extra:
         raise InvalidInput(f"{name or 'masks'}: {len(extra)} masks are not in the truth (first: {extra[0]})")
-    empty, y = prepare(_without_lines(frames), frames, settings, "error")
+    empty, y = prepare(_without_lines(frames), frames, settings, unknown="error")
     groups = group(empty, y, settings)
     drawing = in_pixels(groups, settings, own)
     ends = np.searchsorted(groups.side[drawing.instance] // 2, np.arange(len(groups.bounds) + 1))
     counts = np.zeros((len(settings.classes), 3), np.int64)
     image = np.empty(own.shape, np.uint8)
     for f, token in enumerate(y.tokens):
-        labels = _labels(given.get(token), token, own.shape, settings.classes, name)
+        labels = _labels(given.get(token), token, own.shape, classes=settings.classes, name=name)
         for c in range(len(settings.classes)):
             first = ends[f * groups.classes + c]
             end = ends[f * groups.classes + c + 1]

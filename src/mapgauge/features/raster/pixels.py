@@ -24,7 +24,7 @@ FARTHEST = 1 << 20  # pixels; points beyond are moved here, so that drawing ends
 
 
 def _check_size(name: str, value: Any) -> int:
-    size = check_whole(name, value, 1)
+    size = check_whole(name, value, least=1)
     if size > MOST_PIXELS:
         raise InvalidInput(f"{name} must be at most {MOST_PIXELS}, got {size}")
     return size
@@ -116,7 +116,7 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Draw
     to_pixel = partial(_pixel, own=own)
     rows, columns = own.shape
     points = np.stack([to_pixel(across, extents[0], columns), to_pixel(down, extents[1], rows)], axis=1)
-    return Drawing(points, lines.offsets, instance, filled[instance])
+    return Drawing(points, lines.offsets, instance, filled=filled[instance])
 
 
 def _pixel(values: Any, extent: float, size: int, own: DrawingSettings) -> Indices:

@@ -41,7 +41,7 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
         first = next((side.polylines.coords[0] for side in (truth, predictions) if len(side.polylines.coords)), None)
         if first is not None:
             shift[: len(first), 3] = -first
-        return Places(np.repeat(shift[None], count, axis=0), None, (None,) * count)
+        return Places(np.repeat(shift[None], count, axis=0), poses=None, rigs=(None,) * count)
     poses = truth.poses if truth.poses is not None else predictions.poses
     forward = truth.forward or predictions.forward
     turn = rotation_about_z(-90 if forward == "y" else 0)

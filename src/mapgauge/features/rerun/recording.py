@@ -80,7 +80,7 @@ def write_rerun(
     for section in sections():
         (results,), _ = section.prepared([results], None)
     rig = None if images is None else open_rig(images, results.tokens, results.scenes)
-    writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig)
+    writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig=rig)
     lenient = not rr.strict_mode()
     with replacing(Path(path)) as (part, mode):
         rr.set_strict_mode(True)  # otherwise, Rerun warns of what it leaves out
@@ -206,15 +206,15 @@ class _Writer:
             matched[[start + match.truth for match in frame.matches]] = True
         true = line_colours(y, causes, np.where(matched, -1, causes.largest["truth"]))
         predicted = line_colours(x, causes, causes.largest["predictions"])
-        self._send_lines("truth", y, places.strips(y), true, causes, times)
-        self._send_lines("predictions", x, places.strips(x), predicted, causes, times)
+        self._send_lines("truth", y, places.strips(y), colours=true, causes=causes, times=times)
+        self._send_lines("predictions", x, places.strips(x), colours=predicted, causes=causes, times=times)
         self._send_matches([match_ends(frame, places.motions[k]) for k, frame in enumerate(assignments)], times)
         scenes = part.scenes or [""] * len(frames)
         texts = [_text(f"{scene}\n{token}".strip()) for scene, token in zip(scenes, part.tokens, strict=True)]
         self.stream.send_columns("frame", times, self.rr.TextDocument.columns(text=texts))
         if places.poses is not None:
             self.origin = places.poses[0, :3, 3].copy() if self.origin is None else self.origin
-            self._send_poses("world/ego", places.poses[:, :3, :3], places.poses[:, :3, 3] - self.origin, times)
+            self._send_poses("world/ego", places.poses[:, :3, :3], places.poses[:, :3, 3] - self.origin, times=times)
         self._send_images(places, frames)
 
     def _send_lines(
@@ -265,7 +265,7 @@ class _Writer:
             times = self._times([frames[k] for k in blobs])
             pairs = [by_frame[k] for k in blobs]
             mounts = np.array([np.linalg.inv(frame.pose) @ image.pose @ image.mount for frame, image in pairs])
-            self._send_poses(entity, mounts[:, :3, :3], mounts[:, :3, 3], times)
+            self._send_poses(entity, mounts[:, :3, :3], mounts[:, :3, 3], times=times)
             lenses = np.array([image.intrinsics for _, image in pairs])
             sizes = np.array([image.size for _, image in pairs])
             self.stream.send_columns(entity, times, self.rr.Pinhole.columns(image_from_camera=lenses, resolution=sizes))

@@ -28,7 +28,7 @@ class Curve(NamedTuple):
 
 def curves_of(results: Results) -> list[Curve]:
     """Return the main values of frames, such as PLD, their parts, and the mean average precisions of each frame."""
-    arrays = frame_arrays(results.scores, results.metrics, results.protocol, range(len(results.class_names)))
+    arrays = frame_arrays(results.scores, results.metrics, results.protocol, classes=range(len(results.class_names)))
     empty = (arrays["predictions"] == 0) & (arrays["truth"] == 0)  # there is nothing to compare
     arrays = {key: np.where(empty, np.nan, column) for key, column in arrays.items()}
     curves = []
@@ -37,13 +37,13 @@ def curves_of(results: Results) -> list[Curve]:
         if metric.repeats not in results.metrics:  # the causes of PLD add up to it
             wholes[metric.main.key] = arrays[metric.main.key]
         curves += [
-            Curve(f"{PARTS}/{metric.name}/{part}", title_of(part, full=True), rgb(colour), arrays[part])
+            Curve(f"{PARTS}/{metric.name}/{part}", title_of(part, full=True), rgb(colour), values=arrays[part])
             for part, colour in part_colours(metric).items()
             if part in arrays
         ]
-    precisions = frame_precisions(results.scores, results.metrics, results.protocol, results.class_names)
+    precisions = frame_precisions(results.scores, results.metrics, results.protocol, class_names=results.class_names)
     wholes |= {key: table[0] for key, table in precisions.items()}  # means over classes
     for n, (key, values) in enumerate(wholes.items()):
         title = title_of(key, protocol=results.protocol)
-        curves.append(Curve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values))
+        curves.append(Curve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values=values))
     return curves

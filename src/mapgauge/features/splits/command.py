@@ -153,7 +153,7 @@ def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
     measured = counted(about["frames"], "validation frame", form=",")
     against = counted(about["training_frames"], "training frame", form=",")
     title = f"From {measured} to the nearest of {against}"
-    out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, 1), gap=False)
+    out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, fixed=1), gap=False)
     if found.close is not None:
         out.say(f"{found.close:.1%} of the validation frames lie within {CLOSE:g} m of a training frame")
     if isfinite(about["frechet_median"]):
@@ -167,7 +167,7 @@ def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
         ):
             if sliced is not None:
                 header, body = sliced.tables()[0]
-                out.show_table(out.Table(f"{name} by distance in {what}", header, body, 1))
+                out.show_table(out.Table(f"{name} by distance in {what}", header, body, fixed=1))
         if of.location is not None:
             out.say(f"O_loc of {of.key}: {of.location} (far against close, with the same distances in shape)")
         elif found.place is not None:
@@ -256,7 +256,7 @@ def _show_proposal(made: "Proposal", json: bool) -> None:
     names = list(made.splits)
     rows = [["frames", *(f"{len(made.splits[name]):,}" for name in names)]]
     rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
-    out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, 1), gap=False)
+    out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, fixed=1), gap=False)
     for (first, second), metres in made.nearest.items():
         out.say(f"{first} and {second} are {f'{metres:.1f} m apart' if isfinite(metres) else 'in different cities'}")
     left = counted(len(made.dropped), "frame is", "frames are", form=",")
@@ -309,7 +309,7 @@ def thin(
     else:
         rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in trees.items()]
         title = "Diversity: the length of the minimum spanning tree"
-        out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, 1), gap=False)
+        out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, fixed=1), gap=False)
         left = counted(len(thinned.like), "frame is", "frames are", form=",")
         out.say(f"{left} left out, within {radius:g} of a kept frame")
     out.inform(f"tokens in {output}")

@@ -75,7 +75,7 @@ def diversity(
     while len(edges) < count - 1:
         low = high
         high = _limit(index, group, high)
-        first, second, bounds = _pairs(index, group, low, high, workers)
+        first, second, bounds = _pairs(index, group, low, high=high, workers=workers)
         place = 0
         while len(edges) < count - 1:
             while place < len(bounds) and (not known or bounds[place] <= known[0][0]):

@@ -39,7 +39,7 @@ def joint_of(
     results: Results, key: str, place: Floats | None, shape: Floats, *, samples: int, level: float, seed: int
 ) -> Joint:
     """Return the error over the distances of the frames of results. ``SplitOverlap.joint`` has the other arguments."""
-    draws = _Sampler(results, key, samples, seed, level)
+    draws = _Sampler(results, key, samples, seed=seed, level=level)
 
     def sliced(masks: dict[str, Any]) -> Slices:
         tokens = {name: [results.tokens[frame] for frame in np.flatnonzero(mask)] for name, mask in masks.items()}
@@ -48,7 +48,7 @@ def joint_of(
     near = np.zeros(len(shape), np.bool_) if place is None else place < CLOSE
     far = ~near
     by_place = None if place is None else sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
-    matched = _matched(results.tokens, shape, near, far, seed)
+    matched = _matched(results.tokens, shape, near, far=far, seed=seed)
     location = None
     if len(matched[0]):
         close, away = (draws.of(frames) for frames in matched)
@@ -68,7 +68,7 @@ def joint_of(
     names = [f"{low:.{digits}f} to {high:.{digits}f}" for low, high in pairwise(edges)]
     by_shape = sliced(dict(zip(names, bins, strict=True)))
     tokens = [tuple(results.tokens[frame] for frame in side) for side in matched]
-    return Joint(key, by_place, by_shape, location, geometry, (tokens[0], tokens[1]))
+    return Joint(key, by_place, by_shape, location=location, geometry=geometry, matched=(tokens[0], tokens[1]))
 
 
 def _matched(tokens: Sequence[str], shape: Floats, near: Any, far: Any, seed: int) -> tuple[Indices, Indices]:

@@ -98,7 +98,7 @@ class SplitOverlap:
         rows = np.array([known[token] for token in results.tokens])
         place = None if self.place is None else self.place[rows]
         shape = self.shape.distance[rows, 0]
-        return joint_of(results, value, place, shape, samples=samples, level=level, seed=seed)
+        return joint_of(results, value, place, shape=shape, samples=samples, level=level, seed=seed)
 
 
 def splits(
@@ -157,8 +157,17 @@ def splits(
         sampled: dict[str, Any] = {"spacing": settings.spacing, "count": settings.count, "sampling": settings.sampling}
         ours = ours.resample(**sampled)
         theirs = theirs.resample(**sampled)
-    quartiles = np.array([_quartiles(ours, theirs, v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
-    return SplitOverlap(second.tokens, scenes_of(second), place, shape, quartiles, positions, cities, tuple(notes))
+    quartiles = np.array([_quartiles(ours, theirs, v, t=t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
+    return SplitOverlap(
+        tokens=second.tokens,
+        scenes=scenes_of(second),
+        place=place,
+        shape=shape,
+        frechet=quartiles,
+        positions=positions,
+        cities=cities,
+        notes=tuple(notes),
+    )
 
 
 def _other_axes(train: MapFrames, validation: MapFrames) -> list[str]:

@@ -95,7 +95,7 @@ def propose(
     split = _assigned(places, strata, np.array([wanted[name] for name in names]))
 
     def distances(mine: Flags, others: Flags) -> Floats:
-        return nearest_place(position[others], position[mine], cities[others], cities[mine])
+        return nearest_place(position[others], position[mine], cities[others], cities=cities[mine])
 
     kept = np.ones(len(frames), np.bool_)
     for k in reversed(range(len(names) - 1)):  # a frame stays if it is apart from all frames of later splits that stay
@@ -127,13 +127,13 @@ def propose(
     scenes = scenes_of(frames)
     parts = set() if scenes is None else {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
     return Proposal(
-        {name: tuple(tokens[mask]) for name, mask in chosen.items()},
-        tuple(tokens[~kept]),
-        margin,
-        nearest,
-        balance,
-        sum(count > 1 for count in Counter(scene for scene, _ in parts).values()),
-        tuple(notes),
+        splits={name: tuple(tokens[mask]) for name, mask in chosen.items()},
+        dropped=tuple(tokens[~kept]),
+        margin=margin,
+        nearest=nearest,
+        balance=balance,
+        cut_scenes=sum(count > 1 for count in Counter(scene for scene, _ in parts).values()),
+        notes=tuple(notes),
     )
 
 

@@ -127,7 +127,7 @@ class Consistency:
                 "area": float(pairs.area[i]),
                 **dict(zip(KEYS, values[i].tolist(), strict=True)),
             }
-            for i in own[: check_whole("count", count, 0)]
+            for i in own[: check_whole("count", count, least=0)]
         ]
 
     def table(self) -> str:
@@ -180,7 +180,7 @@ def estimates_of(
     count[MEAN] = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
     return {
         name: {
-            key: intervals.estimate(value, intervals.draws_of(drawn, name, key, count), level, (0.0, 1.0))
+            key: intervals.estimate(value, intervals.draws_of(drawn, name, key, count=count), level, limits=(0.0, 1.0))
             for key, value in zip(KEYS, values[name], strict=True)
         }
         for name in values
@@ -189,7 +189,7 @@ def estimates_of(
 
 def _values(sums: Floats) -> Floats:
     """Return the flicker and its five parts from sums ``(..., 6)``; NaN where there is no output."""
-    flicker = np.minimum(normalised_pld(sums, 1.0), 1.0)[..., None]
+    flicker = np.minimum(normalised_pld(sums, order=1.0), 1.0)[..., None]
     values = np.concatenate([flicker, normalised_parts(sums)], axis=-1)
     return np.where(sums[..., -1:] > 0, values, np.nan)
 
@@ -286,22 +286,25 @@ def consistency(
 
     def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
         """Return the five parts of PLD and the mass of transitions and classes. The earlier output is the truth."""
-        sides = common_parts(frames, poses, earlier[block], later[block], box)
+        sides = common_parts(frames, poses, earlier[block], later=later[block], box=box)
         before, now = (replace(side, polylines=oriented(side.polylines, frames.forward)) for side in sides)
         assert isinstance(PLD.rows, SumRows)
         parts = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
         return parts.reshape(len(earlier[block]), len(frames.classes), len(KEYS))
 
-    sums = np.concatenate(in_threads(work, blocks, workers, progress))
+    sums = np.concatenate(in_threads(work, blocks, workers, progress=progress))
     tokens = [pick_rows(frames.tokens, rows) for rows in (earlier, later)]
-    columns = Transitions(lag, pick_rows(drives.frames.scenes, later), tokens[0], tokens[1], area, sums)
-    estimates = {each: estimates_of(columns, each, frames.classes, samples, float(level), seed) for each in wanted}
+    columns = Transitions(lag, pick_rows(drives.frames.scenes, later), tokens[0], later=tokens[1], area=area, sums=sums)
+    estimates = {
+        each: estimates_of(columns, each, frames.classes, samples=samples, level=float(level), seed=seed)
+        for each in wanted
+    }
     still = np.tile(np.eye(4), (len(frames), 1, 1))  # the poses of a vehicle that does not move
     findings = (
         *frames.findings,
         *drives.findings,
-        *_findings(frames, bounds, wanted, lag, apart, len(drives.scenes)),
-        *_misfits(partial(work, poses=still), drives.poses, earlier, later, columns),
+        *_findings(frames, bounds, wanted, lag=lag, apart=apart, scenes=len(drives.scenes)),
+        *_misfits(partial(work, poses=still), drives.poses, earlier, later=later, transitions=columns),
     )
     return Consistency(
         name=frames.name,
@@ -324,7 +327,7 @@ def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
     """Return the lags in rising order after checking them."""
     if not isinstance(lags, tuple | list | np.ndarray) or not len(lags):
         raise InvalidInput(f"lags must be one or more numbers of frames, got {lags!r}")
-    wanted = tuple(sorted(check_whole("lags", lag, 1) for lag in lags))
+    wanted = tuple(sorted(check_whole("lags", lag, least=1) for lag in lags))
     if len(set(wanted)) < len(wanted):
         raise InvalidInput(f"lags must differ from each other, got {lags!r}")
     return wanted
@@ -346,10 +349,10 @@ def _findings(
     empty = [str(each) for each in lags if not (lag == each).any()]
     if empty:
         text = f"no scene has two frames that are {' or '.join(empty)} frames apart and show a common region"
-        yield Finding("note", "lags-without-transitions", text, len(empty))
+        yield Finding("note", "lags-without-transitions", text, count=len(empty))
     if apart:
         text = f"{apart} transitions have no common region, because the vehicle left it. They are not compared"
-        yield Finding("note", "transitions-apart", text, apart)
+        yield Finding("note", "transitions-apart", text, count=apart)
     extent = extent_of(frames)
     if extent is not None and extent.instances >= _ENOUGH:
         low = np.array(bounds[:2])
@@ -362,12 +365,12 @@ def _findings(
                 "Pass --region with the region of the method, as LENGTHxWIDTH",
             )
             text += ": lines end inside the region, at another place in every frame, and this counts as flicker"
-            yield Finding("warning", "region-not-filled", text, extent.instances, remedy=remedy)
+            yield Finding("warning", "region-not-filled", text, count=extent.instances, remedy=remedy)
         elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
             text += ": what lies outside is not compared"
-            yield Finding("note", "region-exceeded", text, extent.instances)
+            yield Finding("note", "region-exceeded", text, count=extent.instances)
     if few := intervals.too_few(scenes, "scene"):  # intervals are drawn from scenes
-        yield Finding("warning", "scenes-few", few, scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        yield Finding("warning", "scenes-few", few, count=scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
 
 
 def _misfits(
@@ -382,7 +385,9 @@ def _misfits(
     sample = own[np.argsort(-moved, kind="stable")[:BLOCK]]
     if np.sort(moved)[::-1][: len(sample)].mean() < _MOVES:
         return
-    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (transitions.sums[sample], unmoved(sample))]
+    values = [
+        float(normalised_pld(rows.sum(axis=(0, 1)), order=1.0)) for rows in (transitions.sums[sample], unmoved(sample))
+    ]
     if values[0] > values[1] + _WORSE:
         text = (
             f"output of neighbouring frames agrees better if the poses are not used: flicker {values[1]:.3f} instead "
@@ -390,4 +395,4 @@ def _misfits(
             "to frame"
         )
         remedy = Remedy.of("Check that the poses move points of these frames to the world")
-        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=remedy)
+        yield Finding("warning", "poses-do-not-fit", text, count=len(sample), remedy=remedy)

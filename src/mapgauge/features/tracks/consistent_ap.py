@@ -24,7 +24,7 @@ from mapgauge.typing import Bounds, Flags, Floats, Indices, Points
 def _score(groups: Groups, protocol: Protocol) -> Bits:
     """Return the consistent true positives of a scene, as bits, one per threshold."""
     own = protocol.settings["c_map"]
-    hits, nearest = matches_by(chamfer_distances, groups, protocol, own)
+    hits, nearest = matches_by(chamfer_distances, groups, protocol, own=own)
     codes = track_codes(groups)
     # Groups without truth take no part. Otherwise their predictions could become the owner of "no match".
     with_truth = groups.bounds[:, 2] > groups.bounds[:, 1]
@@ -85,7 +85,7 @@ C_MAP = Metric(
     title="C-mAP",
     symbol="C-AP",
     lower_is_better=False,
-    values=(Value("c_map", "", "C-mAP", "main"),),
+    values=(Value(key="c_map", part="", title="C-mAP", role="main"),),
     rows=HitRows(_score),
     setting=Setting("thresholds", "threshold"),
     settings_type=ConsistentSettings,
@@ -133,7 +133,7 @@ def compare_lines(
     common = np.empty(len(pairs), np.bool_)
     for first in range(0, len(pairs), _BLOCK):
         block = slice(first, first + _BLOCK)
-        numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region)
+        numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region=region)
     return numbers[0], numbers[1], common
 
 
@@ -146,7 +146,7 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     begin = np.maximum(low[0], low[1])[along]
     end = np.minimum(high[0], high[1])[along]
     at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
-    heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
+    heights = np.stack([_heights(line, axis, at, motions=motions, region=region) for line in (earlier, later)])
     # Nowhere if ``begin >= end``: a place that both lines have lies between them.
     common: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
     numbers = np.zeros((2, len(pairs)))
@@ -216,7 +216,7 @@ def _stability_of_scenes(groups: Groups, protocol: Protocol, interval: int) -> F
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
     region = None if protocol.region is None else check_region(protocol.region, groups.forward)
     anchor, pairs, motions = _pairs(groups, poses, interval)
-    rows = _rows(groups, pairs, motions, region, protocol.settings["mas"].presence)
+    rows = _rows(groups, pairs, motions, region=region, threshold=protocol.settings["mas"].presence)
     begin = np.flatnonzero(np.diff(anchor, prepend=-1))
     for a, block in zip(anchor[begin].tolist(), np.split(rows, begin[1:]), strict=False):
         # Each sum is rounded once, so the order of instances has no effect.
@@ -256,7 +256,7 @@ def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None
     rows[single, 0] = rows[single, 1] = presence[single]
     rows[single, 4] = 1.0
     both = np.flatnonzero(present.all(axis=1))
-    distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region)
+    distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region=region)
     both = both[common]
     distance = distance[common]
     turning = turning[common]
@@ -312,12 +312,12 @@ class MasSettings(Settings):
     intervals: tuple[int, ...] = setting(
         (2,),
         unit="frames",
-        check=lambda name, value: check_whole(name, value, 1),
+        check=lambda name, value: check_whole(name, value, least=1),
         help="Largest intervals between two frames. The summary shows the first.",
     )
     presence: float = setting(
         0.3,
-        check=lambda name, value: float(check_confidence(name, [value], 1, "protocol")[0]),
+        check=lambda name, value: float(check_confidence(name, [value], count=1, of="protocol")[0]),
         help="Confidence from which a line is present.",
     )
 
@@ -328,10 +328,10 @@ MAS = Metric(
     symbol="AS",
     lower_is_better=False,
     values=(
-        Value("mas", "", "mAS", "main"),
-        Value("mas_presence", "presence", "presence", "headline"),
-        Value("mas_localisation", "localisation", "localisation", "headline"),
-        Value("mas_shape", "shape", "shape", "headline"),
+        Value(key="mas", part="", title="mAS", role="main"),
+        Value(key="mas_presence", part="presence", title="presence", role="headline"),
+        Value(key="mas_localisation", part="localisation", title="localisation", role="headline"),
+        Value(key="mas_shape", part="shape", title="shape", role="headline"),
     ),
     rows=SumRows(_COLUMNS, _stability_of_scenes, _values),
     setting=Setting("intervals", "interval", "frames"),

@@ -44,7 +44,7 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     if not len(frames):
         raise InvalidInput(f"{name}: no frames")
     if frames.confidence is not None:
-        check_confidence(f"{name}: confidence", frames.confidence, len(frames.polylines), "instance")
+        check_confidence(f"{name}: confidence", frames.confidence, len(frames.polylines), of="instance")
     check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
@@ -71,12 +71,17 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
             ),
         )
     at_frame = [f"{name}: the pose of frame {token}" for token in frames.tokens]
-    motions = check_poses(own_poses, len(frames), at_frame.__getitem__, "Correct the pose, or leave the frame out")
+    motions = check_poses(
+        own_poses, len(frames), at_frame.__getitem__, remedy="Correct the pose, or leave the frame out"
+    )
     frames = replace(frames, scenes=known, history=None)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
     return Drives(
-        frames, motions, dict(sorted(frames_by_scene(frames).items())), (*findings, *findings_of_times(name, frames))
+        frames,
+        motions,
+        dict(sorted(frames_by_scene(frames).items())),
+        findings=(*findings, *findings_of_times(name, frames)),
     )
 
 
@@ -111,7 +116,7 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
         kept = own.poses if poses is None else bare.poses
         return replace(own, scenes=bare.scenes or own.scenes, timestamps=times, poses=kept, history=None), []
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"
-    findings = findings_about(lacking, "warning", "frames-without-output", text)
+    findings = findings_about(lacking, "warning", "frames-without-output", text=text)
     return align(frames, bare, classes=frames.classes)[0], findings
 
 

@@ -94,7 +94,7 @@ def lags(
     wanted = sorted({lag for method in methods for lag in method.lags if method.estimates[lag]})
     for k, ((name, method, row, colour), marker) in enumerate(zip(rows, cycle(MARKERS), strict=False)):
         places = {lag: i + _APART * (k - (len(rows) - 1) / 2) for i, lag in enumerate(wanted)}
-        line = _draw_line(sheet.axes[0], method, row, places, colour, marker)
+        line = _draw_line(sheet.axes[0], method, row, places=places, colour=colour, marker=marker)
         if line is not None:
             line.set_label(word_of(name) if alone else name)
             handles.append(line)
@@ -186,7 +186,7 @@ def strip(
     """
     methods = several(results, names)
     need(TRACK_PLD.name, methods.items())
-    false = check_whole("false", false, 0)
+    false = check_whole("false", false, least=0)
     first = next(iter(methods.values()))
     if isinstance(classes, str):
         raise InvalidInput(f"classes must be a list of names, got {classes!r}")
@@ -213,7 +213,7 @@ def strip(
         for y, line in enumerate(lines):
             row = line.rows[m] if line.rows else None
             if row is not None:
-                _draw_row(axes, line.strips[m], row, y, cell, predicted=line.predicted)
+                _draw_row(axes, line.strips[m], row, y=y, cell=cell, predicted=line.predicted)
         if count > 1:
             axes.set_title(shortened(name, cell * frames, look().normal), fontsize=look().normal, color=INK)
     sheet.legend(_legend(lines), 4)
@@ -258,7 +258,9 @@ def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> 
         axes.tick_params(left=False, labelleft=False)
         return
     room = 0.95 * LABELS * look().room
-    labels = [shortened(brief(line.label), room, look().small, "normal" if line.rows else "bold") for line in lines]
+    labels = [
+        shortened(brief(line.label), room, look().small, weight="normal" if line.rows else "bold") for line in lines
+    ]
     axes.set_yticks(range(len(lines)), labels)
     axes.tick_params(axis="y", length=0)
     for text, line in zip(axes.get_yticklabels(), lines, strict=True):

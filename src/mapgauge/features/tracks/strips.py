@@ -95,7 +95,7 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
     counts = sum(side[list(frames)].sum(axis=0) for side in (results.scores.predicted, results.scores.true))
     has_value = [results.classes[name][TRACK_PLD.main.key] is not None for name in results.class_names]
     return [
-        values_of(TRACK_PLD, rows, column, results.protocol)[TRACK_PLD.main.key] if some and count else None
+        values_of(TRACK_PLD, rows, column, protocol=results.protocol)[TRACK_PLD.main.key] if some and count else None
         for column, count, some in zip(sums, counts, has_value, strict=True)
     ]
 
@@ -128,10 +128,10 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         if value is None:
             continue
         of_class = label[true] == c
-        of_truth = _rows(groups, assignment, true[of_class], partner[of_class], len(frames))
+        of_truth = _rows(groups, assignment, true[of_class], partner=partner[of_class], frames=len(frames))
         predicted = np.flatnonzero(groups.is_prediction & (label == c))
         matched = np.where(np.isin(predicted, partner), predicted, -1)
-        of_predictions = _rows(groups, assignment, predicted, matched, len(frames))
+        of_predictions = _rows(groups, assignment, predicted, partner=matched, frames=len(frames))
         # Predicted tracks that are false in most of their frames, by their confidence in those frames.
         number = assignment.track[predicted]
         alone = matched < 0
@@ -148,16 +148,16 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         ]
         strips.append(
             Strip(
-                scene,
-                class_name,
-                tuple(frames),
-                None if seconds is None else tuple(seconds),
-                value,
-                tuple(of_predictions[number].track for number in used),
-                _colours(renamed, len(used)),
-                tuple(renamed[: len(rows)]),
-                tuple(renamed[len(rows) :]),
-                len(lonely),
+                scene=scene,
+                class_name=class_name,
+                frames=tuple(frames),
+                seconds=None if seconds is None else tuple(seconds),
+                value=value,
+                names=tuple(of_predictions[number].track for number in used),
+                colours=_colours(renamed, len(used)),
+                truth=tuple(renamed[: len(rows)]),
+                false=tuple(renamed[len(rows) :]),
+                false_count=len(lonely),
             )
         )
     return strips

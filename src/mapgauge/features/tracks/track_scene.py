@@ -50,7 +50,7 @@ def solve_scene(
 
     The groups are in the order of time and have tracks. The cost of a switch belongs to the frame after it.
     """
-    plain, truth_of = score_groups(groups, directed, cutoff, 1.0)
+    plain, truth_of = score_groups(groups, directed, cutoff, order=1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
     rows[:, MASS] = plain[:, 5]
     rows[:, PLD] = plain[:, :5]
@@ -62,7 +62,7 @@ def solve_scene(
     if switch_cost == 0:
         rows[:, :5] = plain[:, :5]
         x = np.flatnonzero(truth_of >= 0)
-        assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
+        assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track=track, frame=frame)
         rows[:, COUNTS] = _counts(groups, assignment)
         return rows, assignment
     confidence = groups.confidence
@@ -82,7 +82,7 @@ def solve_scene(
     for c in range(groups.classes):
         of_class = np.flatnonzero(label == c)
         x, y = pairs[of_class].T
-        candidates = Candidates(track[x], track[y], frame[x], numbers[of_class, 0])
+        candidates = Candidates(track[x], track[y], frame[x], saving=numbers[of_class, 0])
         weight[of_class], changes = assign_over_time(candidates, frames, switch_cost, binary=binary)
         rows[c :: groups.classes, 5] = 0.5 * switch_cost * changes
     x, y = pairs.T
@@ -100,7 +100,7 @@ def solve_scene(
     rows[:, 3] = sides[:, 1]
     rows[:, 4] = sides[:, 0]
     chosen = weight > 0
-    assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
+    assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track=track, frame=frame)
     rows[:, COUNTS] = _counts(groups, assignment)
     return rows, assignment
 
@@ -203,7 +203,14 @@ def assign_over_time(
     rivals = np.flatnonzero(contested[pair_of])
     number = contested.cumsum() - 1
     columns = _columns(number[pair_of[rivals]], candidates.frame[rivals], frames)
-    problem = _problem(columns, first[contested], second[contested], candidates.saving[rivals], frames, switch_cost)
+    problem = _problem(
+        columns,
+        first[contested],
+        second[contested],
+        saving=candidates.saving[rivals],
+        frames=frames,
+        switch_cost=switch_cost,
+    )
     _, component = np.unique(part[contested], return_inverse=True)
     value = np.empty(len(columns.pair))
     for variables, part_of_problem in problem.components(component[columns.pair]):
@@ -226,7 +233,7 @@ def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
     stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
     columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
     columns = columns[:, np.lexsort((columns[1], columns[0]))]
-    return _Columns(columns[0], columns[1], columns[2], columns[2] < 0)
+    return _Columns(columns[0], columns[1], columns[2], idle=columns[2] < 0)
 
 
 def _problem(
@@ -249,13 +256,13 @@ def _problem(
     rows = Sparse.stack([*once, below])
     limit = np.concatenate([np.ones(len(once[0]) + len(once[1])), np.zeros(len(low))])
     terms = _rows_of_two(left[plain], right[plain], (-1.0, 1.0))
-    return Problem(gain, rows, limit, terms, np.full(len(terms), half))
+    return Problem(gain, rows, limit, terms=terms, weight=np.full(len(terms), half))
 
 
 def _rows_of_two(first: Indices, second: Indices, values: tuple[float, float]) -> Sparse:
     """Return rows with two variables each."""
     count = len(first)
-    return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), count)
+    return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), rows=count)
 
 
 def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:

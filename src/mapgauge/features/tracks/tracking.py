@@ -148,7 +148,7 @@ def track(
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}")
-    most = check_whole("look_back", look_back, 1)
+    most = check_whole("look_back", look_back, least=1)
     cut = check_cutoff("cutoff", cutoff)
     step = check_length("spacing", spacing)
     given, left_out = _without_faint(loaded(predictions), confidence)
@@ -158,13 +158,13 @@ def track(
     matcher = _by_pld(drives, cut, step) if method == "pld" else _by_raster(drives, box)
     work = partial(_track_scene, drives, _by_content(frames), matcher, most)
     named = np.full(len(frames.polylines), "", object)
-    for rows, names in in_threads(work, list(drives.scenes), workers, progress):
+    for rows, names in in_threads(work, list(drives.scenes), workers, progress=progress):
         named[rows] = names
     findings = [*frames.findings, *drives.findings, *left_out]
     if frames.track is not None:
         count = int(np.count_nonzero(frames.track != ""))
         text = f"{counted(count, 'instance')} had ids already, which were replaced"
-        findings.append(Finding("note", "tracks-replaced", text, count))
+        findings.append(Finding("note", "tracks-replaced", text, count=count))
     tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
     # The order of the input, without frames that only the poses have, and with its boxes, which get no ids.
     tracked = tracked.at([tracked.index[token] for token in given.tokens])
@@ -177,7 +177,7 @@ def track(
 def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, list[Finding]]:
     """Return the lines with more than this confidence, and all boxes, with a finding about the others."""
     if most is not None:
-        check_confidence("confidence", [most], 1, "limit")
+        check_confidence("confidence", [most], count=1, of="limit")
     if most is None or frames.confidence is None:
         return frames, []
     # Confidences that are not valid are refused later.
@@ -186,7 +186,7 @@ def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, li
         return frames, []
     text = f"{len(faint)} of {len(frames.polylines)} instances have a confidence of at most {most:g} and were left out"
     remedy = Remedy("Pass confidence=None to give ids to all", "Give the file as FILE,confidence=0 to give ids to all")
-    finding = Finding("note", "faint-left-out", text, len(faint), remedy=remedy)
+    finding = Finding("note", "faint-left-out", text, count=len(faint), remedy=remedy)
     return frames.keep(np.delete(np.arange(len(frames.polylines)), faint)), [finding]
 
 
@@ -223,7 +223,7 @@ def _track_scene(
             number[born] = count + np.arange(len(born))
             count += len(born)
             older = [seen._replace(age=seen.age + 1) for seen in past[: look_back - 1]]
-            past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number), *older]
+            past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number=number), *older]
             rows_of.append(rows)
             names += [f"{scene}/{class_name}-{k}" for k in number.tolist()]
     return np.concatenate(rows_of), names
@@ -251,7 +251,7 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
         _, last = np.unique(seen.number, return_index=True)  # the first of each track is the most recent one
         if not len(rows) or not len(last):
             return number
-        earlier = _moved(drives, lines, frame, seen, last)
+        earlier = _moved(drives, lines, frame, seen=seen, chosen=last)
         result = pld(
             lines.pick(rows),
             earlier,
@@ -280,7 +280,7 @@ def _by_raster(drives: Drives, region: Bounds) -> Matcher:
             free = np.flatnonzero(number == -1)
             at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))
             if len(free) and len(at):
-                earlier = _moved(drives, frames.polylines, frame, seen, at)
+                earlier = _moved(drives, frames.polylines, frame, seen=seen, chosen=at)
                 partner = raster.assign(drawn[free], raster.masks(earlier))
                 number[free[partner >= 0]] = seen.number[at][partner[partner >= 0]]
         return number

@@ -45,20 +45,22 @@ class Geometry:
         order = [frame for some in frames_by_scene(frames).values() for frame in some] or range(len(frames))
         seconds = seconds_of(frames.timestamps)
         return cls(
-            methods,
-            world,
-            bounds,
-            np.array(order, np.int32),
-            None if seconds is None else np.array(seconds),
-            None if world else ego_tracks(frames),
-            note,
+            methods=methods,
+            world=world,
+            bounds=bounds,
+            order=np.array(order, np.int32),
+            seconds=None if seconds is None else np.array(seconds),
+            tracks=None if world else ego_tracks(frames),
+            note=note,
         )
 
     def arrays(self, frames: Sequence[int]) -> Arrays:
         """Return what the drawings of some frames show, by the names of the scripts."""
         arrays: Arrays = {}
         for k, method in enumerate(self.methods):
-            arrays |= geometry_arrays(k, method.of_frames(frames), None, lambda: None, centred=self.world)
+            arrays |= geometry_arrays(
+                k, method.of_frames(frames), causes=None, advance=lambda: None, centred=self.world
+            )
         return arrays
 
 

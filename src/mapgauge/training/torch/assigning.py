@@ -27,14 +27,14 @@ def costs_to_host(cost: Any, group: Any, limit: Any) -> HostCosts:
     cost = cost.detach().contiguous()
     group = group.to(torch.int64)
     if device.type != "cuda":
-        return HostCosts(cost.cpu(), group.cpu(), limit, None, device)
+        return HostCosts(cost.cpu(), group.cpu(), limit, ready=None, device=device)
     cost, group = (
         torch.empty(value.shape, dtype=value.dtype, pin_memory=True).copy_(value, non_blocking=True)
         for value in (cost, group)
     )
     ready = torch.cuda.Event()
     ready.record(torch.cuda.current_stream(device))
-    return HostCosts(cost, group, limit, ready, device)
+    return HostCosts(cost, group, limit, ready=ready, device=device)
 
 
 @torch.compiler.disable

@@ -153,7 +153,14 @@ def sospa_cost(
     [[[0.0, -1.0], [0.0, -1.0]]]
     """
     problem, single = problem_of(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=normalised,
+        n=prediction_points,
+        m=truth_points,
     )
     cost, _ = solve(problem, backend)
     return cost[0] if single else cost
@@ -181,13 +188,20 @@ def sospa_matching(
     ([[[1, 0]]], [[True]])
     """
     problem, single = problem_of(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=normalised,
+        n=prediction_points,
+        m=truth_points,
     )
     cost, reading = solve(problem, backend)
     with torch.no_grad():
         partner = _backend(backend, problem).matchings(problem, reading).to(torch.int64)
         backward = (reading % 2).to(torch.bool)
-        matching = SospaMatching(cost, partner, backward, _shift(problem, partner, backward))
+        matching = SospaMatching(cost, partner, backward, shift=_shift(problem, partner, backward))
     return SospaMatching(*(value[0] for value in matching)) if single else matching
 
 
@@ -231,21 +245,30 @@ def problem_of(
     for name, count, lines in (("prediction_points", n, x), ("truth_points", m, y)):
         if count is not None:
             is_whole = isinstance(count, torch.Tensor) and not count.dtype.is_floating_point
-            count = _per_line(name, count, lines, single, "a tensor of whole numbers", is_whole)
+            count = _per_line(name, count, lines, single=single, kind="a tensor of whole numbers", is_kind=is_whole)
             count = count.clamp(0, lines.shape[2]).int()
         counts.append(count)
     flags = []
     for name, flag in (("closed", closed), ("directed", directed)):
         if isinstance(flag, torch.Tensor):
             is_flag = flag.dtype == torch.bool
-            flag = _per_line(name, flag, y, single, "True, False or a tensor of booleans", is_flag)
+            flag = _per_line(name, flag, y, single=single, kind="True, False or a tensor of booleans", is_kind=is_flag)
         flags.append(flag if isinstance(flag, bool | torch.Tensor) else check_flag(name, flag))
     x_points, y_points = counts
     cyclic, along = flags
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along
-    return Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised), single
+    return Problem(
+        x=x,
+        y=y,
+        x_points=x_points,
+        y_points=y_points,
+        closed=cyclic,
+        undirected=undirected,
+        cutoff=cutoff,
+        normalised=normalised,
+    ), single
 
 
 def _backend(name: Backend, problem: Problem) -> ModuleType:

@@ -111,7 +111,7 @@ class PldCriterion(torch.nn.Module):
             raise InvalidInput(
                 f"cutoffs must be two lengths and pld_cutoffs one factor or more, got {cutoffs!r} and {pld_cutoffs!r}"
             )
-        self.steps = check_whole("steps", steps, 1)
+        self.steps = check_whole("steps", steps, least=1)
         self.switch = check_share("switch", switch)
         self.step = 0
         self.cutoffs = check_cutoff("cutoffs", cutoffs[0]), check_cutoff("cutoffs", cutoffs[1])
@@ -144,7 +144,7 @@ class PldCriterion(torch.nn.Module):
         """
         first, last = self.cutoffs
         if progress < self.switch:
-            return Stage(self.class_weight, self.class_weight, self.l1_weight, 0.0, 0.0, first)
+            return Stage(self.class_weight, self.class_weight, self.l1_weight, sospa=0.0, pld=0.0, cutoff=first)
         late = (progress - self.switch) / (1 - self.switch) if self.switch < 1 else 1.0
         return Stage(
             classes=self.class_weight,
@@ -182,9 +182,15 @@ class PldCriterion(torch.nn.Module):
             padded = self._padded(targets, logits, points[0])
             repeated = Targets(*(_repeat(value, layers) for value in padded))
             problem, _ = problem_of(
-                points.flatten(0, 1), repeated.points, stage.cutoff, repeated.closed, repeated.directed, True, None,
-                repeated.counts,
-            )  # fmt: skip
+                points.flatten(0, 1),
+                repeated.points,
+                stage.cutoff,
+                closed=repeated.closed,
+                directed=repeated.directed,
+                normalised=True,
+                n=None,
+                m=repeated.counts,
+            )
             solved: tuple[Any, Any] = solve(problem) if stage.sospa or stage.pld else (None, None)
             sospa, sospa_reading = solved
             of_pld = [
@@ -210,7 +216,18 @@ class PldCriterion(torch.nn.Module):
                 checked = functional.pad(torch.cat(costs), (0, 1))
                 checked[: layers * batch, :, -1] = (points * 0.0).sum((-1, -2)).flatten(0, 1)
             host = costs_to_host(checked, functional.pad(torch.cat(groups), (0, 1), value=-1), limit)
-        return Pending(stage, logits, points, padded, problem, l1_reading, sospa, sospa_reading, of_pld, host)
+        return Pending(
+            stage=stage,
+            logits=logits,
+            points=points,
+            targets=padded,
+            problem=problem,
+            l1_reading=l1_reading,
+            sospa=sospa,
+            sospa_reading=sospa_reading,
+            of_pld=of_pld,
+            host=host,
+        )
 
     @torch.compiler.disable
     def finish(self, pending: Pending) -> dict[str, Any]:
@@ -225,20 +242,20 @@ class PldCriterion(torch.nn.Module):
             assigned = assign(pending.host)[:, :-1]
             queries, *of_pld = assigned.split([layers * batch, *[batch] * len(pending.of_pld)])
             chosen = queries.reshape(layers, batch, -1)
-            losses = {"loss_class": self._class_loss(stage, logits, targets.labels, chosen, lines)}
+            losses = {"loss_class": self._class_loss(stage, logits, targets.labels, chosen=chosen, lines=lines)}
             if stage.l1:
                 apart = _l1_of(problem, queries, pending.l1_reading)
                 losses["loss_l1"] = stage.l1 * torch.where(queries >= 0, apart, 0.0).sum() / lines
             if stage.sospa:
                 if self.temperature:
-                    apart = _smooth_of(problem, queries, pending.sospa_reading, self.temperature)
+                    apart = _smooth_of(problem, queries, pending.sospa_reading, temperature=self.temperature)
                 else:
                     apart = _at(pending.sospa, queries)
                 losses["loss_sospa"] = stage.sospa * torch.where(queries >= 0, apart, 0.0).sum() / lines
             if stage.pld:
                 confidence = self._confidence(logits[-1])
                 values = [
-                    _pooled_pld(confidence, targets.labels, distance, query)
+                    _pooled_pld(confidence, targets.labels, distance, query=query)
                     for distance, query in zip(pending.of_pld, of_pld, strict=True)
                 ]
                 losses["loss_pld"] = stage.pld * torch.stack(values).mean()
@@ -248,7 +265,7 @@ class PldCriterion(torch.nn.Module):
 
     def _padded(self, targets: Any, logits: Any, points: Any) -> Targets:
         """Return padded targets, whose lines have as many points as the predictions."""
-        padded = pad_targets(targets, points, self.closed, self.directed)
+        padded = pad_targets(targets, points, self.closed, directed=self.directed)
         size = points.shape[2]
         classes = logits.shape[-1] - (self.class_loss == "softmax")
         if isinstance(targets, Targets):
@@ -337,7 +354,7 @@ def _chosen_points(problem: Problem, query: Any) -> Any:
 
 def _l1_of(problem: Problem, query: Any, reading: Any) -> Any:
     """Return the L1 distance per point of each true line and its query, in the given readings."""
-    true = in_order(problem.y, counts_of(problem), _at(reading, query), problem.x.shape[2])
+    true = in_order(problem.y, counts_of(problem), _at(reading, query), points=problem.x.shape[2])
     return (_chosen_points(problem, query) - true).abs().sum(-1).mean(-1)
 
 

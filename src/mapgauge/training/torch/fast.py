@@ -79,13 +79,13 @@ def costs(problem: Problem) -> tuple[Any, Any]:
 
 def matchings(problem: Problem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
-    return _matchings(problem, reading, None, False)[0]
+    return _matchings(problem, reading, weight=None, of_y=False)[0]
 
 
 def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     """Return the gradients for x and y (None unless ``of_y``), given the gradient ``weight`` of the costs."""
     weight = weight.contiguous()
-    partners = _matchings(problem, reading, weight, of_y)
+    partners = _matchings(problem, reading, weight, of_y=of_y)
     batch, queries, truths = problem.shape
     x = problem.x.contiguous()
     y = problem.y.contiguous()

@@ -147,7 +147,9 @@ class SospaLoss(torch.nn.Module):
         flags = (self.closed if closed is None else closed, self.directed if directed is None else directed)
         per_pair = (*flags, prediction_points, truth_points)
         closed, directed, n, m = (value[:, None] if isinstance(value, torch.Tensor) else value for value in per_pair)
-        problem, _ = problem_of(predictions[:, None], y, self.cutoff, closed, directed, self.normalised, n, m)
+        problem, _ = problem_of(
+            predictions[:, None], y, self.cutoff, closed=closed, directed=directed, normalised=self.normalised, n=n, m=m
+        )
         loss, reading = (value.reshape(-1) for value in solve(problem))
         if self.temperature and len(loss):
             loss = smooth_costs(problem, reading, self.temperature)
@@ -206,7 +208,16 @@ def pld_loss(
     >>> round(loss.item(), 3), confidence.grad.item()
     (0.1, -0.5)
     """
-    problem, single = problem_of(predictions, truth, cutoff, closed, directed, True, prediction_points, truth_points)
+    problem, single = problem_of(
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=True,
+        n=prediction_points,
+        m=truth_points,
+    )
     cost, _ = solve(problem, backend)
     if not isinstance(confidence, torch.Tensor) or confidence.shape != predictions.shape[:-2]:
         got = tuple(confidence.shape) if isinstance(confidence, torch.Tensor) else type(confidence).__name__
@@ -292,7 +303,7 @@ class SospaMatcher(torch.nn.Module):
                 f"pred_points must be (batch, queries, points, 2 or 3) and pred_logits (batch, queries, classes), got "
                 f"{tuple(points.shape)} and {tuple(logits.shape)}"
             )
-        padded = pad_targets(targets, points, self.closed, self.directed)
+        padded = pad_targets(targets, points, self.closed, directed=self.directed)
         with torch.no_grad():
             apart = sospa_cost(
                 points, padded.points, cutoff=self.cutoff, closed=padded.closed, directed=padded.directed,

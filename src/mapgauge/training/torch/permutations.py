@@ -32,7 +32,7 @@ def l1_costs(problem: Problem) -> tuple[Any, Any]:
             shift = torch.where(closed, number, count - 1 if backward else 0)
             allowed = (count > number) & (closed | (number == 0)) & (undirected | (not backward))
             read = 2 * shift + backward
-            other = in_order(y, count, read, x.shape[2])
+            other = in_order(y, count, read, points=x.shape[2])
             cost = (x[:, :, None] - other[:, None]).abs().sum((-1, -2)) / x.shape[2]
             better = allowed[:, None] & (cost < best)
             best = torch.where(better, cost, best)

@@ -53,7 +53,7 @@ def costs(problem: Problem) -> tuple[Any, Any]:
 
 def matchings(problem: Problem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
-    chunks = _chunks(problem, _pairs(problem), False)
+    chunks = _chunks(problem, _pairs(problem), closed=False)
     partners = [_match(gain, reading.reshape(-1)[index]) for index, _, _, gain in chunks]
     return torch.cat(partners, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
 
@@ -72,7 +72,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     pairs = _pairs(problem)
     if _may_choose(problem):
         pairs = pairs[_near(problem).reshape(-1) & (pull != 0)]
-    for index, x_line, y_line, gain in _chunks(problem, pairs, False):
+    for index, x_line, y_line, gain in _chunks(problem, pairs, closed=False):
         partner = _match(gain, reading.reshape(-1)[index]).T  # (pairs, points of x)
         place = partner.clamp(min=0)[..., None].expand(*partner.shape, x.shape[-1])
         apart = x[x_line] - y[y_line].gather(1, place)

@@ -69,7 +69,7 @@ def pad_targets(targets: Any, like: Any, closed: bool, directed: bool) -> Target
         check_keys(f"targets[{number}]", target, "labels", "points")
         for name in target.keys() & {"labels", "closed", "directed"}:
             _check_per_line(f"{name} of targets[{number}]", target[name], len(target["points"]))
-    points, counts = pad_lines([target["points"] for target in targets], like, False)
+    points, counts = pad_lines([target["points"] for target in targets], like, single=False)
     sizes = torch.tensor([len(target["points"]) for target in targets])
     live = torch.arange(points.shape[1]) < sizes[:, None]
     tables = []
@@ -83,7 +83,7 @@ def pad_targets(targets: Any, like: Any, closed: bool, directed: bool) -> Target
             ]
             _fill(table.flatten(), live, values)
         tables.append(table)
-    return Targets(points, tables[0], counts, tables[1], tables[2])
+    return Targets(points, tables[0], counts, closed=tables[1], directed=tables[2])
 
 
 def check_keys(name: str, given: Any, *keys: str) -> None:

@@ -75,7 +75,9 @@ def cut_lines(
     for part, k in zip(cropped, sources.tolist(), strict=True):
         start, stop = part[[0, -1], -1].tolist()
         if stop - start >= shortest:
-            fragments.append((patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), periods[k])))
+            fragments.append(
+                (patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), period=periods[k]))
+            )
     return by_frame(len(patches), fragments)
 
 
@@ -136,7 +138,7 @@ def name_boundaries(rings: shapes.Layer, points: Sequence[Points], lines: Geomet
     half = shapely.length(lines) / 2
     period = shapely.length(geometries)
     return [
-        Fragment(line, (rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
+        Fragment(line, (rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), period=float(period[i]))
         for i, (line, k) in enumerate(zip(points, ring.tolist(), strict=True))
     ]
 

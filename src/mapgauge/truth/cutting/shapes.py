@@ -240,7 +240,18 @@ class LineIndex:
         counts = end - begin + 1
         low, high = boxes_of(coords[ranges(begin, counts)], counts.cumsum() - counts)
         tree = spatial_index(shapely.box(*low.T, *high.T))
-        return cls(coords, along, first, steps, closed, along[first + steps], line, begin, end, tree)
+        return cls(
+            coords=coords,
+            along=along,
+            first=first,
+            steps=steps,
+            closed=closed,
+            length=along[first + steps],
+            line=line,
+            begin=begin,
+            end=end,
+            tree=tree,
+        )
 
     def near(self, patches: Patches, grow: float) -> tuple[Indices, Indices, Indices, Indices]:
         """Return the ranges of points that may lie in a patch, as columns: patch, line, first point, last point."""

@@ -69,7 +69,9 @@ class PaintedDividers:
         whole = whole[owner]
         dividers = []
         for rows, frame_edges in zip(frame_slices(near.frame[owner], len(views)), edges, strict=True):
-            kept = rows.start + np.array(self._without_copies(lines[rows], row[rows], whole[rows], rules), np.int64)
+            kept = rows.start + np.array(
+                self._without_copies(lines[rows], row[rows], whole[rows], rules=rules), np.int64
+            )
             if rules.drop_on_boundary:
                 kept = kept[drop_beside(lines[kept], frame_edges)]
             named = [Fragment(line_points(lines[k]), (self.names[row[k]],)) for k in kept.tolist()]
@@ -86,12 +88,12 @@ class PaintedDividers:
         a, b = a[a < b], b[a < b]
         known = whole[a] & whole[b]
         alike = np.zeros(len(a), np.bool_)
-        alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
+        alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least=least)
         pairs = list(zip(row[a[known]].tolist(), row[b[known]].tolist(), strict=True))
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._copies]
         if new:
             first, second = (self.in_map[list(side)] for side in zip(*new, strict=True))
-            self._copies.update(zip(new, strips_overlap(first, second, width, least).tolist(), strict=True))
+            self._copies.update(zip(new, strips_overlap(first, second, width, least=least).tolist(), strict=True))
         alike[known] = [self._copies[pair] for pair in pairs]
         return firsts(range(len(lines)), (a[alike], b[alike]))
 

@@ -74,14 +74,18 @@ def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
                 left_out.append(f"{lane.id}-{name}")
                 continue
             inner = side.neighbour is not None
-            sides.append(LaneSide(lane.id, name, points, side.painted, inner, lane.intersection))
+            sides.append(
+                LaneSide(lane.id, name, points, painted=side.painted, neighbour=inner, intersection=lane.intersection)
+            )
     lines, ids = make_dividers(sides, rules, edges.geometries)
     dividers = shapes.Layer.of(
         shapes.simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids]
     )
     boundaries = shapes.Layer.of(shapes.simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
     crossings = polygons(content.crossings)
-    return MapLayers(crossings, dividers, boundaries, map_findings(content.log, repaired=repaired, left_out=left_out))
+    return MapLayers(
+        crossings, dividers, boundaries, findings=map_findings(content.log, repaired=repaired, left_out=left_out)
+    )
 
 
 def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometries) -> Lines:

@@ -91,7 +91,7 @@ class Argoverse2:
                 "Download the sweeps, or pass the tokens of the predictions as tokens=",
                 "Download the sweeps, or pass the tokens of the predictions with --tokens",
             )
-            self.findings += tuple(findings_about(without, "warning", "sweeps-missing", text, remedy))
+            self.findings += tuple(findings_about(without, "warning", "sweeps-missing", text=text, remedy=remedy))
         return scenes
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
@@ -123,16 +123,16 @@ class Argoverse2:
             named = {token.partition("_")[0] for token in self.selection.tokens}
             return sorted(name for name in self.logs if name in named or not self.log_in_token)
         if self.selection.scenes is not None:
-            check_scenes(self.selection.scenes, self.logs, "the selection", str(self.root))
+            check_scenes(self.selection.scenes, self.logs, "the selection", where=str(self.root))
             return list(self.selection.scenes)
         split = self.selection.split
         names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
         skipped = [name for name in names if name in FAILED_LOGS]
         names = [name for name in names if name not in FAILED_LOGS]
         text = f"{counted(len(skipped), 'log')} of the split {split} left out because of wrong poses"
-        self.findings += tuple(findings_about(skipped, "note", "scenes-left-out", text))
+        self.findings += tuple(findings_about(skipped, "note", "scenes-left-out", text=text))
         remedy = f"Download all of {', '.join(FOLDERS)}. The scenes of a split may be in any of these folders"
-        check_scenes(names, self.logs, f"the split {split}", str(self.root), remedy)
+        check_scenes(names, self.logs, f"the split {split}", where=str(self.root), remedy=remedy)
         return names
 
     def _official(self, split: str) -> list[str]:
@@ -146,7 +146,7 @@ class Argoverse2:
             )
         if self.root.name != split:
             text = f"{self.root} has no folder {split}; all of its {len(self.logs)} logs are used as that split"
-            self.findings += tuple(findings_about(sorted(self.logs), "note", "split-not-checked", text))
+            self.findings += tuple(findings_about(sorted(self.logs), "note", "split-not-checked", text=text))
         return sorted(self.logs)
 
 

@@ -165,7 +165,7 @@ def read_vector_map(log: Path) -> VectorMap:
         log.name,
         tuple(map(lane_of, lanes)),
         tuple(map(crossing_of, crossings)),
-        tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
+        areas=tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
     )
 
 

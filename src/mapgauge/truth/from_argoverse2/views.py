@@ -113,7 +113,7 @@ class Views:
             inside.append(np.asarray(((low[row] >= -half) & (high[row] <= half)).all(axis=1)))
         frame, row = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (frames, rows))
         owner = np.repeat(np.arange(len(row)), sizes[row])
-        return Near(frame, row, np.concatenate(coords), owner, np.concatenate(inside))
+        return Near(frame, row, np.concatenate(coords), owner=owner, inside=np.concatenate(inside))
 
     def pieces_to_vehicle(self, geometries: Geometries, frame: Indices, cut_in: CutIn) -> Geometries:
         """Return pieces, sorted by frame, in the coordinates of the vehicle."""

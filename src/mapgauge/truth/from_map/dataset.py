@@ -43,7 +43,7 @@ class OwnMap:
             )
         tokens = [poses.tokens[k] for k in np.flatnonzero(off).tolist()]
         text = f"{len(tokens)} of {len(poses)} poses lie off the map"
-        self.findings = tuple(findings_about(tokens, "warning", "poses-off-map", text))
+        self.findings = tuple(findings_about(tokens, "warning", "poses-off-map", text=text))
 
     def scenes(self) -> list[Scene]:
         """Return the drives, with all their frames in order of time."""

@@ -57,7 +57,7 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     known = np.array([k for k, name in enumerate(classes) if name], np.int64)
     left_out = Counter(kind for kind, name in zip(raw.kinds, classes, strict=True) if not name)
     shapes = raw.shapes.copy()
-    shapes[known] = _in_metres(content, raw, known, project)
+    shapes[known] = _in_metres(content, raw, known, project=project)
     layers: dict[str, Layer] = {}
     invalid: list[str] = []
     for name in CLASSES:
@@ -77,7 +77,7 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     if not is_projected:
         declared = declared_system(raw.crs, content.error, "the reference system", projected=True)
         findings = (*findings, *unknown_system(str(path), declared))
-    return MapLayers(layers["ped_crossing"], layers["divider"], layers["boundary"], findings)
+    return MapLayers(layers["ped_crossing"], layers["divider"], layers["boundary"], findings=findings)
 
 
 def _class_of(rename: Mapping[str, str]) -> Callable[[str], str | None]:

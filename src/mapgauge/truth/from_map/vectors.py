@@ -73,7 +73,7 @@ def read_vectors(content: Content, called: str | None) -> RawMap:
     kinds = [row.get(called) for row in rows]
     kinds = [int(kind) if isinstance(kind, float) and kind.is_integer() else kind for kind in kinds]
     texts = [str(kind) if isinstance(kind, str | int) else "element without a class" for kind in kinds]
-    return RawMap([str(row["id"]) for row in rows], texts, as_geometries(shapes), crs)
+    return RawMap([str(row["id"]) for row in rows], texts, as_geometries(shapes), crs=crs)
 
 
 def _flat_geometry(check: ValueChecker, given: Any, where: str, depth: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _flat_geometry(check: ValueChecker, given: Any, where: str, depth: int) -> d
     if kind not in _KINDS:
         raise check.error(f"{where} is {short(kind)}, expected {', '.join(_KINDS)} or GeometryCollection")
     coordinates = check.member(given, "coordinates", where)
-    return {"type": kind, "coordinates": _flat_points(check, coordinates, f"{where}.coordinates", kind)}
+    return {"type": kind, "coordinates": _flat_points(check, coordinates, f"{where}.coordinates", kind=kind)}
 
 
 def _flat_points(check: ValueChecker, given: Any, where: str, kind: str) -> Any:
@@ -101,7 +101,7 @@ def _flat_points(check: ValueChecker, given: Any, where: str, kind: str) -> Any:
     parts_of = _PARTS_OF.get(kind)
     if parts_of is not None:
         parts = check.sequence(given, where)
-        return [_flat_points(check, part, f"{where}[{k}]", parts_of) for k, part in enumerate(parts)]
+        return [_flat_points(check, part, f"{where}[{k}]", kind=parts_of) for k, part in enumerate(parts)]
     points = check.points(given, where)
     least = _LEAST_POINTS[kind]
     if 0 < len(points) < least:

@@ -36,7 +36,7 @@ class PlacedBoxes:
     ) -> "PlacedBoxes":
         """Place a region ``(length, width)``, whose length is along the axis ``forward`` of the box."""
         sides = region if forward == "x" else region[::-1]
-        return cls(np.array(centres).reshape(-1, 2), np.array(degrees, np.float64), sides, forward)
+        return cls(np.array(centres).reshape(-1, 2), np.array(degrees, np.float64), sides, forward=forward)
 
     def __len__(self) -> int:
         """Number of boxes."""
@@ -108,7 +108,7 @@ def cut_pieces(layer: shapes.Layer, boxes: PlacedBoxes) -> Pieces:
     box = box[kept]
     element = element[kept]
     pieces = pieces[kept]
-    return Pieces(box, element, pieces, boxes.to_local(pieces, box))
+    return Pieces(box, element, pieces, local=boxes.to_local(pieces, box))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class FrameByFrame:
         centres = np.array([frame.pose[:2, 3] for frame in frames])
         headings = [frame.heading for frame in frames]
         # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
-        boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
+        boxes = PlacedBoxes.of(centres, headings, region, forward="x" if rules.centre == "ego" else "y")
         boundaries = self._cut_boundaries(boxes, rules.boundary_grow)
         classes = (self._cut_crossings(boxes, rules), self._cut_dividers(boxes), boundaries)
         return [simplify_fragments(fragments, rules.simplify) for fragments in classes]

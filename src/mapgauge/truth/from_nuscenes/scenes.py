@@ -127,7 +127,7 @@ class NuScenes:
         empty = [scene.name for scene in scenes if not scene.frames]
         text = f"{self._path('sample')}: {len(empty)} of {len(scenes)} selected scenes have no samples"
         remedy = Remedy.of("Check that the file was copied completely and belongs to this version")
-        self.findings += tuple(findings_about(empty, "warning", "scenes-empty", text, remedy))
+        self.findings += tuple(findings_about(empty, "warning", "scenes-empty", text=text, remedy=remedy))
         return scenes
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
@@ -146,18 +146,18 @@ class NuScenes:
         if self.selection.tokens is not None:
             return sorted(known)
         if self.selection.scenes is not None:
-            check_scenes(self.selection.scenes, known, "the selection", str(self._path("scene")))
+            check_scenes(self.selection.scenes, known, "the selection", where=str(self._path("scene")))
             return list(self.selection.scenes)
         split = self.selection.split
         names = split_named(self.name, split)
         mini = self.version.endswith("mini") and not split.startswith("mini")
         remedy = Remedy("Pass another version= or split=", "Pass another --tables or --split")
         remedy = choose_split(f"mini-{split.removeprefix('new-')}") if mini else remedy
-        check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
+        check_scenes(names, known, f"the split {split}", where=str(self._path("scene")), remedy=remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:  # there are at most four, and all are named
             text = f"{counted(len(skipped), 'scene')} of the split {split} left out because of wrong localisation"
-            self.findings += (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
+            self.findings += (Finding("note", "scenes-left-out", text, count=len(skipped), examples=skipped),)
         return [name for name in names if name not in MISLOCATED]
 
     def _poses(self, samples: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], float]]:
@@ -186,7 +186,9 @@ class NuScenes:
 
         # The files of keyframes are in a folder of their own, so the search need not decode other records.
         pattern = rb'"filename"\s*:\s*"samples/' + LIDAR.encode() + b"/"
-        sweeps = keyframes(find_records(path, _Sweep, pattern, None, lambda some: len(keyframes(some)) == len(wanted)))
+        sweeps = keyframes(
+            find_records(path, _Sweep, pattern, wanted=None, complete=lambda some: len(keyframes(some)) == len(wanted))
+        )
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
             raise UnreadableFile(
@@ -209,8 +211,10 @@ class NuScenes:
         """Return ego poses by token."""
         path = self._path("ego_pose")
         names = {token.encode() for token in tokens}
-        poses = find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, lambda some: len(some) >= len(tokens))
-        at = records_by_token(poses, path, "ego_pose", self._repeated)
+        poses = find_records(
+            path, _Pose, rb'"token"\s*:\s*"([^"]*)"', wanted=names, complete=lambda some: len(some) >= len(tokens)
+        )
+        at = records_by_token(poses, path, "ego_pose", repeated=self._repeated)
         lacking = sorted(tokens - at.keys())
         if lacking:
             raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of frames not found ({lacking[0]}, ...)")
@@ -221,7 +225,7 @@ class NuScenes:
 
     def _table(self, table: str, record: type[R]) -> list[R]:
         path = self._path(table)
-        return list(records_by_token(read_table(path, record), path, table, self._repeated).values())
+        return list(records_by_token(read_table(path, record), path, table, repeated=self._repeated).values())
 
 
 def _motions(records: Sequence[_Pose], where: str) -> NDArray[np.float64]:

@@ -54,7 +54,7 @@ def records_by_token(records: Iterable[R], path: Path, table: str, repeated: lis
 def repeated_records(where: str, names: Sequence[str]) -> list[Finding]:
     """Return the finding about records that occur more than once, given their names."""
     text = f"{where}: {counted(len(names), 'record')} left out as copies of other records"
-    return findings_about(names, "warning", "records-repeated", text)
+    return findings_about(names, "warning", "records-repeated", text=text)
 
 
 def find_records(
@@ -74,7 +74,7 @@ def find_records(
     try:
         with Content(path).path.open("rb") as file:  # nothing but a plain file is opened
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # matches refer to it, so it is not closed here
-        records = _search(data, record, re.compile(pattern), wanted)
+        records = _search(data, record, re.compile(pattern), wanted=wanted)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
     return records if records is not None and complete(records) else read_table(path, record)
