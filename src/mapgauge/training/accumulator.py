@@ -98,7 +98,9 @@ class BatchRows:
         """Return the rows of the arrays of ``columns``."""
         scores = Scores.of_arrays(columns, settings.of("frame"))
         names = columns["names"].tobytes().decode().split("\0")[:-1]
-        kept = SceneFrames.of_columns(columns, settings.classes) if settings.of("scene") else None
+        kept = None
+        if settings.of("scene"):
+            kept = SceneFrames.of_columns(columns, settings.classes)
         return cls(
             scores, columns["tally"], tuple(names[::2]), scenes=tuple(names[1::2]), hashes=columns["hashes"], kept=kept
         )
@@ -345,7 +347,9 @@ class Accumulator:
         sides = cropped(*aligned, protocol)
         scores = score_frames(Data.of(*sides, protocol), self.settings.of("frame"), workers=None)
         of_scenes = self.settings.of("scene")
-        kept = SceneFrames.of(*sides, of_scenes) if of_scenes else None
+        kept = None
+        if of_scenes:
+            kept = SceneFrames.of(*sides, of_scenes)
         return BatchRows(scores, tally, names, scenes=scene_names, hashes=hashes, kept=kept)
 
     def merge(self, other: "Accumulator") -> None:

@@ -71,7 +71,9 @@ def attempts(results: Results, worst: int) -> Iterator[Attempt]:
 
     yield attempt
     if failed:
-        more = f" and {len(failed) - MOST} more" if len(failed) > MOST else ""
+        more = ""
+        if len(failed) > MOST:
+            more = f" and {len(failed) - MOST} more"
         warnings.warn(f"mapgauge did not log {', '.join(failed[:MOST])}{more}", RuntimeWarning, stacklevel=4)
 
 
@@ -167,7 +169,9 @@ def log_mlflow(
         if run is None:
             raise InvalidInput("there is no active run of MLflow", remedy="Call mlflow.start_run() first")
         run_id = run.info.run_id
-    folder = "mapgauge" if step is None else f"mapgauge/step-{step}"
+    folder = "mapgauge"
+    if step is not None:
+        folder = f"mapgauge/step-{step}"
 
     def name_of(key: str) -> str:
         # The file store has a file for each metric and a folder for each slash. ``pld/mean`` and ``pld/mean/missed``
@@ -219,7 +223,9 @@ def log_tensorboard(
         note = ""
         if report and folder is not None:
             with attempt("report"):
-                file = "mapgauge-report.html" if step is None else f"mapgauge-report-{step}.html"
+                file = "mapgauge-report.html"
+                if step is not None:
+                    file = f"mapgauge-report-{step}.html"
                 write_report(results, Path(folder) / file)
                 note = f"\n\nThe report is {file}, in the folder of this run."
         with attempt("table"):
@@ -241,7 +247,8 @@ def log_wandb(
     """
     require("matplotlib", "logging to Weights & Biases", "wandb")
     wandb = require("wandb", "logging to Weights & Biases", "wandb")
-    run = wandb.run if run is None else run
+    if run is None:
+        run = wandb.run
     if run is None:
         raise InvalidInput("there is no run of Weights & Biases", remedy="Call wandb.init() first, or pass run=")
     with attempts(results, worst) as attempt:

@@ -136,7 +136,10 @@ def argoverse2(
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
 
-    chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
+    if height:
+        chosen = with_height(rules_named("argoverse2", rules))
+    else:
+        chosen = rules_named("argoverse2", rules)
     selection = Selection.of(split, scenes, tokens, every=every, every_counts=every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
     return _build(
@@ -195,7 +198,10 @@ def own_map(
     given = dict(properties or {})
     if set(given) - {"class"}:
         raise InvalidInput(f'properties must be {{"class": name}}, got {properties!r}')
-    placed = poses if isinstance(poses, MapFrames) else read_poses(Path(poses))
+    if isinstance(poses, MapFrames):
+        placed = poses
+    else:
+        placed = read_poses(Path(poses))
     if placed.forward == "y":
         placed = take_poses(placed.with_forward("x"), placed)
     layers = read_layers(Path(path), given.get("class"), dict(rename or {}), project=project)
@@ -211,8 +217,12 @@ def own_map(
         parts=None,
         restart=False,
     )
-    scenes = frames.scenes if placed.scenes is not None else None
-    times = frames.timestamps if placed.timestamps is not None else None
+    scenes = None
+    if placed.scenes is not None:
+        scenes = frames.scenes
+    times = None
+    if placed.timestamps is not None:
+        times = frames.timestamps
     findings = (*pose_findings(placed), *_projection_findings(placed, project), *frames.findings)
     return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})", findings=findings)
 
@@ -260,7 +270,9 @@ def _build(
         settings |= {"whole": "yes"} if whole else {}
         store = SceneStore(parts, settings, restart=restart)
     frames = build(dataset, rules, size, whole=whole, workers=workers, progress=progress, store=store)
-    return add_centerlines(frames, dataset.lane_graph, size, forward=rules.forward) if centerlines else frames
+    if not centerlines:
+        return frames
+    return add_centerlines(frames, dataset.lane_graph, size, forward=rules.forward)
 
 
 def check_size(region: object) -> tuple[float, float]:

@@ -53,7 +53,9 @@ def build(
     total = sum(len(scene.frames) for scene in scenes)
     finished: dict[int, MapFrames] = {}
     for k, scene in enumerate(scenes):
-        kept = store.load(scene.name, [frame.token for frame in scene.frames]) if store else None
+        kept = None
+        if store:
+            kept = store.load(scene.name, [frame.token for frame in scene.frames])
         if kept is not None:
             finished[k] = kept
 
@@ -63,7 +65,8 @@ def build(
 
     def work(scene: Scene) -> MapFrames:
         frames = cut_scene(scene, dataset.cutter(scene, rules), rules, region=sizes.get(scene.name, region))
-        frames = _in_world(frames) if whole else frames
+        if whole:
+            frames = _in_world(frames)
         if store:
             store.save(scene.name, frames)
         return frames
@@ -211,12 +214,18 @@ class SceneStore:
             frames = read(path, "parquet")
         except UnreadableFile:
             return None  # a damaged scene is cut again
-        return frames if list(frames.tokens) == list(tokens) else None
+        if list(frames.tokens) == list(tokens):
+            return frames
+        return None
 
     def _error(self, error: OSError) -> MapgaugeError:
         return MapgaugeError(f"{self.folder}: finished scenes cannot be kept here: {error.strerror or error}")
 
 
 def _short(value: object) -> str:
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    text = "nothing"
+    if value is not None:
+        text = str(value)
+    if len(text) <= 40:
+        return text
+    return f"{text[:37]}..."

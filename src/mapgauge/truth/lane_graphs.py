@@ -140,7 +140,10 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     source = np.repeat(np.arange(len(lane)), counts)
     wanted = frame[source] * count + links.target[link]
     target = np.searchsorted(key, wanted)
-    shown = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
+    if len(key):
+        shown = key[target.clip(max=max(len(key) - 1, 0))] == wanted
+    else:
+        shown = np.zeros(0, np.bool_)
     chosen = link[shown]
     return Links(source[shown], target[shown], links.weight[chosen], code=links.code[chosen], kinds=links.kinds)
 
@@ -153,15 +156,21 @@ def add_centerlines(
         raise InvalidInput("centrelines need the scenes and the poses of the frames")
     parts = []
     findings = list[Finding]()
-    turned = frames.rotate(-90) if forward == "y" else frames
+    if forward == "y":
+        turned = frames.rotate(-90)
+    else:
+        turned = frames
     for scene, group in groupby(range(len(frames)), key=frames.scenes.__getitem__):  # frames of a scene are in a row
         rows = list(group)
         graph = graph_of(scene)
         findings += graph.findings
         parts.append(_scene_centerlines(turned.between(slice(rows[0], rows[-1] + 1)), graph, region))
-    no_lanes = replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))
-    lanes = join_frames(parts) if parts else no_lanes
-    lanes = lanes.rotate(90) if forward == "y" else lanes
+    if parts:
+        lanes = join_frames(parts)
+    else:
+        lanes = replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))
+    if forward == "y":
+        lanes = lanes.rotate(90)
     return replace(add_instances(frames, lanes), findings=(*frames.findings, *summed(findings, "maps")))
 
 

@@ -114,7 +114,9 @@ class Selection:
         """Return the selected frames of a scene, given how many are in earlier scenes."""
         if self.tokens is not None:
             frames = [frame for frame in frames if frame.token in self.tokens]
-        first = -before % self.every if self.every_counts == "all" else 0
+        first = 0
+        if self.every_counts == "all":
+            first = -before % self.every
         return tuple(frames[first :: self.every])
 
     def check_tokens(self, known: Iterable[str], where: str) -> None:
@@ -139,7 +141,10 @@ def check_scenes(
 def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
     if values is None:
         return None
-    names = [values] if isinstance(values, str) else list(values)
+    if isinstance(values, str):
+        names = [values]
+    else:
+        names = list(values)
     wrong = [value for value in names if not isinstance(value, str)]
     if wrong or not names:
         raise InvalidInput(f"{name} must be one or more names, got {repr(wrong[0]) if wrong else 'none'}")
@@ -149,7 +154,9 @@ def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
 def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[str] | None:
     if isinstance(tokens, str | os.PathLike):
         tokens = read_tokens(Path(tokens))
-    return None if tokens is None else frozenset(_names("tokens", tokens) or ())
+    if tokens is None:
+        return None
+    return frozenset(_names("tokens", tokens) or ())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -112,7 +112,9 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
     def scaled(share: float) -> float:
         """Return the largest error with which a share of noise gives at most the observed error."""
         low = 0.0
-        high = 1.0 + float(alone.max()) / error if error else 0.0
+        high = 0.0
+        if error:
+            high = 1.0 + float(alone.max()) / error
         for _ in range(40):
             middle = (low + high) / 2
             enough = np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error

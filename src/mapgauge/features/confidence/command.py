@@ -131,7 +131,9 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
         )
     else:
         for k, (called, method) in enumerate(methods.items()):
-            of = f" of {called}" if len(methods) > 1 else ""
+            of = ""
+            if len(methods) > 1:
+                of = f" of {called}"
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
             say(method.about())

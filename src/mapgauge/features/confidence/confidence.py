@@ -208,7 +208,9 @@ class Confidence:
         for name, of_class in self.classes.items():
             held = of_class.held_out
             recalibrated = of_class.recalibrated
-            reliability = self.calibration[name]["hit"] if name in self.calibration else None
+            reliability = None
+            if name in self.calibration:
+                reliability = self.calibration[name]["hit"]
             rows.append(
                 [
                     name,
@@ -252,7 +254,9 @@ def _mean_of(values: Sequence[Estimate | None]) -> float:
 
 def _plain_number(value: Any) -> float | int | None:
     plain: float | int = value.item()
-    return None if plain != plain else plain
+    if plain != plain:
+        return None
+    return plain
 
 
 HIT = 0.5
@@ -310,7 +314,9 @@ def confidence(
     names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
     levels = {name: levels_of(solved, c, frames=None, results=ordered) for c, name in names}
     new = recalibrate(solved, units)
-    savings = None if new is None else solved.with_confidences(np.where(np.isnan(new), solved.confidence, new))
+    savings = None
+    if new is not None:
+        savings = solved.with_confidences(np.where(np.isnan(new), solved.confidence, new))
     classes = {
         name: class_confidence(
             solved, c, name, levels=levels[name], units=units, recalibrated=new, savings=savings, level=level
@@ -363,7 +369,10 @@ def _calibration(
     hits = hits_of(solved)
     unit = units.unit_of_frame[solved.frame]
     for label, name in ((None, ALL), *names):
-        chosen = np.ones(len(unit), np.bool_) if label is None else solved.label == label
+        if label is None:
+            chosen = np.ones(len(unit), np.bool_)
+        else:
+            chosen = solved.label == label
         if chosen.any():
             drawn = (unit[chosen], units.weights)
             how: dict[str, Any] = {"bins": bins, "level": level}

@@ -154,7 +154,10 @@ def calibration(
     else:
         colours = colours_of(only.class_names)
         lines = [(word_of(name), only, [label], colours[name]) for name, label in labels_of(only, metric).items()]
-    width = look().column if len(panels) == 1 else look().page
+    if len(panels) == 1:
+        width = look().column
+    else:
+        width = look().page
     sheet = canvas(width, (HEIGHT + 0.3) * look().room, len(panels), ax=ax, share=True)
     for axes, value in zip(sheet.axes, panels, strict=True):
         axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
@@ -230,7 +233,10 @@ def entries_of(
     results: Results | Confidence | Sequence[Results | Confidence], names: Sequence[str] | None
 ) -> list[Entry]:
     """Return the lines to draw: the classes of a single method, or the methods."""
-    given = [results] if isinstance(results, Results | Confidence) else list(results)
+    if isinstance(results, Results | Confidence):
+        given = [results]
+    else:
+        given = list(results)
     for k, method in enumerate(given):
         if not isinstance(method, Results | Confidence):
             raise InvalidInput(
@@ -250,15 +256,7 @@ def entries_of(
         if names is not None and len(names) != 1:
             raise InvalidInput(f"names must be one string, got {names!r}")
     else:
-        called = (
-            [Path(method.name).stem or f"method {k}" for k, method in enumerate(measured)]
-            if names is None
-            else list(names)
-        )
-        if names is None and len(set(called)) < len(called):
-            called = [f"{name} {k}" for k, name in enumerate(called)]
-        if len(called) != len(measured) or len(set(called)) < len(called):
-            raise InvalidInput(f"names must be {len(measured)} different strings, got {names!r}")
+        called = _names_of(measured, names)
         lines = [
             (f" {name}" if name.startswith("_") else name, colour, method, None)
             for name, method, colour in zip(called, measured, cycle(COLOURS), strict=False)
@@ -267,6 +265,19 @@ def entries_of(
         Entry(name, colour, marker, found=method, class_name=class_name)
         for (name, colour, method, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
+
+
+def _names_of(methods: Sequence[Confidence], names: Sequence[str] | None) -> list[str]:
+    """Return a different name for each method: the given one, or that of its file."""
+    if names is not None:
+        called = list(names)
+    else:
+        called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)]
+        if len(set(called)) < len(called):
+            called = [f"{name} {k}" for k, name in enumerate(called)]
+    if len(called) != len(methods) or len(set(called)) < len(called):
+        raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")
+    return called
 
 
 def _handle(entry: Entry) -> Line2D:
@@ -315,7 +326,9 @@ def _mean_share(levels: Sequence[Levels], key: str, thresholds: Floats) -> Float
 def _best(entry: Entry) -> float | None:
     """Return the best threshold of a class, or the best common one of all classes."""
     if entry.class_name is None:
-        return None if entry.found.common is None else entry.found.common.threshold
+        if entry.found.common is None:
+            return None
+        return entry.found.common.threshold
     return entry.found.classes[entry.class_name].thresholds.get(CRITERIA[0])
 
 

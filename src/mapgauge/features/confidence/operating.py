@@ -60,7 +60,9 @@ class Levels:
     @property
     def recall(self) -> Floats:
         """The share of truth that is hit; NaN without truth."""
-        return self.hits / self.true if self.true else np.full(len(self.kept), np.nan)
+        if self.true:
+            return self.hits / self.true
+        return np.full(len(self.kept), np.nan)
 
     @property
     def f1(self) -> Floats:
@@ -80,9 +82,13 @@ def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: 
 
     Without results, there are no average precisions.
     """
-    chosen = np.ones(len(solved.tokens), np.bool_) if frames is None else frames
+    if frames is None:
+        chosen = np.ones(len(solved.tokens), np.bool_)
+    else:
+        chosen = frames
     rows = solved.by_confidence[label]
-    rows = rows if frames is None else rows[chosen[solved.frame[rows]]]
+    if frames is not None:
+        rows = rows[chosen[solved.frame[rows]]]
     confidence = solved.confidence[rows]
     last = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)])
     truth = float(solved.true_mass[chosen, label].sum())
@@ -100,7 +106,10 @@ def levels_of(solved: Solved, label: int, frames: Flags | None = None, results: 
     threshold = np.concatenate([[np.inf], confidence[last]])
     hits = steps(solved.hits[rows]).astype(np.int64)
     true = int(solved.true[chosen, label].sum())
-    ap = {} if results is None else _precisions(results, label, threshold)
+    if results is None:
+        ap = {}
+    else:
+        ap = _precisions(results, label, threshold)
     return Levels(threshold=threshold, kept=kept, hits=hits, true=true, cost=cost, mass=mass, order=solved.order, ap=ap)
 
 
@@ -179,7 +188,9 @@ class Units(Drawn):
         count = weights.shape[1]
         first = np.zeros(count, np.bool_)
         first[rng.permutation(count)[: (count + 1) // 2]] = True
-        halves = (first[unit_of_frame], ~first[unit_of_frame]) if count > 1 else None
+        halves = None
+        if count > 1:
+            halves = (first[unit_of_frame], ~first[unit_of_frame])
         return cls("frame" if scenes is None else "scene", unit_of_frame, weights, halves)
 
 
@@ -300,7 +311,9 @@ def plain(given: Any) -> Any:
         return {key: plain(value) for key, value in given._asdict().items()}
     if isinstance(given, tuple):
         return list(given)
-    return None if given is None or np.isnan(given) else float(given)
+    if given is None or np.isnan(given):
+        return None
+    return float(given)
 
 
 def thresholds_of(levels: Levels) -> dict[str, float]:
@@ -399,8 +412,12 @@ def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float
     """Return cost and mass of each unit at a threshold, ``(units, 2)``."""
     chosen = (solved.label == label) & (solved.confidence >= threshold)
     unit = units.unit_of_frame[solved.frame[chosen]]
-    weight = solved.confidence[chosen] if form == "dropped" else np.ones(len(unit))
-    saving = solved.dropped[chosen] if form == "dropped" else solved.rounded[chosen]
+    if form == "dropped":
+        weight = solved.confidence[chosen]
+        saving = solved.dropped[chosen]
+    else:
+        weight = np.ones(len(unit))
+        saving = solved.rounded[chosen]
     return _unit_sums(solved, label, units, unit=unit, confidence=weight, saving=saving)
 
 

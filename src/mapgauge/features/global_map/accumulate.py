@@ -70,8 +70,12 @@ def observations(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> 
         inner = np.asarray(((dense >= low) & (dense <= high)).all(axis=1))
         turn = poses[frame, :2, :2].T
         place = poses[frame, :2, 3]
-        sure = 1.0 if frames.confidence is None else float(frames.confidence[k])
-        track = "" if frames.track is None else str(frames.track[k])
+        sure = 1.0
+        if frames.confidence is not None:
+            sure = float(frames.confidence[k])
+        track = ""
+        if frames.track is not None:
+            track = str(frames.track[k])
         made.append(
             Observation(
                 points=points[:, :2] @ turn + place,
@@ -113,7 +117,9 @@ def _longest(seen: list[Observation]) -> Iterator[Line]:
 def _median(seen: list[Observation]) -> Iterator[Line]:
     for track in _by_track(seen):
         lengths = np.array([each.length for each in track])
-        sure = float(np.average([each.confidence for each in track], weights=lengths)) if lengths.any() else 0.0
+        sure = 0.0
+        if lengths.any():
+            sure = float(np.average([each.confidence for each in track], weights=lengths))
         for axis in _axes(track):
             yield Line(_moved_by_median(axis, track), track[0].label, sure)
 
@@ -141,13 +147,17 @@ def _merge(lines: list[Points], new: Points) -> None:
     own = shapely.linestrings(new)
     area = shapely.buffer(own, BUFFER)
     overlaps = [shapely.buffer(shapely.linestrings(line), BUFFER).intersection(area).area for line in lines]
-    best = int(np.argmax(overlaps)) if overlaps else -1
+    if overlaps:
+        best = int(np.argmax(overlaps))
+    else:
+        best = -1
     if best < 0 or overlaps[best] <= 0:
         lines.append(new)
         return
     old = lines[best]
     place = shapely.line_locate_point(shapely.linestrings(old), shapely.points(new[[0, -1]]))
-    new = new[::-1] if place[0] > place[1] else new
+    if place[0] > place[1]:
+        new = new[::-1]
     near = [
         np.flatnonzero(shapely.distance(shapely.points(a), shapely.linestrings(b)) <= BUFFER)
         for a, b in ((old, new), (new, old))
@@ -178,7 +188,10 @@ def _union(seen: list[Observation]) -> Iterator[Line]:
     for track in _by_track([replace(each, track=_PART.sub("", each.track)) for each in seen]):
         rings = [shapely.make_valid(shapely.polygons(each.points)) for each in track if each.closed]
         parts = [part for part in shapely.get_parts(shapely.union_all(rings)) if part.geom_type == "Polygon"]
-        lines = [shapely.get_coordinates(part.exterior) for part in parts] if parts else _axes(track)
+        if parts:
+            lines = [shapely.get_coordinates(part.exterior) for part in parts]
+        else:
+            lines = _axes(track)
         yield from (Line(points, track[0].label, confidence=1.0) for points in lines)
 
 
@@ -212,8 +225,12 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
 
 def _extend(axes: list[Points], points: Points, start: int, stop: int) -> None:
     """Extend an axis by a stretch of a line that lies apart, or join two by it, or add it as an axis."""
-    before = None if start == 0 else _end_near(axes, points[start - 1])
-    after = None if stop == len(points) else _end_near(axes, points[stop])
+    before = None
+    if start != 0:
+        before = _end_near(axes, points[start - 1])
+    after = None
+    if stop != len(points):
+        after = _end_near(axes, points[stop])
     stretch = points[start:stop]
     if before is not None and after is not None:
         k, head = before
@@ -248,7 +265,9 @@ def _bridge(axes: list[Points], points: Points) -> None:
 
 
 def _turned(axis: Points, kept: bool) -> Points:
-    return axis if kept else axis[::-1]
+    if kept:
+        return axis
+    return axis[::-1]
 
 
 def _end_near(axes: list[Points], point: Points) -> tuple[int, bool] | None:

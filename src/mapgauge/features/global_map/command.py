@@ -60,7 +60,9 @@ def global_map(
     valid("--region", check_region, box)
     valid("--cutoff", feature.checked_cutoff, most)
     named = (pose_noise or [""])[0]
-    noise = named if named in feature.NOISES else parsing.numbers("--pose-noise", pose_noise) or None
+    noise: str | list[float] | None = named
+    if named not in feature.NOISES:
+        noise = parsing.numbers("--pose-noise", pose_noise) or None
     if noise is not None:
         valid("--pose-noise", feature.check_noise, noise)
     check_unnamed(predictions, *truth)
@@ -155,7 +157,9 @@ def _show(made: "GlobalMap") -> None:
 
 
 def _digits(key: str) -> str:
-    return ".0f" if key in ("ghost_length", "fragments_per_km") else ".3f"
+    if key in ("ghost_length", "fragments_per_km"):
+        return ".0f"
+    return ".3f"
 
 
 def _cell(key: str, value: Any) -> str:
@@ -164,7 +168,9 @@ def _cell(key: str, value: Any) -> str:
     if value is None:
         return "-"
     digits = _digits(key)
-    return "-" if value.value != value.value else f"{value.value:{digits}} {bracket(value.low, value.high, digits)}"
+    if value.value != value.value:
+        return "-"
+    return f"{value.value:{digits}} {bracket(value.low, value.high, digits)}"
 
 
 def _write(made: "GlobalMap", output: Path | None, figure: Path | None) -> None:

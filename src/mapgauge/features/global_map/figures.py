@@ -40,7 +40,10 @@ def global_map(
     """
     if not isinstance(made, GlobalMap):
         raise InvalidInput(f"expected a GlobalMap from mapgauge.global_map(), got {type(made).__name__}")
-    name = made.results.frames("network_pld", count=1)[0]["token"] if scene is None else scene
+    if scene is None:
+        name = made.results.frames("network_pld", count=1)[0]["token"]
+    else:
+        name = scene
     if name not in made.regions:
         raise InvalidInput(f"no scene {name!r}. Available: {', '.join(made.regions)}")
     panels = 1 + bool(made.shares)

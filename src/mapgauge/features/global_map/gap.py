@@ -78,7 +78,10 @@ def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Ind
 
 def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray[np.float64]], box: Bounds) -> Gap:
     """Return GAP of maps, one frame for each scene, by the poses of each scene."""
-    thresholds = _WIDE if max(box[2] - box[0], box[3] - box[1]) > 60 else _THRESHOLDS
+    if max(box[2] - box[0], box[3] - box[1]) > 60:
+        thresholds = _WIDE
+    else:
+        thresholds = _THRESHOLDS
     settings = protocol(
         "map",
         classes=CLASSES,

@@ -113,7 +113,9 @@ class GlobalMap:
 
 def stated(made: GlobalMap) -> str:
     """Return the settings in words, as the title of a table."""
-    rule = "maps" if made.rule is None else f"frames accumulated by {made.rule}"
+    rule = "maps"
+    if made.rule is not None:
+        rule = f"frames accumulated by {made.rule}"
     noise = ""
     if made.noise is not None:
         side, ahead, degrees = made.noise
@@ -189,7 +191,9 @@ def global_map(
     frames = x  # with poses as they were given
     box = check_region(region, drive.forward)
     scenes = scenes_in(drive, box)
-    noise = None if pose_noise is None else check_noise(pose_noise)
+    noise = None
+    if pose_noise is not None:
+        noise = check_noise(pose_noise)
     if y.poses is not None:
         check_tracks(y, "truth", "a map of true frames")
     if x.poses is None:
@@ -197,7 +201,8 @@ def global_map(
             raise InvalidInput(f"{x.name or 'predictions'}: maps have no frames, which over_time and pose_noise need")
     else:
         check_rule(rule, x, "predictions")
-        x = x if noise is None else _disturbed(x, noise, seed)
+        if noise is not None:
+            x = _disturbed(x, noise, seed)
     work = _Work(x, y, rule, region=region, cities=cities_in(x))
     sides = in_threads(work.of, list(scenes.values()), workers, progress=progress)
     findings = [

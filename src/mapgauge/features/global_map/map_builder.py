@@ -105,7 +105,9 @@ def _part(points: Points, area: Any) -> Any:
         parts = [part for part in parts if part.length > SLIVER]
     if not parts:
         return None
-    return parts[0] if len(parts) == 1 else shapely.multilinestrings(parts)
+    if len(parts) == 1:
+        return parts[0]
+    return shapely.multilinestrings(parts)
 
 
 def _matches(old: list[Any], new: list[Any], most: float) -> list[tuple[int, int]]:
@@ -129,7 +131,9 @@ def _simplified(points: Points) -> Points:
     made: Points = shapely.get_coordinates(
         shapely.simplify(shapely.linestrings(points), SIMPLER, preserve_topology=False)
     )
-    return made if len(made) > 1 else points[[0, -1]]
+    if len(made) > 1:
+        return made
+    return points[[0, -1]]
 
 
 def _replaced(element: Points, prediction: Points) -> Points:

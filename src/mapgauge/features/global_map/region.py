@@ -88,7 +88,10 @@ def cut(polylines: Polylines, region: Any) -> Cut:
         outside += dropped
         points += [_stretch(polylines[line], along, start, stop=stop) for start, stop in pieces]
         source += [line] * len(pieces)
-    made = Polylines.of(points, dimension=polylines.dimension) if points else Polylines.of([])
+    if points:
+        made = Polylines.of(points, dimension=polylines.dimension)
+    else:
+        made = Polylines.of([])
     rows = np.array(source, np.int64)
     return Cut(made, rows, outside, lines_outside=len(polylines) - len(np.unique(rows)))
 
@@ -113,7 +116,10 @@ def _inside(polylines: Polylines, region: Any) -> dict[int, list[tuple[float, fl
     a = a[size > 0]
     b = b[size > 0]
     size = size[size > 0]
-    segments = shapely.linestrings(np.stack([a, b], axis=1)) if len(a) else np.empty(0, object)
+    if len(a):
+        segments = shapely.linestrings(np.stack([a, b], axis=1))
+    else:
+        segments = np.empty(0, object)
     whole: Flags = shapely.contains_properly(region, segments)
     partly = np.flatnonzero(shapely.intersects(region, segments) & ~whole)
     parts, index = shapely.get_parts(shapely.intersection(segments[partly], region), return_index=True)
@@ -150,7 +156,10 @@ def _joined(spans: list[tuple[float, float]], length: float, closed: bool) -> tu
             joined.append((start, stop))
     if closed and joined and joined[0][0] + length - joined[-1][1] < LARGEST_GAP:
         around = (joined[-1][0], length + joined[0][1])
-        joined = [*joined[1:-1], around] if len(joined) > 1 else [(0.0, length)]
+        if len(joined) > 1:
+            joined = [*joined[1:-1], around]
+        else:
+            joined = [(0.0, length)]
     kept = [(start, stop) for start, stop in joined if stop - start >= SHORTEST]
     dropped = length - sum(stop - start for start, stop in kept)
     return kept, dropped if dropped > _TOUCHING else 0.0

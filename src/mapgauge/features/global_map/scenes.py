@@ -64,7 +64,8 @@ def sides_of(predictions: Frames, truth: Truth, poses: Frames | None) -> tuple[M
         refuse_ignored(side, "global maps have no meaning for such frames")
     drive = _poses_of(poses, x, y)
     x = _with_poses_from(x, drive)
-    y = y if y.poses is None else _with_scenes_from(y, drive)
+    if y.poses is not None:
+        y = _with_scenes_from(y, drive)
     for side, called in ((drive, "poses"), (x, "predictions"), (y, "truth")):
         if side.poses is not None:
             check_poses(side.poses, len(side), partial(_of_frame, side.name or called, side.tokens))
@@ -78,7 +79,10 @@ def _of_frame(name: str, tokens: Sequence[str], k: int) -> str:
 def _poses_of(poses: Frames | None, predictions: MapFrames, truth: MapFrames) -> MapFrames:
     """Return the evaluated poses: those given, of the truth, of the predictions, or of the file of the predictions."""
     if poses is not None:
-        drive = poses if isinstance(poses, MapFrames) else read_poses(Path(poses))
+        if isinstance(poses, MapFrames):
+            drive = poses
+        else:
+            drive = read_poses(Path(poses))
     elif truth.poses is not None or predictions.poses is not None:
         drive = truth if truth.poses is not None else predictions
     elif predictions.format == GLOBALMAPNET.name and Path(predictions.name).exists():
@@ -163,7 +167,10 @@ def lines_of(frames: MapFrames, rows: Indices, scene: Scene, accumulate: Accumul
 
 def part_of(maps: MapFrames, frame: int, scene: Scene) -> MapFrames:
     """Return one map relative to the origin of a scene, as one frame with its name."""
-    own = maps.at([frame]).planar() if maps.dimension == 3 else maps.at([frame])
+    if maps.dimension == 3:
+        own = maps.at([frame]).planar()
+    else:
+        own = maps.at([frame])
     coords = own.polylines.coords - scene.origin
     moved = replace(own.polylines, coords=coords)
     return replace(
@@ -192,14 +199,18 @@ def cities_in(predictions: MapFrames) -> Mapping[str, str]:
     path = Path(predictions.name)
     # Other files that were converted from such a file keep the name of its format.
     is_file = predictions.format == GLOBALMAPNET.name and path.is_file() and Content(path).kind == "json"
-    return cities_of(path) if is_file else {}
+    if not is_file:
+        return {}
+    return cities_of(path)
 
 
 def cut_map(frames: MapFrames, scene: Scene) -> tuple[MapFrames, Cut]:
     """Return one map cut by the region of its scene. Pieces keep the class and the confidence of their line."""
     made = cut(frames.polylines, scene.region)
     rows: Indices = made.source
-    confidence = None if frames.confidence is None else frames.confidence[rows]
+    confidence = None
+    if frames.confidence is not None:
+        confidence = frames.confidence[rows]
     return MapFrames(
         tokens=frames.tokens,
         classes=frames.classes,
@@ -219,7 +230,10 @@ def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list
         far = np.flatnonzero(steps > max(JUMP, 10 * float(np.median(steps)) if len(steps) else 0.0))
         jumps += [f"{name}, pose {k + 1}: {steps[k]:.0f} m" for k in far.tolist()]
     text = f"{counted(len(jumps), 'pose is', 'poses are')} more than {JUMP:g} m from the one before"
-    found = findings_about(jumps, "warning", "pose-jumps", text=text) if jumps else []
+    if jumps:
+        found = findings_about(jumps, "warning", "pose-jumps", text=text)
+    else:
+        found = []
     for side in sides:
         coords = side.polylines.coords[:, :2]
         largest = float(np.abs(coords).max(initial=0.0))

@@ -131,7 +131,10 @@ class CgnetPairs:
         matches = np.bincount(self._near.frame[self._near.accepted], minlength=len(self._bounds)).tolist()
         scores: list[GraphScore | None] = []
         for hits, (predicted, true) in zip(matches, np.diff(self._bounds, axis=1).tolist(), strict=True):
-            shares = (hits / predicted, hits / true) if predicted and true else (0.0, 0.0)
+            if predicted and true:
+                shares = (hits / predicted, hits / true)
+            else:
+                shares = (0.0, 0.0)
             scores.append(None if predicted and not true else score(*shares))
         return scores
 

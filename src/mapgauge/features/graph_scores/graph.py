@@ -146,8 +146,10 @@ def _graph(positions: Any, pairs: Any, name: str) -> Graph:
         edges = np.asarray(pairs)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name}: nodes must be positions with 2 or 3 numbers each: {error}") from error
-    nodes = np.empty((0, 2)) if nodes.size == 0 else nodes
-    edges = np.empty((0, 2), np.int64) if edges.size == 0 else edges
+    if nodes.size == 0:
+        nodes = np.empty((0, 2))
+    if edges.size == 0:
+        edges = np.empty((0, 2), np.int64)
     if edges.dtype.kind == "f" and np.isfinite(edges).all() and (edges == np.floor(edges)).all():
         edges = edges.astype(np.int64)
     if edges.dtype.kind in "iu":

@@ -32,7 +32,9 @@ def _is_graphs(content: Content) -> bool:
         return content.keys.issuperset(_KEYS) and not content.keys & {"results", "GTs", "features"}
     if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
-    has_graphs = None if content.tree is None else or_none(_has_graphs, content.tree)
+    has_graphs = None
+    if content.tree is not None:
+        has_graphs = or_none(_has_graphs, content.tree)
     if has_graphs is not None:
         return has_graphs
     return any(isinstance(frame, dict) and all(key in frame for key in _KEYS) for frame in content.document.values())
@@ -65,7 +67,8 @@ class _Reader:
                 f"{where}.nodes have {nodes.shape[1]} coordinates, those before have {self.dimension}; expected either "
                 "2-D or 3-D nodes in the whole file"
             )
-        self.dimension = nodes.shape[1] if len(nodes) else self.dimension
+        if len(nodes):
+            self.dimension = nodes.shape[1]
         edges = self._edges(given, len(nodes), where)
         return Graph(*self._finite(nodes, edges, where))
 

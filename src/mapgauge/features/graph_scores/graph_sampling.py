@@ -220,7 +220,10 @@ class Samples:
         """Return the graph in the form of kernels, with edges in their directions or in both."""
         from mapgauge.features.graph_scores.graph_kernels import csr
 
-        ways = self.ways if directed else np.ones_like(self.ways)
+        if directed:
+            ways = self.ways
+        else:
+            ways = np.ones_like(self.ways)
         edges: Csr = csr(len(self.points), self.edges, self.lengths, ways)
         return edges
 
@@ -262,7 +265,10 @@ def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = Fa
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)[: len(order)])
     if len(tied):
         among = order[tied]
-        keys = (j[among], i[among]) if in_order else (points[i[among]] + points[j[among]]).T[::-1]
+        if in_order:
+            keys = (j[among], i[among])
+        else:
+            keys = (points[i[among]] + points[j[among]]).T[::-1]
         order[tied] = among[np.lexsort((among, *keys, squared[tied], frame[tied]))]
     first = i[order]
     second = j[order]
@@ -305,7 +311,10 @@ class Ways:
         self._steps = np.delete(np.arange(len(self._line)), starts[1:] - 1)  # points with another point after them
         gaps = self._line[self._steps + 1] - self._line[self._steps]
         self._gaps: Floats = np.sqrt(np.square(gaps).sum(axis=1))
-        lengths = np.add.reduceat(self._gaps, starts[:-1] - np.arange(len(starts) - 1)) if len(first) else np.empty(0)
+        if len(first):
+            lengths = np.add.reduceat(self._gaps, starts[:-1] - np.arange(len(starts) - 1))
+        else:
+            lengths = np.empty(0)
         self.ends, self.lanes = ways_between(len(landmarks), first, last, lengths, hops)
 
     def samples(self, spacing: float) -> tuple[Points, Indices]:
@@ -344,7 +353,10 @@ def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]
     by_key = np.argsort(key)
     true = np.flatnonzero((partner[ways.ends] >= 0).all(axis=1))
     at = np.searchsorted(key[by_key], partner[ways.ends[true]] @ [count, 1])
-    predicted = by_key[np.minimum(at, len(key) - 1)] if len(true) else true
+    if len(true):
+        predicted = by_key[np.minimum(at, len(key) - 1)]
+    else:
+        predicted = true
     same = (ways.ends[predicted] == partner[ways.ends[true]]).all(axis=1)
     true = true[same]
     predicted = predicted[same]
@@ -369,6 +381,8 @@ def _apart(ways: Ways, spacing: float, x: Indices, y: Indices) -> Floats:
     steps = ways.positions[ways.ends[:, 1]] - ways.positions[ways.ends[:, 0]]
     for k, (first, two) in enumerate(zip(steps[x], steps[y], strict=True)):
         size = math.hypot(*first) * math.hypot(*two)
-        cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
+        cosine = 1.0
+        if size > 0:
+            cosine = min(1.0, max(-1.0, float(first @ two) / size))
         gaps[k] *= math.tan(-cosine) + math.tan(1) + 1
     return gaps

@@ -231,7 +231,11 @@ def graph_scores(
             remedy="Leave out the height: nodes[:, :2], or frames.planar()",
         )
     graphs = Graphs.of(predicted, true)
-    pairs = CgnetPairs(graphs) if parity == "cgnet" else GraphPairs(graphs, settings or GraphSettings())
+    pairs: CgnetPairs | GraphPairs
+    if parity == "cgnet":
+        pairs = CgnetPairs(graphs)
+    else:
+        pairs = GraphPairs(graphs, settings or GraphSettings())
     return GraphScores(**{field.name: getattr(pairs, field.name)()[0] for field in fields(GraphScores)})
 
 
@@ -252,7 +256,9 @@ def _pairs(groups: Groups, rules: str, *, in_order: bool) -> GraphPairs | CgnetP
             x = lines.coords[:, 0]
             y = lines.coords[:, 1]
             lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
-            order = _order(lanes, graph) if in_order else None
+            order = None
+            if in_order:
+                order = _order(lanes, graph)
         joined, point = joined_lanes(lines, lanes.links, order)
         graphs = Graphs(joined.nodes, joined.edges, of_point[point], frames=len(lanes.bounds))
         groups.shared[key] = CgnetPairs(graphs) if rules == "cgnet" else GraphPairs(graphs, GraphSettings())
@@ -266,7 +272,9 @@ def _order(lanes: Groups, graph: Indices) -> Indices:
     The nodes of a graph are in the order of the points if its lanes are not from a graph or have other points than it.
     """
     sizes = np.diff(lanes.offsets)
-    nodes = [()] * len(sizes) if lanes.nodes is None else [lane or () for lane in lanes.nodes]
+    nodes: list[tuple[Any, ...]] = [()] * len(sizes)
+    if lanes.nodes is not None:
+        nodes = [lane or () for lane in lanes.nodes]
     same = np.array([len(lane) for lane in nodes], np.int64) == sizes
     known = ~np.isin(graph, graph[~same])
     rank = np.arange(sizes.sum())
@@ -313,7 +321,9 @@ class GraphRules(Settings):
 
 
 def _stated(name: str, protocol: Protocol) -> str:
-    return "CGNet's rules" if protocol.settings[name].rules == "cgnet" else "corrected rules"
+    if protocol.settings[name].rules == "cgnet":
+        return "CGNet's rules"
+    return "corrected rules"
 
 
 def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
@@ -348,7 +358,9 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
 
 def _three(key: str, part: str, title: str) -> list[Value]:
     """Return F1, precision and recall of a score."""
-    end = f"{part}_" if part else ""
+    end = ""
+    if part:
+        end = f"{part}_"
     return [
         Value(key=key, part=part, title=f"{title} F1", role="headline" if part else "main"),
         Value(key=f"{key}_precision", part=f"{end}precision", title=f"{title} P", role="other" if part else "headline"),

@@ -140,7 +140,10 @@ def _elements(
         kind = (target >= lanes).astype(np.int64)
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")
-    weight = np.maximum(score - floor, 0.0) / (1.0 - floor) if floor else score
+    if floor:
+        weight = np.maximum(score - floor, 0.0) / (1.0 - floor)
+    else:
+        weight = score
     order = _by_content([contents[i] for i in instance.tolist()], lanes, source, target=target, weight=weight)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -225,7 +228,9 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
         weight = best.weight
         row[:5] = _lane_parts(frame, first, second, weight=weight)
         row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight=weight)
-        gap = max(best.linear - best.total, 0.0) if (weight == 1.0).all() else None
+        gap = None
+        if (weight == 1.0).all():
+            gap = max(best.linear - best.total, 0.0)
     links = broken(frame.x.graph, frame.y.graph, first, second=second, weight=weight)
     halves = np.concatenate([links.false_half, links.missing_half])
     for k, shares in enumerate((links.false, links.missing, halves)):

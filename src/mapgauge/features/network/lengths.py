@@ -182,7 +182,10 @@ def in_words(results: "Results", workers: int | None = None) -> str:
         words.append(f"{value['network_median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["network_completeness"]):
         lengths = lengths_in_words(value["network_found_length"], value["network_true_length"])
-        pieces = f", in pieces ({lengths}, with {_counted(breaks, 'break')})" if breaks else f" ({lengths})"
+        if breaks:
+            pieces = f", in pieces ({lengths}, with {_counted(breaks, 'break')})"
+        else:
+            pieces = f" ({lengths})"
         words.append(f"{100 * value['network_completeness']:.0f} % of the true length found{pieces}")
     if joins:
         words.append(f"predicted lines go on from one true line to another at {_counted(joins, 'place')}")
@@ -197,7 +200,9 @@ def in_words(results: "Results", workers: int | None = None) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun}s"
 
 
 _METRES = (0.0, math.inf)

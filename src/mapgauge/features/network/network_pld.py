@@ -146,12 +146,16 @@ class NetworkPldResult(PooledPld[NetworkParts]):
     @property
     def split_entropy(self) -> float | None:
         """How much true lines are split, in bits: 1 for two halves. None if no point is matched."""
-        return self.split / self.matched_points if self.matched_points > 0 else None
+        if self.matched_points > 0:
+            return self.split / self.matched_points
+        return None
 
     @property
     def merge_entropy(self) -> float | None:
         """How much predicted lines join several true lines, in bits. None if no point is matched."""
-        return self.merge / self.matched_points if self.matched_points > 0 else None
+        if self.matched_points > 0:
+            return self.merge / self.matched_points
+        return None
 
 
 def network_pld(

@@ -257,7 +257,9 @@ def _step(price: Floats, uses: Indices, excess: float) -> Floats:
     """Return prices after a step along the subgradient: more where points are used twice, less where they are free."""
     slope = np.where((price <= 0) & (uses == 0), 0, 1 - uses)
     size = int(slope @ slope)
-    return np.maximum(price - max(excess, 0.0) / size * slope, 0.0) if size else price
+    if not size:
+        return price
+    return np.maximum(price - max(excess, 0.0) / size * slope, 0.0)
 
 
 def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:

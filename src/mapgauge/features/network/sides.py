@@ -77,7 +77,10 @@ def side_of(
 
 def _canonical(points: Points, ring: bool, directed: bool) -> Points:
     """Return the points in the first of all equivalent orders: both directions, and all starts of a ring."""
-    forms = [points] if directed else [points, points[::-1]]
+    if directed:
+        forms = [points]
+    else:
+        forms = [points, points[::-1]]
     if ring:
         least = points[np.lexsort(points.T[::-1])[0]]
         forms = [np.roll(form, -k, axis=0) for form in forms for k in np.flatnonzero((form == least).all(axis=1))]

@@ -25,10 +25,16 @@ def lanes_of_part(predictions: MapFrames, truth: MapFrames, protocol: Protocol) 
     if protocol.part in ("near", "far"):
         forward = truth.forward or predictions.forward
         near = [_is_near(side, 1 if forward == "y" else 0) for side in (predictions, truth)]
-        inside = near if protocol.part == "near" else [~flags for flags in near]
+        if protocol.part == "near":
+            inside = near
+        else:
+            inside = [~flags for flags in near]
     else:
         crossing = _in_intersection(predictions, truth, protocol)
-        inside = list(crossing) if protocol.part == "intersection" else [~flags for flags in crossing]
+        if protocol.part == "intersection":
+            inside = list(crossing)
+        else:
+            inside = [~flags for flags in crossing]
     return _kept(predictions, inside[0]), _kept(truth, inside[1])
 
 
@@ -96,4 +102,6 @@ def _kept(frames: MapFrames, inside: Flags) -> MapFrames:
     if frames.links is not None:
         beside = frames.links.is_kind(LEFT_LINE) | frames.links.is_kind(RIGHT_LINE)
         gone[frames.links.target[beside & gone[frames.links.source]]] = True
-    return frames.keep(np.flatnonzero(~gone)) if gone.any() else frames
+    if not gone.any():
+        return frames
+    return frames.keep(np.flatnonzero(~gone))

@@ -325,7 +325,9 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
         columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
     same = columns is lanes
     parts = [lanes] if same else [lanes, columns]
-    shift = 0 if same else len(lanes.rows)
+    shift = 0
+    if not same:
+        shift = len(lanes.rows)
     confidence = np.concatenate([part.groups.confidence for part in parts])
     order = np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)])
     nearest = np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)])

@@ -81,8 +81,12 @@ class Changes:
         rows = []
         for k, state in enumerate(STATES):
             right, true, stated = (int(value) for value in (counts[k, k], counts[k].sum(), counts[:, k].sum()))
-            precision = right / stated if stated else None
-            recall = right / true if true else None
+            precision = None
+            if stated:
+                precision = right / stated
+            recall = None
+            if true:
+                recall = right / true
             both = true + stated
             row = {"state": state, "true": true, "stated": stated, "right": right}
             rows.append(row | {"precision": precision, "recall": recall, "f1": 2 * right / both if both else None})

@@ -96,7 +96,10 @@ def _precisions(x: MapFrames, y: MapFrames, protocol: Protocol, of_x: Indices, o
         rows = groups.is_prediction
         hits[start[0] + groups.row[rows]] = bits[rows]
     flags = (hits[:, None] >> np.arange(len(own.thresholds))) & 1 > 0
-    sure = np.ones(len(hits)) if x.confidence is None else x.confidence
+    if x.confidence is None:
+        sure = np.ones(len(hits))
+    else:
+        sure = x.confidence
     values = {}
     for c, name in enumerate(y.classes):
         count = int(np.count_nonzero(y.label == c))

@@ -71,7 +71,10 @@ def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int
     if isinstance(prior, MapOptions) and "project" in prior.options and is_file:
         return _cut_map(prior, truth, protocol, workers=workers)  # only a map has longitude and latitude
     try:
-        frames = prior.read() if isinstance(prior, MapOptions) else loaded(prior, workers=workers)
+        if isinstance(prior, MapOptions):
+            frames = prior.read()
+        else:
+            frames = loaded(prior, workers=workers)
     except UnreadableFile as error:  # a map may have more than lines of frames
         if not is_file:
             raise
@@ -97,10 +100,15 @@ def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int
 
 def _cut_map(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None) -> MapFrames:
     """Return a map, cut to the region of the protocol at the poses of the truth."""
-    path = prior.path if isinstance(prior, MapOptions) else Path(str(prior))
-    options = prior.options if isinstance(prior, MapOptions) else {}
+    path = Path(str(prior))
+    options: Mapping[str, Any] = {}
+    if isinstance(prior, MapOptions):
+        path = prior.path
+        options = prior.options
     frames = own_map(path, truth, region=protocol.region or (60.0, 30.0), workers=workers, **options)
-    return frames.rotate(90) if truth.forward == "y" else frames
+    if truth.forward == "y":
+        return frames.rotate(90)
+    return frames
 
 
 def blocks_of(frames: MapFrames) -> list[slice]:

@@ -102,7 +102,10 @@ def compare(
         costs(copied, prior, truth, of_truth=of_truth, near_old=changed),
     ]
     confidence = predictions.confidence
-    said = predictions if confidence is None else predictions.keep(confidence >= floor).with_confidence(1)
+    if confidence is None:
+        said = predictions
+    else:
+        said = predictions.keep(confidence >= floor).with_confidence(1)
     confusion = _confusion(said, truth, prior, protocol=protocol, same=same, of_prior=of_prior, of_truth=of_truth)
     return Comparison(np.stack(sums), confusion, of_truth, prior=of_prior)
 
@@ -112,8 +115,14 @@ def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_
 
     ``near_old`` are the instances of ``x`` that are stale if they have no match.
     """
-    confidence = np.ones(len(x.polylines)) if x.confidence is None else x.confidence
-    true = np.ones(len(y.polylines)) if y.confidence is None else y.confidence
+    if x.confidence is None:
+        confidence = np.ones(len(x.polylines))
+    else:
+        confidence = x.confidence
+    if y.confidence is None:
+        true = np.ones(len(y.polylines))
+    else:
+        true = y.confidence
     has_partner = matched.partner >= 0
     missed = np.ones(len(true), np.bool_)
     partner = matched.partner[has_partner]

@@ -73,7 +73,10 @@ def _uses(results: Results) -> Iterator[tuple[str, str]]:
     else:
         yield f"rules:{rules}", f"the rules of {rules}"
     origin = origin_of(results)
-    dataset = TITLES[origin.dataset] if origin.dataset else f"({origin.why})"
+    if origin.dataset:
+        dataset = TITLES[origin.dataset]
+    else:
+        dataset = f"({origin.why})"
     yield f"data:{origin.dataset}", f"the data set {dataset}"
     if origin.dataset and (not origin.split or origin.split.startswith("new-")):
         yield f"split:{origin.split}", f"the split {origin.split}" if origin.split else f"the split ({origin.why})"

@@ -108,7 +108,9 @@ def published(
 
     if like is not None:
         like = one_results("--like", like)
-    results = None if like is None else load_all([like], file_names([like]))[0]
+    results = None
+    if like is not None:
+        results = load_all([like], file_names([like]))[0]
     rows = published_values(results)
     if json:
         write_json([vars(row) for row in rows])
@@ -151,7 +153,10 @@ def _show_published(title: str, rows: "list[Published]", *, own: bool = False) -
     header += [*(["own"] if own else []), "note", "source"]
     body = []
     for row in rows:
-        split = row.split if row.rate is None else f"{row.split}, {row.rate:g} Hz"
+        if row.rate is None:
+            split = row.split
+        else:
+            split = f"{row.split}, {row.rate:g} Hz"
         thresholds = " ".join(f"{threshold:g}" for threshold in row.thresholds)
         settings = [row.dataset, split, row.region, _rules_in_words(row), thresholds, row.metric]
         values = [number(value, digits=1) for value in ([row.value, row.own] if own else [row.value])]

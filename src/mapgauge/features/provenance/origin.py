@@ -29,8 +29,12 @@ class Origin(NamedTuple):
 
     def __str__(self) -> str:
         """Return everything in words."""
-        split = f"split {self.split}" if self.split else ""
-        rate = "" if self.rate is None else f"{self.rate:g} Hz"
+        split = ""
+        if self.split:
+            split = f"split {self.split}"
+        rate = ""
+        if self.rate is not None:
+            rate = f"{self.rate:g} Hz"
         return ", ".join(filter(None, [TITLES.get(self.dataset), split, self.why, rate]))
 
 
@@ -78,4 +82,6 @@ def _rate(tokens: tuple[str, ...], logs: tuple[str, ...]) -> float | None:
     """Return the frames per second of Argoverse 2, whose tokens end with the time in nanoseconds."""
     frames = sorted((log, int(token.rpartition("_")[2])) for log, token in zip(logs, tokens, strict=True))
     gaps = [after - before for (log, before), (other, after) in pairwise(frames) if log == other]
-    return round(1e9 / float(np.median(gaps)), 1) if gaps else None
+    if not gaps:
+        return None
+    return round(1e9 / float(np.median(gaps)), 1)

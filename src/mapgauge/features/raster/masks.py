@@ -63,7 +63,9 @@ class MaskIou:
     def mean(self) -> float | None:
         """The mean over the classes that have a value, mIoU."""
         values = [value for value in self.classes.values() if value is not None]
-        return float(np.mean(values)) if values else None
+        if not values:
+            return None
+        return float(np.mean(values))
 
     def table(self) -> str:
         """Return IoU and the numbers of pixels as text."""

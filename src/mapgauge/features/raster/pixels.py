@@ -72,7 +72,9 @@ class DrawingSettings(Settings):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the image."""
         length, width = self.pixels
-        return (width, length) if self.forward == "columns" else (length, width)
+        if self.forward == "columns":
+            return (width, length)
+        return (length, width)
 
 
 class Drawing(NamedTuple):
@@ -112,7 +114,10 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Draw
     ahead, left = (y, -x) if groups.forward == "y" else (x, y)
     length, width = protocol.region or (0.0, 0.0)
     across, down = (ahead, left) if own.forward == "columns" else (-left, ahead)
-    extents = (length, width) if own.forward == "columns" else (width, length)
+    if own.forward == "columns":
+        extents = (length, width)
+    else:
+        extents = (width, length)
     to_pixel = partial(_pixel, own=own)
     rows, columns = own.shape
     points = np.stack([to_pixel(across, extents[0], columns), to_pixel(down, extents[1], rows)], axis=1)

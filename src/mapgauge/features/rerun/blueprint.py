@@ -44,7 +44,10 @@ def blueprint(curves: Sequence[Curve], cameras: Sequence[str], rate: float, *, e
 def _plots(rrb: Any, curves: Sequence[Curve]) -> list[Any]:
     """Return the plots: the main values, and a tab for the parts of each metric."""
     groups = dict.fromkeys(curve.entity.rpartition("/")[0] for curve in curves)
-    plots = [rrb.TimeSeriesView(origin=f"/{WHOLE}", name="Values")] if WHOLE in groups else []
+    if WHOLE in groups:
+        plots = [rrb.TimeSeriesView(origin=f"/{WHOLE}", name="Values")]
+    else:
+        plots = []
     parts = [
         rrb.TimeSeriesView(origin=f"/{group}", name=f"Parts of {group.rpartition('/')[2]}")
         for group in groups

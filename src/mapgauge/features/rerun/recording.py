@@ -79,7 +79,9 @@ def write_rerun(
     results = results.of_frames(_in_time(results))
     for section in sections():
         (results,), _ = section.prepared([results], None)
-    rig = None if images is None else open_rig(images, results.tokens, results.scenes)
+    rig = None
+    if images is not None:
+        rig = open_rig(images, results.tokens, results.scenes)
     writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig=rig)
     lenient = not rr.strict_mode()
     with replacing(Path(path)) as (part, mode):
@@ -125,7 +127,9 @@ class _Writer:
         self.fault = ""  # why the file is not complete
         self.origin: Floats | None = None  # (3,), of the world; points have float32
         times = timestamps_of(results, range(len(results.tokens)))
-        unit = None if times is None else per_second(times)
+        unit = None
+        if times is not None:
+            unit = per_second(times)
         self.stamps = None  # (frames,), if the unit of time stamps is known
         if times is not None and unit is not None:
             self.stamps = (times * int(_NS // unit)).astype("datetime64[ns]")
@@ -160,7 +164,10 @@ class _Writer:
 
     def _cameras(self, blocks: Sequence[range]) -> list[str]:
         """Return the cameras as parts of paths, from one frame of each block."""
-        rigs = [] if self.rig is None else [self.rig.frame(self.results.tokens[block.start]) for block in blocks]
+        if self.rig is None:
+            rigs = []
+        else:
+            rigs = [self.rig.frame(self.results.tokens[block.start]) for block in blocks]
         return list(
             dict.fromkeys(self._part(image.camera) for frame in rigs if frame is not None for image in frame.images)
         )
@@ -174,7 +181,9 @@ class _Writer:
         """Return the number of frames per second; 5 if it is not known."""
         steps = np.diff([] if self.stamps is None else self.stamps.astype(np.float64))
         steps = steps[steps > 0]  # scenes need not be in the order of time
-        return min(max(_NS / float(np.median(steps)), 1.0), 30.0) if len(steps) else 5.0
+        if not len(steps):
+            return 5.0
+        return min(max(_NS / float(np.median(steps)), 1.0), 30.0)
 
     def _times(self, frames: Sequence[int]) -> list[Any]:
         """Return the times of frames: their numbers, and the time if its unit is known."""
@@ -199,7 +208,9 @@ class _Writer:
         times = self._times(frames)
         causes = Causes.of(part)
         matched = np.zeros(len(y.polylines), np.bool_)
-        cutoff = part.protocol.cutoffs[0] if part.protocol.cutoffs else None
+        cutoff = None
+        if part.protocol.cutoffs:
+            cutoff = part.protocol.cutoffs[0]
         blocks = part.need_data().in_blocks(lambda some: match_frames(some, part.protocol, cutoff), known=part.scores)
         assignments = [frame for block in blocks for frame in block]
         for start, frame in zip(y.offsets.tolist(), assignments, strict=False):
@@ -213,7 +224,8 @@ class _Writer:
         texts = [_text(f"{scene}\n{token}".strip()) for scene, token in zip(scenes, part.tokens, strict=True)]
         self.stream.send_columns("frame", times, self.rr.TextDocument.columns(text=texts))
         if places.poses is not None:
-            self.origin = places.poses[0, :3, 3].copy() if self.origin is None else self.origin
+            if self.origin is None:
+                self.origin = places.poses[0, :3, 3].copy()
             self._send_poses("world/ego", places.poses[:, :3, :3], places.poses[:, :3, 3] - self.origin, times=times)
         self._send_images(places, frames)
 
@@ -273,7 +285,9 @@ class _Writer:
     def _read(self, image: CameraImage) -> bytes | None:
         """Return the bytes of an image; None if it is not on the disk."""
         try:
-            data = Content(self.rig.path(image)).data if self.rig else None
+            data = None
+            if self.rig:
+                data = Content(self.rig.path(image)).data
         except UnreadableFile:
             self.missing += 1
             return None

@@ -78,7 +78,9 @@ def overlap(
     check_targets([figure, search], [train, validation, *given])
     check_figure(figure)
     check_files(train, validation)
-    names = parsing.file_names(given) if given else []
+    names = []
+    if given:
+        names = parsing.file_names(given)
     reading = Reading(workers=workers)
 
     from mapgauge.features.splits.overlap import splits as measure
@@ -89,7 +91,9 @@ def overlap(
         found = measure(
             *sides, protocol=parsing.one_protocol(protocol), tags=tags, work=search, workers=workers, progress=advance
         )
-    methods = load_all(given, names) if given else []
+    methods = []
+    if given:
+        methods = load_all(given, names)
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
         out.warn(note)
@@ -116,7 +120,10 @@ def _summary(found: "SplitOverlap") -> dict[str, Any]:
 
     def quartiles(values: Any) -> list[float]:
         known = values[np.isfinite(values)]
-        return np.percentile(known, (25, 50, 75)).tolist() if len(known) else [np.nan] * 3
+        if not len(known):
+            return [np.nan] * 3
+        found: list[float] = np.percentile(known, (25, 50, 75)).tolist()
+        return found
 
     return {
         "frames": len(found.tokens),

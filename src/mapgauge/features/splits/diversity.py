@@ -107,7 +107,9 @@ def _limit(index: FrameIndex, group: Indices, low: float) -> float:
     chosen = np.random.default_rng(0).permutation(len(group))[:_SAMPLE].tolist()
     bounds = np.concatenate([_bounds(index, frame, np.flatnonzero(group != group[frame])) for frame in chosen])
     left = bounds[bounds > low]
-    return float(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0), method="higher")) if len(left) else 2.0
+    if not len(left):
+        return 2.0
+    return float(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0), method="higher"))
 
 
 def _bounds(index: FrameIndex, frame: int, others: Indices) -> NDArray[np.float32]:

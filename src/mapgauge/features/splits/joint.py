@@ -45,9 +45,14 @@ def joint_of(
         tokens = {name: [results.tokens[frame] for frame in np.flatnonzero(mask)] for name, mask in masks.items()}
         return results.by(tokens, samples=samples, level=level, seed=seed)
 
-    near = np.zeros(len(shape), np.bool_) if place is None else place < CLOSE
+    if place is None:
+        near = np.zeros(len(shape), np.bool_)
+    else:
+        near = place < CLOSE
     far = ~near
-    by_place = None if place is None else sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
+    by_place = None
+    if place is not None:
+        by_place = sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
     matched = _matched(results.tokens, shape, near, far=far, seed=seed)
     location = None
     if len(matched[0]):
@@ -64,7 +69,9 @@ def joint_of(
     centre = middle[which[chosen]]
     geometry = draws.estimate(rise, np.flatnonzero(chosen), centre - centre.mean())
     # Names have as many digits as tell the edges apart.
-    digits = max(2, math.ceil(-math.log10(edges[1] - edges[0]))) if edges[0] < edges[1] else 2
+    digits = 2
+    if edges[0] < edges[1]:
+        digits = max(2, math.ceil(-math.log10(edges[1] - edges[0])))
     names = [f"{low:.{digits}f} to {high:.{digits}f}" for low, high in pairwise(edges)]
     by_shape = sliced(dict(zip(names, bins, strict=True)))
     tokens = [tuple(results.tokens[frame] for frame in side) for side in matched]
@@ -133,10 +140,15 @@ class _Sampler:
         the same sum of squared weights (Kish), because the spread of few scenes with much weight is uncertain.
         """
         named = value_named(ValueKey.parse(self._key).name)
-        own = None if named is None else named[1].lower_is_better
+        own = None
+        if named is not None:
+            own = named[1].lower_is_better
         lower = named is None or (named[0].lower_is_better if own is None else own)
         worse = changes if lower else -changes
         squares = np.square(np.bincount(self._unit[frames], np.broadcast_to(weight, frames.shape)))
         units = squares.sum() ** 2 / max(np.square(squares).sum(), 1e-300)
-        samples = worse[1:] if np.count_nonzero(squares) >= FEWEST else worse[:0]
+        if np.count_nonzero(squares) >= FEWEST:
+            samples = worse[1:]
+        else:
+            samples = worse[:0]
         return estimate(float(worse[0]), Draws(samples, int(units)), self._level)

@@ -66,7 +66,9 @@ class SplitOverlap:
     @property
     def close(self) -> float | None:
         """The share of frames closer than 5 m to a training pose; None without poses."""
-        return None if self.place is None else float((self.place < CLOSE).mean())
+        if self.place is None:
+            return None
+        return float((self.place < CLOSE).mean())
 
     def joint(
         self, results: Results, key: str | None = None, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
@@ -84,7 +86,10 @@ class SplitOverlap:
             seed: Seed of the draws.
         """
         check_draws(samples, level, seed)
-        value = METRICS[results.metrics[0]].main.key if key is None else key
+        if key is None:
+            value = METRICS[results.metrics[0]].main.key
+        else:
+            value = key
         if results.mean.get(value) is None:
             raise InvalidInput(f"the results have no value {value!r}", remedy=f"Use one of {', '.join(results.mean)}")
         known = {token: row for row, token in enumerate(self.tokens)}
@@ -96,7 +101,9 @@ class SplitOverlap:
                 remedy="Use the truth of the evaluation as VAL",
             )
         rows = np.array([known[token] for token in results.tokens])
-        place = None if self.place is None else self.place[rows]
+        place = None
+        if self.place is not None:
+            place = self.place[rows]
         shape = self.shape.distance[rows, 0]
         return joint_of(results, value, place, shape=shape, samples=samples, level=level, seed=seed)
 
@@ -191,7 +198,9 @@ def _longer_axis(frames: MapFrames) -> str | None:
     x, y = np.percentile(np.abs(coords[:, :2]), _MOST, axis=0)
     if x > _CLEARLY * y:
         return "x"
-    return "y" if y > _CLEARLY * x else None
+    if y > _CLEARLY * x:
+        return "y"
+    return None
 
 
 def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
@@ -214,7 +223,9 @@ def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
 
 def scenes_of(frames: MapFrames) -> tuple[str, ...] | None:
     """Return the scene of each frame; None if they are not known."""
-    return scenes_from_tokens(frames.tokens) if frames.scenes is None else frames.scenes
+    if frames.scenes is None:
+        return scenes_from_tokens(frames.tokens)
+    return frames.scenes
 
 
 def cities_of(frames: MapFrames, tags: Tags | None) -> tuple[str, ...]:

@@ -125,7 +125,10 @@ def propose(
         for name, side in far_off[:1]
     ]
     scenes = scenes_of(frames)
-    parts = set() if scenes is None else {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
+    if scenes is None:
+        parts = set()
+    else:
+        parts = {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
     return Proposal(
         splits={name: tuple(tokens[mask]) for name, mask in chosen.items()},
         dropped=tuple(tokens[~kept]),
@@ -140,11 +143,17 @@ def propose(
 def _strata(frames: MapFrames, tags: Tags | None) -> dict[str, Any]:
     """Return groups of frames that splits should share evenly, as masks: all, by tags, and by geometry."""
     masks = {"all frames": np.ones(len(frames), np.bool_)}
-    columns = {} if tags is None else tag_columns(tags, frames.tokens, scenes_of(frames))
+    if tags is None:
+        columns = {}
+    else:
+        columns = tag_columns(tags, frames.tokens, scenes_of(frames))
     for name, column in columns.items():
         if column.kind != "number":
             for value in sorted({value for value in column.values if value is not None}, key=str):
-                called = (name if value else f"not {name}") if isinstance(value, bool) else f"{name} {value}"
+                if isinstance(value, bool):
+                    called = name if value else f"not {name}"
+                else:
+                    called = f"{name} {value}"
                 masks[called] = np.array([other == value for other in column.values])
     coords = frames.polylines.coords
     offsets = frames.polylines.offsets

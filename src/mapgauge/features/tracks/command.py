@@ -165,7 +165,10 @@ def track(
             progress=advance,
         )
     out.show_findings(tracked.findings)
-    ids = [] if tracked.track is None else tracked.track[tracked.track != ""].tolist()
+    if tracked.track is None:
+        ids = []
+    else:
+        ids = tracked.track[tracked.track != ""].tolist()
     out.say(
         f"{predictions} ({frames.format}): {counted(len(tracked), 'frame')}, "
         f"{counted(len(tracked.polylines), 'instance')}, {len(ids)} with "

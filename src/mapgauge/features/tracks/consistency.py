@@ -85,7 +85,9 @@ class Consistency:
     def flicker(self) -> float | None:
         """The flicker at the smallest lag, as the mean over classes; None if no class has output."""
         estimates = self.estimates[self.lags[0]]
-        return estimates[MEAN][FLICKER].value if estimates else None
+        if estimates:
+            return estimates[MEAN][FLICKER].value
+        return None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -114,7 +116,10 @@ class Consistency:
             raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
         pairs = self.transitions
         # Without classes there is nothing to add.
-        sums = added(np.moveaxis(pairs.sums, 1, 0)) if self.class_names else np.zeros((len(pairs.lag), len(KEYS)))
+        if self.class_names:
+            sums = added(np.moveaxis(pairs.sums, 1, 0))
+        else:
+            sums = np.zeros((len(pairs.lag), len(KEYS)))
         values = np.nan_to_num(_values(sums))
         own = np.flatnonzero(pairs.lag == chosen).tolist()
         own.sort(key=lambda i: (-values[i, 0], pairs.scene[i], pairs.later[i]))
@@ -258,7 +263,10 @@ def consistency(
     settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
     intervals.check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
-    frames = drives.frames if classes is None else drives.frames.select(classes)
+    if classes is None:
+        frames = drives.frames
+    else:
+        frames = drives.frames.select(classes)
     check_not_mean(frames.classes)
     if frames.confidence is None:
         frames = frames.with_confidence(1)
@@ -335,7 +343,10 @@ def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
 
 def inner(bounds: Bounds, margin: float) -> Bounds:
     """Return a region without its edge."""
-    width = 0.0 if margin == 0 and not isinstance(margin, bool) else check_length("margin", margin)
+    if margin == 0 and not isinstance(margin, bool):
+        width = 0.0
+    else:
+        width = check_length("margin", margin)
     x_min, y_min, x_max, y_max = bounds
     if not (x_min + width < x_max - width and y_min + width < y_max - width):
         raise InvalidInput(f"margin must be smaller than half the region, got {margin!r}")

@@ -45,7 +45,10 @@ def track_codes(groups: Groups) -> Indices:
     Predictions and true instances are numbered together: a number says nothing across the sides.
     """
     count = len(groups.confidence)
-    names = np.full(count, "") if groups.track is None else groups.track
+    if groups.track is None:
+        names = np.full(count, "")
+    else:
+        names = groups.track
     code = np.where(names == "", count + np.arange(count), codes_of(names))
     codes: Indices = groups.label[groups.side // 2] * 2 * count + code
     return codes
@@ -214,7 +217,9 @@ def _stability_of_scenes(groups: Groups, protocol: Protocol, interval: int) -> F
     if groups.poses is None or groups.track is None:
         return sums
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
-    region = None if protocol.region is None else check_region(protocol.region, groups.forward)
+    region = None
+    if protocol.region is not None:
+        region = check_region(protocol.region, groups.forward)
     anchor, pairs, motions = _pairs(groups, poses, interval)
     rows = _rows(groups, pairs, motions, region=region, threshold=protocol.settings["mas"].presence)
     begin = np.flatnonzero(np.diff(anchor, prepend=-1))
@@ -273,7 +278,9 @@ def _tracks(groups: Groups, group: int) -> dict[tuple[str, int], int]:
     seen: Counter[str] = Counter()
     tracks = {}
     for row in range(*groups.bounds[group, 1:].tolist()):
-        name = "" if groups.track is None else str(groups.track[row])
+        name = ""
+        if groups.track is not None:
+            name = str(groups.track[row])
         if name:
             tracks[name, seen[name]] = row
             seen[name] += 1

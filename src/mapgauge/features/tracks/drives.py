@@ -48,7 +48,10 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        others = poses if isinstance(poses, MapFrames) else read_poses(Path(poses), frames)
+        if isinstance(poses, MapFrames):
+            others = poses
+        else:
+            others = read_poses(Path(poses), frames)
         frames, findings = _with_poses(frames, others, name)
     own_poses = frames.poses
     if own_poses is None:
@@ -112,7 +115,10 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     if poses is None or not lacking:  # the frames keep what the others do not have
         bare = bare.at([k for k, token in enumerate(bare.tokens) if token in frames.index])
         own = frames.at([frames.index[token] for token in bare.tokens])
-        times = own.timestamps if bare.timestamps is None else bare.timestamps
+        if bare.timestamps is None:
+            times = own.timestamps
+        else:
+            times = bare.timestamps
         kept = own.poses if poses is None else bare.poses
         return replace(own, scenes=bare.scenes or own.scenes, timestamps=times, poses=kept, history=None), []
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"

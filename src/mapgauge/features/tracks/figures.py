@@ -68,7 +68,10 @@ def lags(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into; None makes a new figure.
     """
-    methods = [consistency] if isinstance(consistency, Consistency) else list(consistency)
+    if isinstance(consistency, Consistency):
+        methods = [consistency]
+    else:
+        methods = list(consistency)
     for k, method in enumerate(methods):
         if not isinstance(method, Consistency):
             raise InvalidInput(
@@ -76,7 +79,9 @@ def lags(
             )
     if not methods:
         raise InvalidInput("consistency: expected at least one, got none")
-    called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)] if names is None else names
+    called = names
+    if called is None:
+        called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)]
     if len(called) != len(methods) or isinstance(called, str):
         raise InvalidInput(f"names must be {len(methods)} strings, got {names!r}")
     # Matplotlib omits labels with a leading underscore.
@@ -204,14 +209,19 @@ def strip(
     if not lines:
         raise InvalidInput(f"scene {scene}: no tracks of {', '.join(chosen)}")
     count = len(methods)
-    width = look().page if count > 1 else 0.75 * look().page
+    if count > 1:
+        width = look().page
+    else:
+        width = 0.75 * look().page
     sheet = canvas(width, (MARGIN + ROW * len(lines)) * look().room, count, ax=ax, share=True)
     frames = len(next(line.strips[0].frames for line in lines if line.strips))
     cell = (width - LABELS * look().room) / count / frames  # inches
     for m, (name, axes) in enumerate(zip(methods, sheet.axes, strict=True)):
         _set_axes(axes, lines, frames, left=m == 0)
         for y, line in enumerate(lines):
-            row = line.rows[m] if line.rows else None
+            row = None
+            if line.rows:
+                row = line.rows[m]
             if row is not None:
                 _draw_row(axes, line.strips[m], row, y=y, cell=cell, predicted=line.predicted)
         if count > 1:
@@ -234,7 +244,9 @@ def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[L
         strips = tuple(of_method[name] for of_method in by_class)
         true = [{row.track: row for row in strip.truth} for strip in strips]
         rows = [track for track in true[0] if (name, track) in kept]
-        some = "" if len(rows) == len(true[0]) else f" ({len(rows)} of {len(true[0])})"
+        some = ""
+        if len(rows) != len(true[0]):
+            some = f" ({len(rows)} of {len(true[0])})"
         lines.append(Line(f"{name}{some}"))
         lines += [Line(track, strips, tuple(each.get(track) for each in true)) for track in rows]
         most = max(len(strip.false) for strip in strips)
@@ -291,7 +303,9 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
         else:
             given |= {"facecolor": "white", "hatch": "/////"}
         axes.barh(y, len(at), BAR, at[0] - 0.5, **given)
-        text = brief(strip.names[number]) if number >= 0 and not predicted else ""
+        text = ""
+        if number >= 0 and not predicted:
+            text = brief(strip.names[number])
         if text and width_of(text, size) < 0.92 * len(at) * cell:
             light = np.dot((0.299, 0.587, 0.114), to_rgb(strip.colours[number])) > 0.55
             ink = "black" if light else "white"

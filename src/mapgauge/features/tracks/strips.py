@@ -73,7 +73,9 @@ class Strip:
 
 def has_tracks(results: Results) -> bool:
     """Whether both sides of the data have tracks. A side without instances needs none."""
-    sides = () if results.geometry is None else results.geometry.all_sides
+    if results.geometry is None:
+        return False
+    sides = results.geometry.all_sides
     return bool(sides) and all(side.track is not None or not len(side.polylines) for side in sides)
 
 

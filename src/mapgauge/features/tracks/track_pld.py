@@ -199,7 +199,10 @@ def track_pld(
     rows, solved = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
     sums = [math.fsum(column) for column in rows.T.tolist()]
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    names = [] if groups.track is None else [str(name) for name in groups.track]
+    if groups.track is None:
+        names = []
+    else:
+        names = [str(name) for name in groups.track]
     switches, fragmentations = sums[COUNTS]
     matches: list[list[TrackMatch]] = [[] for _ in groups.bounds]  # of each frame
     for i, j, weight in zip(solved.prediction.tolist(), solved.truth.tolist(), solved.weight.tolist(), strict=True):

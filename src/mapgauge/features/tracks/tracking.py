@@ -155,7 +155,10 @@ def track(
     drives = drives_of(given, poses, scenes)
     frames = drives.frames
     box = check_region(region, frames.forward)
-    matcher = _by_pld(drives, cut, step) if method == "pld" else _by_raster(drives, box)
+    if method == "pld":
+        matcher = _by_pld(drives, cut, step)
+    else:
+        matcher = _by_raster(drives, box)
     work = partial(_track_scene, drives, _by_content(frames), matcher, most)
     named = np.full(len(frames.polylines), "", object)
     for rows, names in in_threads(work, list(drives.scenes), workers, progress=progress):
@@ -193,7 +196,10 @@ def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, li
 def _by_content(frames: MapFrames) -> Indices:
     """Return a rank of all instances by confidence and points, so that ids do not depend on their order."""
     counts = np.diff(frames.polylines.offsets)
-    sure = np.ones(len(counts)) if frames.confidence is None else frames.confidence
+    if frames.confidence is None:
+        sure = np.ones(len(counts))
+    else:
+        sure = frames.confidence
     coords = frames.polylines.coords
     ends = frames.polylines.offsets.tolist()
     points = [coords[begin:end].tobytes() for begin, end in pairwise(ends)]
@@ -244,7 +250,10 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
     frames = drives.frames
     locate = partial(place_of, frames)
     lines = resample_polylines(frames.polylines, spacing=spacing, locate=locate, frames=frames.offsets)
-    sure = np.ones(len(lines)) if frames.confidence is None else frames.confidence
+    if frames.confidence is None:
+        sure = np.ones(len(lines))
+    else:
+        sure = frames.confidence
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
         number = np.full(len(rows), -1)

@@ -86,7 +86,9 @@ def _heading(image: CameraImage) -> float:
     """Return where a camera looks, in degrees to the left of forward. One that looks back has -180."""
     ahead = image.mount[:2, 2]  # its z axis in the coordinates of the vehicle
     degrees = float(np.degrees(np.arctan2(ahead[1], ahead[0])))
-    return degrees - 360 if degrees > _BACK else degrees
+    if degrees > _BACK:
+        return degrees - 360
+    return degrees
 
 
 def _drawn(results: Results, frame: int) -> tuple[Assignment, Floats | None]:

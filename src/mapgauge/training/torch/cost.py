@@ -70,7 +70,10 @@ def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kin
     """Return a value per line with a batch dimension. Refuse values of another kind or on another device."""
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
     if not is_kind or tuple(value.shape) != shape:
-        got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+        if isinstance(value, torch.Tensor):
+            got = f"{value.dtype} {tuple(value.shape)}"
+        else:
+            got = repr(value)
         raise InvalidInput(f"{name} must be {kind} of shape {shape}, got {got}")
     if value.device != lines.device:
         raise InvalidInput(f"{name} is on {value.device}, the lines are on {lines.device}")
@@ -202,7 +205,9 @@ def sospa_matching(
         partner = _backend(backend, problem).matchings(problem, reading).to(torch.int64)
         backward = (reading % 2).to(torch.bool)
         matching = SospaMatching(cost, partner, backward, shift=_shift(problem, partner, backward))
-    return SospaMatching(*(value[0] for value in matching)) if single else matching
+    if not single:
+        return matching
+    return SospaMatching(*(value[0] for value in matching))
 
 
 def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
@@ -238,7 +243,10 @@ def problem_of(
             f"predictions are on {x.device} and truth is on {y.device}",
             remedy="Move the truth: truth.to(predictions.device)",
         )
-    kind = torch.float64 if torch.float64 in (x.dtype, y.dtype) else torch.float32
+    if torch.float64 in (x.dtype, y.dtype):
+        kind = torch.float64
+    else:
+        kind = torch.float32
     x = x.to(kind)
     y = y.to(kind)
     counts = []
@@ -291,7 +299,10 @@ def _shift(problem: Problem, partner: Any, backward: Any) -> Any:
     """Return where a true line is read from: the partner of the first matched point, if the matching wraps around."""
     if not partner.shape[-1]:
         return partner.new_zeros(problem.shape)
-    count = problem.y.shape[2] if problem.y_points is None else problem.y_points[:, None, :, None]
+    if problem.y_points is None:
+        count = problem.y.shape[2]
+    else:
+        count = problem.y_points[:, None, :, None]
     walked = torch.where(backward[..., None], count - 1 - partner, partner)
     matched = partner != NOTHING
     highest = torch.cummax(torch.where(matched, walked, NOTHING), -1).values  # so far

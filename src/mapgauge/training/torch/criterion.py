@@ -145,7 +145,9 @@ class PldCriterion(torch.nn.Module):
         first, last = self.cutoffs
         if progress < self.switch:
             return Stage(self.class_weight, self.class_weight, self.l1_weight, sospa=0.0, pld=0.0, cutoff=first)
-        late = (progress - self.switch) / (1 - self.switch) if self.switch < 1 else 1.0
+        late = 1.0
+        if self.switch < 1:
+            late = (progress - self.switch) / (1 - self.switch)
         return Stage(
             classes=self.class_weight,
             last_classes=self.class_weight * (self.late_class if self.pld_weight else 1.0),
@@ -286,12 +288,17 @@ class PldCriterion(torch.nn.Module):
         return padded
 
     def _confidence(self, logits: Any) -> Any:
-        return logits.softmax(-1)[..., :-1] if self.class_loss == "softmax" else logits.sigmoid()
+        if self.class_loss == "softmax":
+            return logits.softmax(-1)[..., :-1]
+        return logits.sigmoid()
 
     def _class_loss(self, stage: Stage, logits: Any, labels: Any, chosen: Any, lines: Any) -> Any:
         """Return the class loss of all layers."""
         layers, batch, queries, columns = logits.shape
-        nothing = columns - 1 if self.class_loss == "softmax" else columns
+        if self.class_loss == "softmax":
+            nothing = columns - 1
+        else:
+            nothing = columns
         # A column more takes what is written for lines without a query.
         wanted = torch.full((layers, batch, queries + 1), nothing, dtype=torch.int64, device=logits.device)
         slot = torch.where(chosen >= 0, chosen, queries)
@@ -332,7 +339,9 @@ def _layers(outputs: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _repeat(value: Any, layers: int) -> Any:
     """Return a tensor of a batch for each layer."""
-    return value.repeat(layers, *[1] * (value.ndim - 1)) if isinstance(value, torch.Tensor) else value
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.repeat(layers, *[1] * (value.ndim - 1))
 
 
 def _last(problem: Problem, batch: int, cutoff: float) -> Problem:

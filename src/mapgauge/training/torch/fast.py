@@ -52,7 +52,10 @@ def costs(problem: Problem) -> tuple[Any, Any]:
         return cost, reading
     cyclic = problem.closed is not False and n > 0
     both = problem.undirected is not False
-    bound = x.new_empty(problem.shape) if cyclic else x
+    if cyclic:
+        bound = x.new_empty(problem.shape)
+    else:
+        bound = x
     lanes = LANES[_rows(m)]
     ways = 2 if both else 1
     flags = (problem.closed, problem.undirected)
@@ -116,7 +119,10 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     m = y.shape[2]
     pairs = math.prod(problem.shape)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
-    partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
+    if of_y:
+        partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device)
+    else:
+        partner_y = partner_x
     lanes = MATCHING_LANES[_rows(m)]
     programs = min(-(-pairs // lanes), _PROGRAMS)
     if pairs and n:
@@ -141,7 +147,9 @@ def _cutoff(problem: Problem) -> tuple[float, float]:
 
 def _rows(points: int) -> int:
     """Return the rows of a tile for lines with this number of points: a power of two, and whole words of bits."""
-    return max(1 << (points - 1).bit_length(), 32) if points else 32
+    if not points:
+        return 32
+    return max(1 << (points - 1).bit_length(), 32)
 
 
 def or_placeholder(other: Any, *values: Any) -> list[Any]:
@@ -151,8 +159,11 @@ def or_placeholder(other: Any, *values: Any) -> list[Any]:
 
 def on_device_of(tensor: Any) -> Any:
     """Launch on the device of a tensor."""
-    is_current = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
-    return nullcontext() if is_current else torch.cuda.device_of(tensor)
+    if not tensor.is_cuda:
+        return nullcontext()
+    if tensor.device.index in (None, torch.cuda.current_device()):
+        return nullcontext()
+    return torch.cuda.device_of(tensor)
 
 
 FAR = tl.constexpr(1e15)  # metres; the square is an ordinary float32

@@ -115,7 +115,9 @@ class SospaLoss(torch.nn.Module):
         if reduction not in ("mean", "sum", "none"):
             raise InvalidInput(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
         self.reduction = reduction
-        weights = None if class_weights is None else torch.as_tensor(class_weights, dtype=torch.float32)
+        weights = None
+        if class_weights is not None:
+            weights = torch.as_tensor(class_weights, dtype=torch.float32)
         self.register_buffer("class_weights", weights)
 
     def forward(
@@ -143,7 +145,9 @@ class SospaLoss(torch.nn.Module):
         as_batch(predictions, "predictions")
         if isinstance(truth, torch.Tensor):
             as_batch(truth, "truth")
-        y = truth[:, None] if isinstance(truth, torch.Tensor) else [[line] for line in truth]
+            y = truth[:, None]
+        else:
+            y = [[line] for line in truth]
         flags = (self.closed if closed is None else closed, self.directed if directed is None else directed)
         per_pair = (*flags, prediction_points, truth_points)
         closed, directed, n, m = (value[:, None] if isinstance(value, torch.Tensor) else value for value in per_pair)
@@ -220,11 +224,16 @@ def pld_loss(
     )
     cost, _ = solve(problem, backend)
     if not isinstance(confidence, torch.Tensor) or confidence.shape != predictions.shape[:-2]:
-        got = tuple(confidence.shape) if isinstance(confidence, torch.Tensor) else type(confidence).__name__
+        got = type(confidence).__name__
+        if isinstance(confidence, torch.Tensor):
+            got = str(tuple(confidence.shape))
         raise InvalidInput(f"confidence must be a tensor of shape {tuple(predictions.shape[:-2])}, got {got}")
     r = (confidence[None] if single else confidence).to(cost.dtype)
     is_padded = truth_points is not None or not isinstance(truth, torch.Tensor)
-    s = (problem.y_points > 0).to(cost.dtype) if is_padded else cost.new_ones(len(cost), cost.shape[2])
+    if is_padded:
+        s = (problem.y_points > 0).to(cost.dtype)
+    else:
+        s = cost.new_ones(len(cost), cost.shape[2])
     with torch.no_grad():
         saving = torch.minimum(r[:, :, None], s[:, None, :]) * (1 - cost)
         group = torch.zeros(s.shape, dtype=torch.int64, device=s.device)

@@ -140,7 +140,10 @@ class PolylineMetric(Metric):
     def compute(self) -> dict[str, Any]:
         """Return the values of all classes and their means as scalar tensors, by keys such as ``pld/mean``."""
         # The mps devices of Apple have no float64.
-        kind = torch.float32 if self.device.type == "mps" else torch.float64
+        if self.device.type == "mps":
+            kind = torch.float32
+        else:
+            kind = torch.float64
         values = flat(self.results())
         return {key: torch.tensor(value, dtype=kind, device=self.device) for key, value in values.items()}
 
@@ -151,7 +154,10 @@ class PolylineMetric(Metric):
         """
         whole = self._empty.fresh()
         state = getattr(self, self._state)  # a list; a tensor after synchronisation
-        data = torch.cat(state) if isinstance(state, list) else state
+        if isinstance(state, list):
+            data = torch.cat(state)
+        else:
+            data = state
         parts = _unpacked(data.cpu().numpy().tobytes(), whole.settings)
         if parts:
             whole.add(BatchRows.concatenate(parts))
@@ -194,7 +200,12 @@ class PolylineAveragePrecision(PolylineMetric):
         chosen = protocol_of(protocol)
         known = [metric.name for metric, _ in hit_metrics(tuple(METRICS))]
         able = [name for name in known if METRICS[name].settings(chosen)]
-        wanted = able if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
+        if metrics is None:
+            wanted = able
+        elif isinstance(metrics, str):
+            wanted = [metrics]
+        else:
+            wanted = list(metrics)
         if not wanted or not all(name in known for name in wanted if name in METRICS):
             raise InvalidInput(
                 f"average precision needs one or more of {', '.join(known)} with thresholds in the protocol "
@@ -216,7 +227,10 @@ class TrackPolylineLocalisationDetection(PolylineMetric):
         self, protocol: str | Protocol = "paper-60x30", *, switch_cost: float | None = None, **arguments: Any
     ) -> None:
         """Create the metric without frames."""
-        own = {} if switch_cost is None else {"switch_cost": switch_cost}
+        if switch_cost is None:
+            own = {}
+        else:
+            own = {"switch_cost": switch_cost}
         chosen = protocol_of(protocol).replace(settings={"track_pld": own})
         super().__init__(chosen, metrics=("track_pld",), **arguments)
 

@@ -57,4 +57,6 @@ def counts_of(problem: Problem) -> Any:
 
 
 def _flag(flag: Any, like: Any) -> Any:
-    return torch.full_like(like, flag, dtype=torch.bool) if isinstance(flag, bool) else flag
+    if not isinstance(flag, bool):
+        return flag
+    return torch.full_like(like, flag, dtype=torch.bool)

@@ -181,7 +181,9 @@ def _lines(problem: Problem, pairs: Any) -> tuple[Any, Any]:
 
 
 def _flags_of(flag: Any, y_line: Any) -> Any:
-    return flag if isinstance(flag, bool) else flag.reshape(-1)[y_line]
+    if isinstance(flag, bool):
+        return flag
+    return flag.reshape(-1)[y_line]
 
 
 def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
@@ -212,7 +214,10 @@ def _best_reading(gain: Any, closed: Any, undirected: Any) -> tuple[Any, Any]:
     if undirected is False:
         return best, 2 * shift
     other, other_shift = _best_shift(gain.flip(0), closed)
-    better = other > best if undirected is True else (other > best) & undirected
+    if undirected is True:
+        better = other > best
+    else:
+        better = (other > best) & undirected
     return torch.where(better, other, best), torch.where(better, 2 * other_shift + 1, 2 * shift)
 
 
@@ -261,7 +266,10 @@ def _match(gain: Any, reading: Any) -> Any:
         first = (rows[i] < value).sum(0)  # the first column at which the row reaches the value
         partner.append(torch.where(used, first - 1, NOTHING))
         column = torch.where(used, first - 1, column)
-    partners = torch.stack(partner[::-1]) if partner else gain.new_zeros((0, pairs), dtype=torch.int64)
+    if partner:
+        partners = torch.stack(partner[::-1])
+    else:
+        partners = gain.new_zeros((0, pairs), dtype=torch.int64)
     return torch.zeros_like(partners).scatter(0, order, partners)
 
 

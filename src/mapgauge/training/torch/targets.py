@@ -38,7 +38,10 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
         parts += [item.flatten(0, 1)] if whole else [line for line in item if len(line)]
     most = max(map(len, counts), default=0)
     longest = max((max(row, default=0) for row in counts), default=0)
-    kind = torch.float64 if any(part.dtype == torch.float64 for part in parts) else torch.float32
+    if any(part.dtype == torch.float64 for part in parts):
+        kind = torch.float64
+    else:
+        kind = torch.float32
     table = torch.tensor([row + [0] * (most - len(row)) for row in counts], dtype=torch.int32)
     table = table.reshape(len(batch), most)
     padded = torch.zeros(len(batch), most, longest, like.shape[-1], dtype=kind, device=like.device)
@@ -106,14 +109,19 @@ def _fill(table: Any, live: Any, values: list[Any]) -> None:
 def _check_per_line(where: str, values: Any, lines: int) -> None:
     is_tensor = isinstance(values, torch.Tensor)
     if not is_tensor or values.shape != (lines,) or (lines and values.dtype.is_floating_point):
-        got = f"{values.dtype} {tuple(values.shape)}" if is_tensor else type(values).__name__
+        if is_tensor:
+            got = f"{values.dtype} {tuple(values.shape)}"
+        else:
+            got = type(values).__name__
         raise InvalidInput(f"{where} must be a tensor of shape ({lines},), flags or whole numbers, got {got}")
 
 
 def _check_line(where: str, line: Any, like: Any) -> None:
     dimension = like.shape[-1]
     if not isinstance(line, torch.Tensor) or line.ndim != 2 or (len(line) and line.shape[1] != dimension):
-        got = tuple(line.shape) if isinstance(line, torch.Tensor) else type(line).__name__
+        got = type(line).__name__
+        if isinstance(line, torch.Tensor):
+            got = str(tuple(line.shape))
         raise InvalidInput(f"{where} must be a tensor of shape (points, {dimension}), got {got}")
     if not line.dtype.is_floating_point:
         raise InvalidInput(f"{where} must hold floating-point numbers, got {line.dtype}")

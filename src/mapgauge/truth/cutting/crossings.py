@@ -88,7 +88,10 @@ def merge_parallel(crossings: Crossings) -> Crossings:
 def merge_touching(crossings: Crossings) -> Crossings:
     """Merge all polygons that touch."""
     starts = np.flatnonzero(np.diff(crossings.frame, prepend=-1))
-    groups = np.split(crossings.polygons, starts[1:]) if len(starts) else []
+    if len(starts):
+        groups = np.split(crossings.polygons, starts[1:])
+    else:
+        groups = []
     united = as_geometries([shapely.union_all(group) for group in groups])
     parts, owner = polygons_in(united)
     frame = crossings.frame[starts][owner]

@@ -181,5 +181,7 @@ class Tracker:
 def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
     """Metres that a fragment and an interval have in common, also across the start of a closed element."""
     start, stop = fragment.along
-    laps = (-fragment.period, 0.0, fragment.period) if fragment.period else (0.0,)
+    laps = [0.0]
+    if fragment.period:
+        laps = [-fragment.period, 0.0, fragment.period]
     return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)

@@ -62,7 +62,10 @@ def linestrings(lines: Iterable[Points]) -> Geometries:
 
 def simplify(geometries: Geometries, tolerance: float) -> Geometries:
     """Simplify lines with the algorithm of Douglas and Peucker. A tolerance of 0 metres leaves them as they are."""
-    return shapely.simplify(geometries, tolerance) if tolerance else geometries
+    if not tolerance:
+        return geometries
+    simplified: Geometries = shapely.simplify(geometries, tolerance)
+    return simplified
 
 
 def frame_slices(frame: Indices, count: int) -> list[slice]:

@@ -318,7 +318,10 @@ def join_in_order(lines: Sequence[Fragment], distance: float) -> list[Fragment]:
                 break
             how = int(meets[which[0]].argmax())
             other = left.pop(which[0])
-            points = other.points[::-1] if how in (0, 3) else other.points
+            if how in (0, 3):
+                points = other.points[::-1]
+            else:
+                points = other.points
             pair = [points, line.points] if how < 2 else [line.points, points]
             line = Fragment(np.concatenate(pair), tuple(dict.fromkeys(line.elements + other.elements)))
         finished.append(line)

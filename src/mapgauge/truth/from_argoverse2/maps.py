@@ -47,7 +47,9 @@ class LaneSide(NamedTuple):
 def read_map(log: Path, rules: Rules) -> Cutter:
     """Return what cuts the map of a log."""
     content = read_vector_map(log)
-    return FrameByFrame(content, rules) if rules.per_frame else make_layers(content, rules)
+    if rules.per_frame:
+        return FrameByFrame(content, rules)
+    return make_layers(content, rules)
 
 
 def make_layers(content: VectorMap, rules: Rules) -> MapLayers:

@@ -67,7 +67,10 @@ class Argoverse2:
                 f"with {POSES} and a folder map"
             )
         tokens = selection.tokens
-        self.log_in_token = rules.log_in_token if tokens is None else any("_" in token for token in tokens)
+        if tokens is None:
+            self.log_in_token = rules.log_in_token
+        else:
+            self.log_in_token = any("_" in token for token in tokens)
 
     def scenes(self) -> Sequence[Scene]:
         """Return the selected logs, with the poses of their sweeps."""
@@ -109,7 +112,10 @@ class Argoverse2:
         poses = read_poses(log)
         times = sweeps = sweep_times(log)
         if times is None:  # there is a pose at the time of every sweep, so a token selects a pose
-            times = regular_times(poses) if wanted is None else poses.times
+            if wanted is None:
+                times = regular_times(poses)
+            else:
+                times = poses.times
         named = [(f"{name}_{time}" if self.log_in_token else f"{time}", time) for time in times.tolist()]
         if wanted is not None:
             named = [(token, time) for token, time in named if token in wanted]
@@ -126,7 +132,10 @@ class Argoverse2:
             check_scenes(self.selection.scenes, self.logs, "the selection", where=str(self.root))
             return list(self.selection.scenes)
         split = self.selection.split
-        names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
+        if split in FOLDERS:
+            names = self._official(split)
+        else:
+            names = list(split_named(self.name, split, FOLDERS))
         skipped = [name for name in names if name in FAILED_LOGS]
         names = [name for name in names if name not in FAILED_LOGS]
         text = f"{counted(len(skipped), 'log')} of the split {split} left out because of wrong poses"
@@ -167,7 +176,9 @@ def sweep_times(log: Path) -> Times | None:
     unnamed = next((path for path in files if not re.fullmatch("[0-9]{1,18}", path.stem)), None)
     if unnamed is not None:
         raise UnreadableFile(f"{unnamed}: expected a LiDAR sweep, named after its time in nanoseconds")
-    return np.sort(np.array([int(path.stem) for path in files], np.int64)) if files else None
+    if not files:
+        return None
+    return np.sort(np.array([int(path.stem) for path in files], np.int64))
 
 
 def regular_times(poses: TimedPoses) -> Times:

@@ -111,7 +111,9 @@ def find_map(log: Path) -> Path | None:
     maps = sorted((log / "map").glob(ARCHIVE)) or sorted(log.glob(ARCHIVE))
     if len(maps) > 1:
         raise UnreadableFile(f"{log}: expected one map, found {len(maps)}: {', '.join(path.name for path in maps)}")
-    return maps[0] if maps else None
+    if maps:
+        return maps[0]
+    return None
 
 
 def read_vector_map(log: Path) -> VectorMap:
@@ -148,7 +150,9 @@ def read_vector_map(log: Path) -> VectorMap:
                 ("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
             )
         )
-        given = None if segment.centerline is None else points(segment.centerline, f"centreline of {where}")
+        given = None
+        if segment.centerline is not None:
+            given = points(segment.centerline, f"centreline of {where}")
         ways = tuple(segment.predecessors), tuple(segment.successors)
         return Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
 

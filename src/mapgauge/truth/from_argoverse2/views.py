@@ -117,7 +117,9 @@ class Views:
 
     def pieces_to_vehicle(self, geometries: Geometries, frame: Indices, cut_in: CutIn) -> Geometries:
         """Return pieces, sorted by frame, in the coordinates of the vehicle."""
-        return geometries if cut_in == "vehicle" else self.moved(geometries, frame, self._filled)
+        if cut_in == "vehicle":
+            return geometries
+        return self.moved(geometries, frame, self._filled)
 
     def moved(self, geometries: Geometries, frame: Indices, move: Callable[[Points, int], Points]) -> Geometries:
         """Return geometries, sorted by frame, with the points of each frame moved."""

@@ -49,7 +49,10 @@ class OwnMap:
         """Return the drives, with all their frames in order of time."""
         poses = self.poses
         assert poses.poses is not None
-        stamps = np.arange(len(poses)) if poses.timestamps is None else poses.timestamps
+        if poses.timestamps is None:
+            stamps = np.arange(len(poses))
+        else:
+            stamps = poses.timestamps
         steps = [Frame(*step) for step in zip(poses.tokens, stamps.tolist(), poses.poses, strict=True)]
         return [
             Scene(name or "map", tuple(steps[k] for k in rows.tolist()), "map")

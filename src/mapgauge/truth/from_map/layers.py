@@ -67,7 +67,12 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
         if name == "ped_crossing":
             layers[name], invalid = valid_polygons(parts, layers[name].ids)
         for k in set(own.tolist()).difference(own[owner].tolist()):
-            lacks = "a geometry" if shapes[k] is None else "an area" if name == "ped_crossing" else "a line"
+            if shapes[k] is None:
+                lacks = "a geometry"
+            elif name == "ped_crossing":
+                lacks = "an area"
+            else:
+                lacks = "a line"
             left_out[f"{raw.kinds[k]} without {lacks}"] += 1
     if not any(map(len, layers.values())):
         names = ", ".join(sorted(left_out)) or "none"

@@ -35,7 +35,10 @@ class PlacedBoxes:
         cls, centres: Points, degrees: Sequence[float], region: tuple[float, float], forward: Forward
     ) -> "PlacedBoxes":
         """Place a region ``(length, width)``, whose length is along the axis ``forward`` of the box."""
-        sides = region if forward == "x" else region[::-1]
+        if forward == "x":
+            sides = region
+        else:
+            sides = region[::-1]
         return cls(np.array(centres).reshape(-1, 2), np.array(degrees, np.float64), sides, forward=forward)
 
     def __len__(self) -> int:
@@ -66,7 +69,9 @@ class PlacedBoxes:
 
     def facing_x(self, points: Points) -> Points:
         """Return points in the coordinates of a box with x forward and y to the left. This is exact."""
-        return points if self.forward == "x" else np.column_stack([points[:, 1], -points[:, 0]])
+        if self.forward == "x":
+            return points
+        return np.column_stack([points[:, 1], -points[:, 0]])
 
     def _turned(self, coords: Points, owner: Indices, degrees: NDArray[np.float64]) -> Points:
         """Return points turned about the centre of their box."""

@@ -152,7 +152,8 @@ class NuScenes:
         names = split_named(self.name, split)
         mini = self.version.endswith("mini") and not split.startswith("mini")
         remedy = Remedy("Pass another version= or split=", "Pass another --tables or --split")
-        remedy = choose_split(f"mini-{split.removeprefix('new-')}") if mini else remedy
+        if mini:
+            remedy = choose_split(f"mini-{split.removeprefix('new-')}")
         check_scenes(names, known, f"the split {split}", where=str(self._path("scene")), remedy=remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:  # there are at most four, and all are named

@@ -77,7 +77,9 @@ def find_records(
         records = _search(data, record, re.compile(pattern), wanted=wanted)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    return records if records is not None and complete(records) else read_table(path, record)
+    if records is not None and complete(records):
+        return records
+    return read_table(path, record)
 
 
 def _search(
@@ -98,10 +100,14 @@ def _search(
                 records.append(decoder.decode(texts[-1]))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return None
-    return records if keys_are_unique(b"[" + b",".join(texts) + b"]") else None
+    if keys_are_unique(b"[" + b",".join(texts) + b"]"):
+        return records
+    return None
 
 
 def _missing(path: Path) -> UnreadableFile:
-    folder = "" if path.parent.is_dir() else f" (the folder {path.parent} does not exist)"
+    folder = ""
+    if not path.parent.is_dir():
+        folder = f" (the folder {path.parent} does not exist)"
     text = f"{path}: no such file{folder}. It is part of the metadata of nuScenes {path.parent.name}"
     return UnreadableFile(text, remedy=ROOT)
