@@ -13,14 +13,13 @@ from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
+from mapgauge.features.confidence.levels import Levels, levels_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
     ClassConfidence,
-    Levels,
     Units,
     class_confidence,
     hits_of,
-    levels_of,
     plain,
     recalibrate,
 )

@@ -15,7 +15,8 @@ from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.features.confidence.confidence import ALL, Confidence, Target
 from mapgauge.features.confidence.confidence import confidence as measure
-from mapgauge.features.confidence.operating import CRITERIA, Form, Levels
+from mapgauge.features.confidence.levels import Form, Levels
+from mapgauge.features.confidence.operating import CRITERIA
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
 from mapgauge.results.results import Results

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,6 +47,7 @@ from mapgauge.words import counted
 
 METRICS = ("pld", "network_completeness", "network_pld")
 MOST_CUTOFF = 5.0  # metres
+GAP_CLASSES = frozenset({"ped_crossing", "divider", "boundary"})  # of GlobalMapNet, which defines GAP
 _NONE: Indices = np.empty(0, np.int64)
 # What tables and JSON show of a class: the key of a value and its title. Network PLD is the headline.
 SHOWN = {
@@ -210,31 +211,36 @@ def global_map(
         *findings_of(scenes, (x, y)),
         *_findings(sides, scenes_of(x), x.name or "predictions"),
     ]
-    made = [join_frames([getattr(side, name) for side in sides]) for name in ("predictions", "truth", "own", "city")]
-    classes = tuple(dict.fromkeys((*made[1].classes, *made[0].classes)))
-    x_cut, y_cut = (side.as_classes(classes) for side in made[:2])
+    x_cut = join_frames([side.predictions for side in sides])
+    y_cut = join_frames([side.truth for side in sides])
+    has_gap = not GAP_CLASSES.isdisjoint(y_cut.classes)
+    classes = tuple(dict.fromkeys((*y_cut.classes, *x_cut.classes)))
+    x_cut = x_cut.as_classes(classes)
+    y_cut = y_cut.as_classes(classes)
     results = _scored(x_cut, y_cut, settings, workers=workers)
     gap = None
-    if {"ped_crossing", "divider", "boundary"} & set(made[1].classes):
+    if has_gap:
         seen = {name: scene.poses for name, scene in scenes.items()}
         box_of_seen = box
         if frames.poses is not None and (every := interval_of(rule)) > 1:
             # The public evaluator looks where the frames are that were fused.
             seen = _fused_poses(frames, scenes, every)
             box_of_seen = check_region(region, frames.forward)
-        gap = gap_of(made[2], made[3], seen, box=box_of_seen)
+        own = join_frames([side.own for side in sides])
+        city = join_frames([side.city for side in sides])
+        gap = gap_of(own, city, seen, box=box_of_seen)
     shares = {}
-    for share in SHARES if over_time else ():
-        tasks = [(scene, share) for scene in scenes.values()]
-        early = in_threads(lambda task: cut_map(work.predictions(*task), task[0])[0], tasks, workers)
-        shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers=workers)
+    if over_time:
+        for share in SHARES:
+            early = in_threads(partial(work.early, share=share), list(scenes.values()), workers)
+            shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers=workers)
     growth = [{"share": share, **{key: each.mean.get(key) for key in SHOWN}} for share, each in shares.items()]
     return GlobalMap(
         results=replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
         gap=gap,
         regions={name: scene.region for name, scene in scenes.items()},
         poses={name: len(scene.poses) for name, scene in scenes.items()},
-        rule=None if x.poses is None else rule,
+        rule=rule if x.poses is not None else None,
         findings=tuple(findings),
         shares=shares,
         noise=noise,
@@ -296,6 +302,11 @@ class _Work:
             return part_of(self.x.keep(_NONE), frame=0, scene=scene)
         return part_of(self.x, names.index(scene.name), scene)
 
+    def early(self, scene: Scene, share: float) -> MapFrames:
+        """Return the predicted map of a scene after a share of its frames, cut by the region."""
+        cut, _ = cut_map(self.predictions(scene, share), scene)
+        return cut
+
     def truth(self, scene: Scene) -> MapFrames:
         """Return the true map of a scene, which is not cut."""
         if self.y.poses is not None:
@@ -311,14 +322,22 @@ class _Work:
         x, x_cut = cut_map(own, scene)
         y, y_cut = cut_map(city, scene)
         # Predictions without confidences are certain.
-        x, own = (side if side.confidence is not None else side.with_confidence(1) for side in (x, own))
+        if x.confidence is None:
+            x = x.with_confidence(1)
+        if own.confidence is None:
+            own = own.with_confidence(1)
         distance = 0.0
         if not len(y.polylines) and len(city.polylines):
             shapely = shapely_module()
             distance = float(shapely.distance(scene.region, shapely.multipoints(city.polylines.coords)))
         dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
         return _Side(
-            x, y.with_confidence(None), own, city=city.with_confidence(None), dropped=dropped, distance=distance
+            predictions=x,
+            truth=y.with_confidence(None),
+            own=own,
+            city=city.with_confidence(None),
+            dropped=dropped,
+            distance=distance,
         )
 
 

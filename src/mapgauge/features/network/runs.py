@@ -60,8 +60,17 @@ class Task:
 
     def savings(self, runs: Indices) -> Floats:
         """What each run saves."""
-        lines = self.x.points, self.y.points, self.x_lines, self.y_lines
-        found: Floats = savings_of(runs, *lines, self.x.confidence, self.y.confidence, self.cutoff, self.half)
+        found: Floats = savings_of(
+            runs,
+            self.x.points,
+            self.y.points,
+            self.x_lines,
+            self.y_lines,
+            self.x.confidence,
+            self.y.confidence,
+            self.cutoff,
+            self.half,
+        )
         return found
 
 
@@ -86,20 +95,36 @@ class _Programme:
         self._highs = load_highs()
         self._whole = whole
         self._solver = self._highs.Highs()
-        for name, value in (OPTIONS | PRECISE | (BINARY | LIMITS if whole else LINEAR)).items():
+        options = OPTIONS | PRECISE
+        if whole:
+            options = options | BINARY | LIMITS
+        else:
+            options = options | LINEAR
+        for name, value in options.items():
             self._solver.setOptionValue(name, value)
 
     def solve(self, savings: Floats, rows: int, start: Indices, index: Indices) -> tuple[Floats, Floats, float]:
         """Return how much of each column is chosen, the prices of the rows, and a bound of what columns save."""
         columns = len(savings)
-        inf = self._highs.kHighsInf
         unit = savings.max()
-        column_wise = int(self._highs.MatrixFormat.kColwise)
-        maximise = int(self._highs.ObjSense.kMaximize)
-        bounds = np.zeros(columns), np.ones(columns), np.full(rows, -inf), np.ones(rows)
-        matrix = start[:-1], index, np.ones(len(index)), np.full(columns, int(self._whole), np.int32)
-        sizes = columns, rows, len(index)
-        self._solver.passModel(*sizes, column_wise, maximise, 0.0, savings / unit, *bounds, *matrix)
+        # passModel() takes no keywords.
+        self._solver.passModel(
+            columns,
+            rows,
+            len(index),
+            int(self._highs.MatrixFormat.kColwise),
+            int(self._highs.ObjSense.kMaximize),
+            0.0,  # what no column adds
+            savings / unit,
+            np.zeros(columns),  # bounds of columns
+            np.ones(columns),
+            np.full(rows, -self._highs.kHighsInf),  # bounds of rows
+            np.ones(rows),
+            start[:-1],
+            index,
+            np.ones(len(index)),  # entries of the matrix
+            np.full(columns, int(self._whole), np.int32),  # whether columns are whole numbers
+        )
         self._solver.run()
         status = self._solver.getModelStatus()
         states = self._highs.HighsModelStatus
@@ -109,7 +134,11 @@ class _Programme:
         solution: Any = self._solver.getSolution()
         weight = np.array(solution.col_value)
         dual = unit * np.maximum(np.array(solution.row_dual), 0.0)
-        return weight, dual, unit * self._solver.getInfo().mip_dual_bound if self._whole else float(weight @ savings)
+        if self._whole:
+            bound = unit * self._solver.getInfo().mip_dual_bound
+        else:
+            bound = float(weight @ savings)
+        return weight, dual, bound
 
 
 class _Search:
@@ -121,8 +150,10 @@ class _Search:
         self.near = task.near
         self.best = np.empty((0, 7), np.int64)
         self.total = 0.0
-        self.bound = self.loose = self.gap = np.inf  # bounds by ``best_runs``; the gap when near pairs were left out
-        self.prices = np.zeros(task.sizes[0]), np.zeros(task.sizes[1])  # at which the bound was found
+        self.bound = np.inf  # by ``best_runs``
+        self.loose = np.inf  # by ``best_runs``
+        self.gap = np.inf  # when near pairs were left out
+        self.prices = (np.zeros(task.sizes[0]), np.zeros(task.sizes[1]))  # at which the bound was found
         self.columns: dict[tuple[int, ...], float] = {}  # runs and what they save
         self.programmes: dict[bool, _Programme] = {}
         self.most = np.zeros(task.sizes[0])  # what each point of x saves at most
@@ -134,7 +165,9 @@ class _Search:
     @property
     def known(self) -> tuple[Indices, Floats]:
         """The columns, and what they save."""
-        return np.array(list(self.columns), np.int64).reshape(-1, 7), np.array(list(self.columns.values()))
+        runs = np.array(list(self.columns), np.int64).reshape(-1, 7)
+        savings = np.array(list(self.columns.values()))
+        return runs, savings
 
     @property
     def is_proven(self) -> bool:
@@ -151,10 +184,11 @@ class _Search:
     def improve(self, price: Floats, most: int) -> tuple[bool, float, Indices]:
         """Add the best runs at some prices. Return whether one is new, the bound, and uses of each point of ``x``."""
         task = self.task
-        y_price = np.zeros(self.task.sizes[1])
+        y_price = np.zeros(task.sizes[1])  # filled by ``best_runs``
         before = len(self.columns)
-        given = task.x_lines, task.y_lines, self.near, price, task.half, most
-        runs, bound, loose = best_runs(self.lines, task.cuts, *given, y_price)
+        runs, bound, loose = best_runs(
+            self.lines, task.cuts, task.x_lines, task.y_lines, self.near, price, task.half, most, y_price
+        )
         bound = bound + float(price.sum())
         loose = loose + float(price.sum())
         uses = uses_of(runs, task.x_lines, task.sizes[0])
@@ -180,7 +214,7 @@ class _Search:
         If at most ``most`` runs are left, find the best of them.
         """
         task = self.task
-        lines = (self.task.x_lines, self.task.y_lines)
+        lines = (task.x_lines, task.y_lines)
         self.gap = self.loose - self.total
         floor = -self.gap - EXACT * self.loose
         self.near = keep_useful(self.lines, lines, self.near, prices=self.prices, half=task.half, floor=floor)
@@ -270,4 +304,6 @@ def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:
         if search.columns:
             search.solve(*search.known, whole=True)
         search.reduce(ALL_RUNS)
-    return search.best, 0.0 if search.is_proven else search.bound - search.total
+    if search.is_proven:
+        return search.best, 0.0
+    return search.best, search.bound - search.total

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mapgauge.features.splits.joint import Joint
     from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
+    from mapgauge.results.slices import Slices
 
 _OVERLAP = "overlap"
 _SEARCH = "File for finished frames (.npz). The same command continues from it after an interruption."
@@ -86,10 +87,17 @@ def overlap(
     from mapgauge.features.splits.overlap import splits as measure
 
     tags = tags_of([validation, train])
-    sides = reading.truth(train), reading.truth(validation)
+    of_training = reading.truth(train)
+    of_validation = reading.truth(validation)
     with out.progress("searching similar frames") as advance:
         found = measure(
-            *sides, protocol=parsing.one_protocol(protocol), tags=tags, work=search, workers=workers, progress=advance
+            of_training,
+            of_validation,
+            protocol=parsing.one_protocol(protocol),
+            tags=tags,
+            work=search,
+            workers=workers,
+            progress=advance,
         )
     methods = []
     if given:
@@ -122,8 +130,8 @@ def _summary(found: "SplitOverlap") -> dict[str, Any]:
         known = values[np.isfinite(values)]
         if not len(known):
             return [np.nan] * 3
-        found: list[float] = np.percentile(known, (25, 50, 75)).tolist()
-        return found
+        three: list[float] = np.percentile(known, (25, 50, 75)).tolist()
+        return three
 
     return {
         "frames": len(found.tokens),
@@ -168,18 +176,20 @@ def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
     share = 1 - about["compared"] / max(about["pairs"], 1)
     out.say(f"{about['compared']:,} of {about['pairs']:,} pairs of frames were compared; bounds saved {share:.1%}")
     for name, of in joint.items():
-        for sliced, what in (
-            (of.place, "place, in metres"),
-            (of.shape, "shape, as PLD to the most similar training frame"),
-        ):
-            if sliced is not None:
-                header, body = sliced.tables()[0]
-                out.show_table(out.Table(f"{name} by distance in {what}", header, body, fixed=1))
+        if of.place is not None:
+            _show_slices(f"{name} by distance in place, in metres", of.place)
+        _show_slices(f"{name} by distance in shape, as PLD to the most similar training frame", of.shape)
         if of.location is not None:
             out.say(f"O_loc of {of.key}: {of.location} (far against close, with the same distances in shape)")
         elif found.place is not None:
             out.say(f"O_loc of {of.key}: - (there are no close and far frames with the same distances in shape)")
         out.say(f"O_geom of {of.key}: {of.geometry} (from the most to the least similar bin, by a straight line)")
+
+
+def _show_slices(title: str, sliced: "Slices") -> None:
+    """Print the first table of values by groups of frames."""
+    header, body = sliced.tables()[0]
+    out.show_table(out.Table(title, header, body, fixed=1))
 
 
 @splits.command("propose")
@@ -235,12 +245,14 @@ def _shares(shares: parsing.Texts) -> dict[str, float]:
     wanted: dict[str, float] = {}
     for item in parsing.listed(shares) or ():
         name, _, share = item.partition("=")
+        is_new = name.replace("-", "").replace("_", "").isalnum() and name not in wanted
         try:
-            if not name.replace("-", "").replace("_", "").isalnum() or name in wanted:
-                raise ValueError
-            wanted[name] = float(share)
+            number = float(share)
         except ValueError:
+            number = None
+        if number is None or not is_new:
             parsing.refuse("--shares", f"expected NAME=SHARE, such as train=0.8, each name once, got {item!r}")
+        wanted[name] = number
     return wanted
 
 
@@ -265,7 +277,10 @@ def _show_proposal(made: "Proposal", json: bool) -> None:
     rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
     out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, fixed=1), gap=False)
     for (first, second), metres in made.nearest.items():
-        out.say(f"{first} and {second} are {f'{metres:.1f} m apart' if isfinite(metres) else 'in different cities'}")
+        apart = "in different cities"
+        if isfinite(metres):
+            apart = f"{metres:.1f} m apart"
+        out.say(f"{first} and {second} are {apart}")
     left = counted(len(made.dropped), "frame is", "frames are", form=",")
     out.say(f"{left} left out, closer than {made.margin:g} m to another split")
     if made.cut_scenes:
