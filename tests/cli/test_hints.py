@@ -38,7 +38,8 @@ PRINTED_BY = {
     "metrics/": ("evaluate", "sweep"),
     "views/": ("evaluate",),  # they advise to evaluate in another way
     "protocols/": EVALUATING,
-    "plugins.py": EVALUATING,
+    "manifest.py": EVALUATING,
+    "scoring/": ("evaluate",),
     "results/": ("evaluate",),
     "results/saving.py": ("report",),
     "truth/": ("truth nuscenes", "truth av2"),
