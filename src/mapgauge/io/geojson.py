@@ -56,7 +56,7 @@ from mapgauge.io.files.source import Content
 _HEAD = 1 << 16  # the type of the document is searched for in this number of bytes
 
 
-class _Line(msgspec.Struct, gc=False):
+class _GeoJsonLine(msgspec.Struct, gc=False):
     type: Literal["LineString"]
     coordinates: msgspec.Raw
 
@@ -70,7 +70,7 @@ def _schema(names: tuple[str, ...]) -> Any:
         properties = msgspec.defstruct("Properties", fields, rename=called, gc=False)
     except ValueError:  # a name occurs twice, or has characters that JSON escapes
         return None
-    fields = [("type", Literal["Feature"]), ("properties", properties), ("geometry", _Line)]
+    fields = [("type", Literal["Feature"]), ("properties", properties), ("geometry", _GeoJsonLine)]
     fields += [(name, Any, msgspec.UNSET) for name in ("id", "links")]
     feature: Any = msgspec.defstruct("Feature", fields, gc=False)
     fields = [("type", Literal["FeatureCollection"]), ("features", list[feature])]
@@ -212,13 +212,13 @@ class _Properties(msgspec.Struct, gc=False, omit_defaults=True, rename={"class_n
     change: str = ""
 
 
-class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
+class _GeoJsonGeometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
     coordinates: list[Any]
 
 
-class _Feature(msgspec.Struct, gc=False, omit_defaults=True, tag_field="type", tag="Feature"):
+class _GeoJsonFeature(msgspec.Struct, gc=False, omit_defaults=True, tag_field="type", tag="Feature"):
     properties: _Properties
-    geometry: _Geometry
+    geometry: _GeoJsonGeometry
     id: int | None = None
     links: list[LinkObject] | None = None
 
@@ -245,7 +245,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
             label, *members = next(instances)
             properties = _Properties(token, frames.classes[label], *members)
             linked = () if links is None else (number, links[number])
-            features.append(_Feature(properties, _Geometry(points), *linked))
+            features.append(_GeoJsonFeature(properties, _GeoJsonGeometry(points), *linked))
             number += 1
         if features:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))

@@ -71,10 +71,10 @@ def nuscenes(
     """
     require("shapely", "cutting truth from maps", "truth")
     from mapgauge.truth.from_nuscenes.scenes import NuScenes
-    from mapgauge.truth.selection import Selection
+    from mapgauge.truth.selection import FrameSelection
 
     chosen = rules_named("nuscenes", rules)
-    selection = Selection.of(split, scenes, tokens, every=every)
+    selection = FrameSelection.of(split, scenes, tokens, every=every)
     dataset = NuScenes(Path(dataroot), version, selection, rules=chosen)
     return _build(
         dataset,
@@ -134,13 +134,13 @@ def argoverse2(
     """
     require("shapely", "cutting truth from maps", "truth")
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
-    from mapgauge.truth.selection import Selection
+    from mapgauge.truth.selection import FrameSelection
 
     if height:
         chosen = with_height(rules_named("argoverse2", rules))
     else:
         chosen = rules_named("argoverse2", rules)
-    selection = Selection.of(split, scenes, tokens, every=every, every_counts=every_counts)
+    selection = FrameSelection.of(split, scenes, tokens, every=every, every_counts=every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
     return _build(
         dataset,

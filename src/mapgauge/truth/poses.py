@@ -16,7 +16,7 @@ from mapgauge.io.files.source import Content
 from mapgauge.io.globalmapnet import GLOBALMAPNET
 from mapgauge.io.poses import FEATHER, POSES
 from mapgauge.truth.rules import rules_named
-from mapgauge.truth.selection import Selection
+from mapgauge.truth.selection import FrameSelection
 
 
 def with_poses(frames: MapFrames, poses: str | os.PathLike[str] | MapFrames) -> MapFrames:
@@ -84,7 +84,9 @@ def _from_nuscenes(folders: list[Path], frames: MapFrames | None) -> MapFrames:
     rules = rules_named("nuscenes", "maptr" if frames.forward == "y" else "streammapnet")
     for folder in folders:
         try:
-            dataset = NuScenes(folder.parent, folder.name, Selection("", tokens=frozenset(frames.tokens)), rules=rules)
+            dataset = NuScenes(
+                folder.parent, folder.name, FrameSelection("", tokens=frozenset(frames.tokens)), rules=rules
+            )
             scenes = dataset.scenes()
             break
         except InvalidInput:  # the tokens are of another version

@@ -81,7 +81,7 @@ T = TypeVar("T", bound=HasToken)
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class FrameSelection:
     """Which frames to cut. Tokens take precedence over scenes, and scenes over the split."""
 
     split: str
@@ -98,7 +98,7 @@ class Selection:
         tokens: Sequence[str] | str | os.PathLike[str] | None,
         every: int,
         every_counts: EveryCounts = "scene",
-    ) -> "Selection":
+    ) -> "FrameSelection":
         """Make a selection from user arguments. ``tokens`` may be a file with one token per line."""
         if every_counts not in get_args(EveryCounts):
             raise InvalidInput(f"every_counts must be one of {', '.join(get_args(EveryCounts))}, got {every_counts!r}")

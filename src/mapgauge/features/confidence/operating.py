@@ -135,7 +135,7 @@ def class_confidence(
     occurs = np.bincount(units.unit_of_frame, solved.true[:, label], units.count) > 0
     occurs[units.unit_of_frame[solved.frame[of_class]]] = True
     thresholds = thresholds_of(levels)
-    drawn = _Drawn(units, int(np.count_nonzero(occurs)), solved.order, level=level)
+    drawn = _ClassSamples(units, int(np.count_nonzero(occurs)), solved.order, level=level)
     pld = drawn.pld(float(levels.pld("dropped")[-1]), _sums(solved, label, units, form="dropped", threshold=-np.inf))
     best = None
     price = None
@@ -161,7 +161,7 @@ def class_confidence(
     )
 
 
-class _Value(NamedTuple):
+class _SampledValue(NamedTuple):
     """A value, and the same value of each bootstrap sample."""
 
     value: float
@@ -169,7 +169,7 @@ class _Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _ClassSamples:
     """Values of one class with their bootstrap samples."""
 
     units: Units
@@ -177,24 +177,26 @@ class _Drawn:
     order: float
     level: float
 
-    def pld(self, value: float, sums: Floats) -> _Value:
+    def pld(self, value: float, sums: Floats) -> _SampledValue:
         """Return a PLD from the cost and the mass of each unit. Samples without predictions and truth have NaN."""
         cost, mass = np.einsum("su,uc->cs", self.units.weights, sums)
-        return _Value(value, np.where(mass > 0, normalised(cost, mass, self.order), np.nan))
+        return _SampledValue(value, np.where(mass > 0, normalised(cost, mass, self.order), np.nan))
 
-    def mean(self, values: Floats, unit: Indices) -> _Value:
+    def mean(self, values: Floats, unit: Indices) -> _SampledValue:
         """Return the mean of a number of each prediction."""
         sums = np.stack([np.bincount(unit, values, self.units.count), np.bincount(unit, minlength=self.units.count)])
         total, number = np.einsum("su,cu->cs", self.units.weights, sums)
-        return _Value(float(values.mean()), np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
+        return _SampledValue(
+            float(values.mean()), np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+        )
 
-    def estimate(self, value_of: _Value, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    def estimate(self, value_of: _SampledValue, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
         """Return a value with its interval."""
         return estimate(value_of.value, Draws(value_of.samples, self.there), self.level, limits=limits)
 
-    def less(self, first: _Value, second: _Value) -> Estimate:
+    def less(self, first: _SampledValue, second: _SampledValue) -> Estimate:
         """Return a difference of two values with its interval."""
-        return self.estimate(_Value(first.value - second.value, first.samples - second.samples), (-1.0, 1.0))
+        return self.estimate(_SampledValue(first.value - second.value, first.samples - second.samples), (-1.0, 1.0))
 
 
 def _sums(solved: Solved, label: int, units: Units, form: Form, threshold: float) -> Floats:
@@ -219,7 +221,7 @@ def _unit_sums(
     return np.stack([mass - np.bincount(unit, saving, units.count), mass], axis=1)
 
 
-def _held_out(solved: Solved, label: int, units: Units, pld: _Value, drawn: _Drawn) -> HeldOut | None:
+def _held_out(solved: Solved, label: int, units: Units, pld: _SampledValue, drawn: _ClassSamples) -> HeldOut | None:
     """Return the PLD of both halves with the threshold of the other; None if a half has no truth or predictions."""
     if units.halves is None:
         return None
@@ -270,10 +272,10 @@ def _recalibrated(
     solved: Solved,
     label: int,
     of_class: Flags,
-    before: _Value,
+    before: _SampledValue,
     confidence: Confidences | None,
     savings: Floats | None,
-    drawn: _Drawn,
+    drawn: _ClassSamples,
 ) -> Recalibrated | None:
     """Return what recalibration changes for a class; None if one of its predictions has no new confidence."""
     if confidence is None or savings is None:

@@ -149,14 +149,14 @@ def _in_order(
     return place
 
 
-class _Part(NamedTuple):
+class _SolvedPart(NamedTuple):
     """The predictions of a block of frames."""
 
     block: BlockPairs
     columns: tuple[NDArray[Any], ...]  # of predictions: the group, then the columns of ``Solved`` in their order
 
 
-def _solved(block: Block, protocol: Protocol, hit: float) -> _Part:
+def _solved(block: Block, protocol: Protocol, hit: float) -> _SolvedPart:
     """Return the columns of the predictions of a block."""
     lines = block.lines
     distance = sospa_distances(lines, protocol, own=None, limit=1.0)
@@ -170,4 +170,4 @@ def _solved(block: Block, protocol: Protocol, hit: float) -> _Part:
     rounded, hits, _ = pairs.assigned(certain, protocol.order, hit)
     group = lines.side // 2 + block.frames.start * lines.classes
     columns = (group, lines.confidence, dropped, rounded, hits, assigned)
-    return _Part(pairs, tuple(column[lines.is_prediction] for column in columns))
+    return _SolvedPart(pairs, tuple(column[lines.is_prediction] for column in columns))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.global_map.map_builder import INTERVAL, Element, build
+from mapgauge.features.global_map.map_builder import INTERVAL, BuiltElement, build
 from mapgauge.features.global_map.region import distances_along, level_poses, public_poses, shapely_module
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks
@@ -31,7 +31,7 @@ BUFFER = 1.0  # metres
 _PART = re.compile(r"#\d+$")
 
 
-class Line(NamedTuple):
+class MapLine(NamedTuple):
     """A line of an accumulated map."""
 
     points: Points
@@ -99,32 +99,32 @@ def _by_track(seen: list[Observation]) -> Iterator[list[Observation]]:
     yield from tracks.values()
 
 
-def _stack(seen: list[Observation]) -> Iterator[Line]:
-    yield from (Line(each.points, each.label, each.confidence) for each in seen)
+def _stack(seen: list[Observation]) -> Iterator[MapLine]:
+    yield from (MapLine(each.points, each.label, each.confidence) for each in seen)
 
 
-def _last(seen: list[Observation]) -> Iterator[Line]:
+def _last(seen: list[Observation]) -> Iterator[MapLine]:
     for track in _by_track(seen):
         newest = max(each.frame for each in track)
         yield from _stack([each for each in track if each.frame == newest])
 
 
-def _longest(seen: list[Observation]) -> Iterator[Line]:
+def _longest(seen: list[Observation]) -> Iterator[MapLine]:
     for track in _by_track(seen):
         yield from _stack([max(track, key=lambda each: each.length)])
 
 
-def _median(seen: list[Observation]) -> Iterator[Line]:
+def _median(seen: list[Observation]) -> Iterator[MapLine]:
     for track in _by_track(seen):
         lengths = np.array([each.length for each in track])
         sure = 0.0
         if lengths.any():
             sure = float(np.average([each.confidence for each in track], weights=lengths))
         for axis in _axes(track):
-            yield Line(_moved_by_median(axis, track), track[0].label, sure)
+            yield MapLine(_moved_by_median(axis, track), track[0].label, sure)
 
 
-def _maptracker(seen: list[Observation]) -> Iterator[Line]:
+def _maptracker(seen: list[Observation]) -> Iterator[MapLine]:
     """Yield the lines that MapTracker draws of each track: hulls of crossings, and means of lines that overlap."""
     shapely = shapely_module()
     for track in _by_track(seen):
@@ -133,12 +133,12 @@ def _maptracker(seen: list[Observation]) -> Iterator[Line]:
             points = np.concatenate([each.points for each in track])
             hull = shapely.simplify(shapely.convex_hull(shapely.multipoints(points)), HULL)
             if hull.geom_type == "Polygon" and hull.area >= SMALLEST:
-                yield Line(shapely.get_coordinates(hull), track[0].label, sure)
+                yield MapLine(shapely.get_coordinates(hull), track[0].label, sure)
             continue
         lines: list[Points] = []
         for each in track:
             _merge(lines, each.dense)
-        yield from (Line(points, track[0].label, sure) for points in lines)
+        yield from (MapLine(points, track[0].label, sure) for points in lines)
 
 
 def _merge(lines: list[Points], new: Points) -> None:
@@ -179,7 +179,7 @@ def _spread(points: Points, count: int) -> Points:
     return np.stack([np.interp(at, along, column) for column in points.T], axis=1)
 
 
-def _union(seen: list[Observation]) -> Iterator[Line]:
+def _union(seen: list[Observation]) -> Iterator[MapLine]:
     """Yield the lines of true tracks, whose observations lie on each other.
 
     The parts of an element in a frame have tracks such as ``7``, ``7#1``, ``7#2``, and they are numbered in each frame.
@@ -192,7 +192,7 @@ def _union(seen: list[Observation]) -> Iterator[Line]:
             lines = [shapely.get_coordinates(part.exterior) for part in parts]
         else:
             lines = _axes(track)
-        yield from (Line(points, track[0].label, confidence=1.0) for points in lines)
+        yield from (MapLine(points, track[0].label, confidence=1.0) for points in lines)
 
 
 def _axes(track: list[Observation]) -> list[Points]:
@@ -354,7 +354,7 @@ def weighted_median(values: Floats, weights: Floats) -> Floats:
     return median
 
 
-Rule: TypeAlias = Callable[[list[Observation]], Iterator[Line]]
+Rule: TypeAlias = Callable[[list[Observation]], Iterator[MapLine]]
 _OF_TRACKS: dict[str, Rule] = {
     "stack": _stack,
     "last": _last,
@@ -367,16 +367,16 @@ RULES = (*_OF_TRACKS, _BUILDER)
 _WITHOUT_TRACKS = ("stack", _BUILDER)
 
 
-def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Line]:
+def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[MapLine]:
     """Return the map of the frames of one scene, in the order of time, by a rule."""
     if rule != _BUILDER:
         return list(_OF_TRACKS[rule](observations(frames, level_poses(poses), box)))
     flat = public_poses(poses)
     seen = observations(frames, flat, box)
-    by_frame: list[list[Element]] = [[] for _ in range(len(frames))]
+    by_frame: list[list[BuiltElement]] = [[] for _ in range(len(frames))]
     for each in seen:
-        by_frame[each.frame].append(Element(each.points, each.label, each.confidence))
-    return [Line(each.points, each.label, each.score) for each in build(by_frame, flat, box, classes=frames.classes)]
+        by_frame[each.frame].append(BuiltElement(each.points, each.label, each.confidence))
+    return [MapLine(each.points, each.label, each.score) for each in build(by_frame, flat, box, classes=frames.classes)]
 
 
 def interval_of(rule: str) -> int:
@@ -384,7 +384,7 @@ def interval_of(rule: str) -> int:
     return INTERVAL if rule == _BUILDER else 1
 
 
-def united(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Line]:
+def united(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[MapLine]:
     """Return the map of true frames of one scene."""
     return list(_union(observations(frames, level_poses(poses), box)))
 

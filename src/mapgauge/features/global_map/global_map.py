@@ -17,7 +17,7 @@ from mapgauge.features.global_map.region import shapely_module
 from mapgauge.features.global_map.report_section import GROWTH
 from mapgauge.features.global_map.scenes import (
     FAR,
-    Scene,
+    MappedScene,
     Truth,
     cities_in,
     cut_map,
@@ -247,7 +247,7 @@ def global_map(
     )
 
 
-def _fused_poses(frames: MapFrames, scenes: Mapping[str, Scene], every: int) -> dict[str, NDArray[np.float64]]:
+def _fused_poses(frames: MapFrames, scenes: Mapping[str, MappedScene], every: int) -> dict[str, NDArray[np.float64]]:
     """Return the poses of the frames that a rule uses, by scene. A scene without frames has those of its drive."""
     assert frames.poses is not None
     rows = frames_by_scene(frames)
@@ -262,7 +262,7 @@ def _fused_poses(frames: MapFrames, scenes: Mapping[str, Scene], every: int) -> 
     return fused
 
 
-class _Side(NamedTuple):
+class _SceneSides(NamedTuple):
     """Both sides of a scene, as one frame each."""
 
     predictions: MapFrames  # cut by the region
@@ -288,7 +288,7 @@ class _Work:
         """The frames of each scene in the order of time, of both sides."""
         return [frames_by_scene(side) for side in (self.x, self.y)]
 
-    def predictions(self, scene: Scene, share: float = 1.0) -> MapFrames:
+    def predictions(self, scene: MappedScene, share: float = 1.0) -> MapFrames:
         """Return the predicted map of a scene, which is not cut."""
         if self.x.poses is not None:
             box = check_region(self.region, self.x.forward)
@@ -302,12 +302,12 @@ class _Work:
             return part_of(self.x.keep(_NONE), frame=0, scene=scene)
         return part_of(self.x, names.index(scene.name), scene)
 
-    def early(self, scene: Scene, share: float) -> MapFrames:
+    def early(self, scene: MappedScene, share: float) -> MapFrames:
         """Return the predicted map of a scene after a share of its frames, cut by the region."""
         cut, _ = cut_map(self.predictions(scene, share), scene)
         return cut
 
-    def truth(self, scene: Scene) -> MapFrames:
+    def truth(self, scene: MappedScene) -> MapFrames:
         """Return the true map of a scene, which is not cut."""
         if self.y.poses is not None:
             box = check_region(self.region, self.y.forward)
@@ -315,7 +315,7 @@ class _Work:
             return lines_of(self.y, rows, scene, accumulate=lambda own, poses: united(own, poses, box))
         return part_of(self.y, map_named(self.y, scene.name, self.cities.get(scene.name)), scene)
 
-    def of(self, scene: Scene) -> _Side:
+    def of(self, scene: MappedScene) -> _SceneSides:
         """Return both sides of a scene."""
         own = self.predictions(scene)
         city = self.truth(scene)
@@ -331,7 +331,7 @@ class _Work:
             shapely = shapely_module()
             distance = float(shapely.distance(scene.region, shapely.multipoints(city.polylines.coords)))
         dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
-        return _Side(
+        return _SceneSides(
             predictions=x,
             truth=y.with_confidence(None),
             own=own,
@@ -345,7 +345,7 @@ def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None)
     return evaluate_frames(x, y, settings, metrics=METRICS, workers=workers)
 
 
-def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[Finding]:
+def _findings(sides: Sequence[_SceneSides], given: Sequence[str], name: str) -> list[Finding]:
     """Return findings about what the regions dropped, and about scenes without predictions or truth."""
     found = []
     lines, metres = np.array([side.dropped for side in sides]).sum(axis=0).T  # of predictions and of truth

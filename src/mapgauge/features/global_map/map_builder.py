@@ -28,7 +28,7 @@ _OTHER = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class Element:
+class BuiltElement:
     """A line of the map."""
 
     points: Points
@@ -46,14 +46,16 @@ class Element:
         self.bounds = np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
-def _meeting(elements: list[Element], others: Floats, reach: float = 0.0) -> Flags:
+def _meeting(elements: list[BuiltElement], others: Floats, reach: float = 0.0) -> Flags:
     """Return which elements have bounds within ``reach`` of any of some ``(others, 4)`` bounds."""
     low, high = np.array([each.bounds for each in elements]).reshape(-1, 1, 2, 2).transpose(2, 0, 1, 3)
     meets = np.all((low <= others[:, 2:] + reach) & (high >= others[:, :2] - reach), axis=2)
     return np.asarray(meets.any(axis=1))
 
 
-def update(elements: list[Element], seen: list[Element], box: Points, distances: Floats) -> list[Element]:
+def update(
+    elements: list[BuiltElement], seen: list[BuiltElement], box: Points, distances: Floats
+) -> list[BuiltElement]:
     """Return the elements of a map after a frame.
 
     ``box`` has the corners of the frame, and ``distances`` the largest distance of a match of each class.
@@ -66,7 +68,7 @@ def update(elements: list[Element], seen: list[Element], box: Points, distances:
     shown = [elements[k] for k in np.flatnonzero(near).tolist()]
     inner = [(element, part) for element in shown for part in shapely.get_parts(_part(element.points, area))]
     new = [
-        (Element(shapely.get_coordinates(part), each.label, each.score), part)
+        (BuiltElement(shapely.get_coordinates(part), each.label, each.score), part)
         for each in seen
         for part in shapely.get_parts(_part(each.points, area))
     ]
@@ -156,7 +158,7 @@ def _replaced(element: Points, prediction: Points) -> Points:
     return _simplified(np.concatenate([base[:first], new, base[first:][~is_beside[first:]]]))
 
 
-def _suppressed(elements: list[Element], distances: Floats) -> list[Element]:
+def _suppressed(elements: list[BuiltElement], distances: Floats) -> list[BuiltElement]:
     """Return the elements that overlap with no better one of their class."""
     shapely = shapely_module()
     kept = []
@@ -174,11 +176,11 @@ def _suppressed(elements: list[Element], distances: Floats) -> list[Element]:
 
 
 def build(
-    frames: list[list[Element]], poses: NDArray[np.float64], box: Bounds, classes: tuple[str, ...]
-) -> list[Element]:
+    frames: list[list[BuiltElement]], poses: NDArray[np.float64], box: Bounds, classes: tuple[str, ...]
+) -> list[BuiltElement]:
     """Return the map of a drive. ``frames`` have elements in the world, by time."""
     distances = np.array([DISTANCES.get(name, _OTHER) for name in classes])
-    elements: list[Element] = []
+    elements: list[BuiltElement] = []
     for k in range(0, len(frames), INTERVAL):
         sure = [each for each in frames[k] if each.score > FAINT]
         elements = update(elements, sure, boxes_of(poses[k : k + 1], box)[0], distances=distances)

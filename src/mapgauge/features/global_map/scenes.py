@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.global_map.accumulate import Line
+from mapgauge.features.global_map.accumulate import MapLine
 from mapgauge.features.global_map.region import Cut, cut, level_poses, region_of
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
@@ -39,7 +39,7 @@ _COARSE = 0.03  # metres between two neighbouring numbers of float32
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class MappedScene:
     """A drive and its map."""
 
     name: str
@@ -106,7 +106,7 @@ def scenes_of(frames: MapFrames) -> list[str]:
     return list(dict.fromkeys(frames.scenes or scenes_from_tokens(frames.tokens) or frames.tokens))
 
 
-def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, Scene]:
+def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, MappedScene]:
     """Return the scenes of a drive by name."""
     assert drive.poses is not None
     scenes = {}
@@ -114,7 +114,7 @@ def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, Scene]:
         poses = drive.poses[rows].copy()
         origin = poses[0, :2, 3].copy()
         poses[:, :2, 3] -= origin
-        scenes[name] = Scene(name, origin, poses, box=box)
+        scenes[name] = MappedScene(name, origin, poses, box=box)
     return scenes
 
 
@@ -145,10 +145,10 @@ def _no_scenes(frames: MapFrames, called: str) -> InvalidInput:
     )
 
 
-Accumulation: TypeAlias = Callable[[MapFrames, NDArray[np.float64]], list[Line]]  # frames in time, relative poses
+Accumulation: TypeAlias = Callable[[MapFrames, NDArray[np.float64]], list[MapLine]]  # frames in time, relative poses
 
 
-def lines_of(frames: MapFrames, rows: Indices, scene: Scene, accumulate: Accumulation) -> MapFrames:
+def lines_of(frames: MapFrames, rows: Indices, scene: MappedScene, accumulate: Accumulation) -> MapFrames:
     """Return the map of a scene as one frame, relative to its origin, from some frames in the order of time."""
     assert frames.poses is not None
     poses = frames.poses[rows].copy()
@@ -165,7 +165,7 @@ def lines_of(frames: MapFrames, rows: Indices, scene: Scene, accumulate: Accumul
     )
 
 
-def part_of(maps: MapFrames, frame: int, scene: Scene) -> MapFrames:
+def part_of(maps: MapFrames, frame: int, scene: MappedScene) -> MapFrames:
     """Return one map relative to the origin of a scene, as one frame with its name."""
     if maps.dimension == 3:
         own = maps.at([frame]).planar()
@@ -204,7 +204,7 @@ def cities_in(predictions: MapFrames) -> Mapping[str, str]:
     return cities_of(path)
 
 
-def cut_map(frames: MapFrames, scene: Scene) -> tuple[MapFrames, Cut]:
+def cut_map(frames: MapFrames, scene: MappedScene) -> tuple[MapFrames, Cut]:
     """Return one map cut by the region of its scene. Pieces keep the class and the confidence of their line."""
     made = cut(frames.polylines, scene.region)
     rows: Indices = made.source
@@ -222,7 +222,7 @@ def cut_map(frames: MapFrames, scene: Scene) -> tuple[MapFrames, Cut]:
     ), made
 
 
-def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list[Finding]:
+def findings_of(scenes: Mapping[str, MappedScene], sides: Sequence[MapFrames]) -> list[Finding]:
     """Return findings about poses that jump, and about coordinates that were stored in float32."""
     jumps = []
     for name, scene in scenes.items():

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.graph_scores.graph import Edges, Graph
-from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphScore, Near, bounds_of, match, score, starts_of
+from mapgauge.features.graph_scores.graph_sampling import (
+    Graphs,
+    GraphScore,
+    NearPoints,
+    bounds_of,
+    match,
+    score,
+    starts_of,
+)
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
@@ -123,7 +131,7 @@ class CgnetPairs:
         return bounds_of(self._points.graph, self._graphs.frames)
 
     @cached_property
-    def _near(self) -> Near:
+    def _near(self) -> NearPoints:
         return match(self._points.points, self._bounds, _RADIUS, in_order=True)
 
     def geo(self) -> list[GraphScore | None]:

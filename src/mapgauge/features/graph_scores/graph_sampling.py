@@ -235,7 +235,7 @@ def pieces_of(lengths: Floats, spacing: float) -> Indices:
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class NearPoints:
     """All pairs of near points, in the order in which they are matched, and the pairs that were accepted."""
 
     first: Indices
@@ -250,7 +250,7 @@ class Near:
         return np.stack([self.first[self.accepted], self.second[self.accepted]], axis=1)
 
 
-def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = False) -> Near:
+def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = False) -> NearPoints:
     """Match points of each frame that are closer than a radius, one to one, the nearest first.
 
     Ties are decided by the midpoints, or ``in_order`` of the points. ``bounds`` are those of ``bounds_of``.
@@ -272,7 +272,7 @@ def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = Fa
         order[tied] = among[np.lexsort((among, *keys, squared[tied], frame[tied]))]
     first = i[order]
     second = j[order]
-    return Near(first, second, squared, frame=frame, accepted=accept_pairs(first, second, len(points)))
+    return NearPoints(first, second, squared, frame=frame, accepted=accept_pairs(first, second, len(points)))
 
 
 def split_scores(roads: Roads, settings: GraphSettings) -> list[GraphScore | None]:

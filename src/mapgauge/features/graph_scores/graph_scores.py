@@ -16,7 +16,15 @@ from mapgauge.errors import InvalidInput
 from mapgauge.features.graph_scores import graph_sampling as sampling
 from mapgauge.features.graph_scores.cgnet import CgnetPairs
 from mapgauge.features.graph_scores.graph import Graph, GraphLike, joined_lanes, unique_rows
-from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphScore, GraphSettings, Near, Roads, Samples, score
+from mapgauge.features.graph_scores.graph_sampling import (
+    Graphs,
+    GraphScore,
+    GraphSettings,
+    NearPoints,
+    Roads,
+    Samples,
+    score,
+)
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
@@ -48,7 +56,7 @@ class GraphPairs:
         return sampling.bounds_of(self._samples.graph, self._graphs.frames)
 
     @cached_property
-    def _near(self) -> Near:
+    def _near(self) -> NearPoints:
         return sampling.match(self._samples.points, self._bounds, self._settings.radius)
 
     @cached_property

@@ -141,7 +141,7 @@ class _Programme:
         return weight, dual, bound
 
 
-class _Search:
+class _RunSearch:
     """The best runs along some lines of the second network."""
 
     def __init__(self, task: Task, lines: Indices) -> None:
@@ -298,7 +298,7 @@ def _step(price: Floats, uses: Indices, excess: float) -> Floats:
 
 def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:
     """Return the best runs along some lines of the second network, and how much more others may save."""
-    search = _Search(task, lines)
+    search = _RunSearch(task, lines)
     search.run()
     if not search.is_proven:
         if search.columns:

@@ -13,7 +13,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.priors import STATES
 from mapgauge.features.priors.labels import MEAN, mean_accuracy, scores_of_labels
 from mapgauge.features.priors.prior import aligned_prior, blocks_of
-from mapgauge.features.priors.states import KEPT, PARTS, Comparison, compare, of_geometry
+from mapgauge.features.priors.states import KEPT, PARTS, PriorComparison, compare, of_geometry
 from mapgauge.frames.findings import Finding
 from mapgauge.markup import text_table
 from mapgauge.metrics.pld import added, normalised_parts, normalised_pld
@@ -206,7 +206,7 @@ def changes(
     aligned = aligned_prior(prior, y, sampled, workers=workers)
     z = aligned.prior
 
-    def work(some: slice) -> Comparison:
+    def work(some: slice) -> PriorComparison:
         return compare(x.between(some), y.between(some), z.between(some), protocol=sampled, same=same, floor=floor)
 
     parts = in_threads(work, blocks_of(y), workers, progress=progress)

@@ -41,7 +41,7 @@ class Matched(NamedTuple):
     distance: Floats  # (instances of x,): normalised SOSPA; 1 for none
 
 
-class Comparison(NamedTuple):
+class PriorComparison(NamedTuple):
     """What predictions say about a prior in some frames."""
 
     sums: Floats  # (2, frames, classes, 6): five parts of PLD and the mass, of predictions and of a copy of the prior
@@ -85,7 +85,7 @@ def states_of(matched: Matched, newer: int, same: float) -> tuple[Indices, Indic
 
 def compare(
     predictions: MapFrames, truth: MapFrames, prior: MapFrames, protocol: Protocol, same: float, floor: float
-) -> Comparison:
+) -> PriorComparison:
     """Compare aligned frames. The prior has the confidence 1. Predictions say something from ``floor`` on."""
     copied = match(prior, truth, protocol)
     of_prior, of_truth = states_of(copied, len(truth.polylines), same)
@@ -107,7 +107,7 @@ def compare(
     else:
         said = predictions.keep(confidence >= floor).with_confidence(1)
     confusion = _confusion(said, truth, prior, protocol=protocol, same=same, of_prior=of_prior, of_truth=of_truth)
-    return Comparison(np.stack(sums), confusion, of_truth, prior=of_prior)
+    return PriorComparison(np.stack(sums), confusion, of_truth, prior=of_prior)
 
 
 def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_old: Flags) -> Floats:

@@ -30,12 +30,12 @@ Masks: TypeAlias = Mapping[str, ArrayLike] | str | os.PathLike[str]
 Labels: TypeAlias = NDArray[np.int64]
 
 
-class _Frame(msgspec.Struct):
+class _MaskFrame(msgspec.Struct):
     semantic_mask: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _File(msgspec.Struct):
-    results: dict[str, _Frame]
+    results: dict[str, _MaskFrame]
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ class DrawingSettings(Settings):
         return (length, width)
 
 
-class Drawing(NamedTuple):
+class PixelDrawing(NamedTuple):
     """Polylines in pixels, sorted by group, predictions before truth. A polyline can have several pieces."""
 
     points: Indices  # (points, 2): column and row
@@ -86,16 +86,16 @@ class Drawing(NamedTuple):
     filled: Flags  # (pieces,)
 
 
-def in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
+def in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> PixelDrawing:
     """Return the polylines of groups in pixels. Heights are left out. Several metrics may share the result."""
     key = f"pixels {tuple(getattr(own, field.name) for field in fields(DrawingSettings))} {protocol.region}"
     if key not in groups.shared:
         groups.shared[key] = _in_pixels(groups, protocol, own)
-    drawing: Drawing = groups.shared[key]
+    drawing: PixelDrawing = groups.shared[key]
     return drawing
 
 
-def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
+def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> PixelDrawing:
     lines = groups.polylines
     instance = np.arange(len(groups.confidence))
     filled = np.array([name in own.filled for name in groups.names] + [False])[groups.label[groups.side // 2]]
@@ -121,7 +121,7 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Draw
     to_pixel = partial(_pixel, own=own)
     rows, columns = own.shape
     points = np.stack([to_pixel(across, extents[0], columns), to_pixel(down, extents[1], rows)], axis=1)
-    return Drawing(points, lines.offsets, instance, filled=filled[instance])
+    return PixelDrawing(points, lines.offsets, instance, filled=filled[instance])
 
 
 def _pixel(values: Any, extent: float, size: int, own: DrawingSettings) -> Indices:

@@ -16,9 +16,9 @@ from mapgauge.cameras.rig import CameraImage, Rig, RigFrame
 from mapgauge.dependencies import require
 from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.features.rerun.blueprint import blueprint
-from mapgauge.features.rerun.colours import Causes, line_colours
+from mapgauge.features.rerun.colours import LargestCauses, line_colours
 from mapgauge.features.rerun.places import Places, places_of
-from mapgauge.features.rerun.values import Curve, curves_of
+from mapgauge.features.rerun.values import ValueCurve, curves_of
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import per_second, time_order
@@ -193,7 +193,7 @@ class _Writer:
             columns.append(self.rr.TimeColumn("time", timestamp=self.stamps[numbers]))
         return columns
 
-    def _send_curve(self, curve: Curve) -> None:
+    def _send_curve(self, curve: ValueCurve) -> None:
         """Send the values of frames. Those that do not exist are left out."""
         self.stream.log(curve.entity, self.rr.SeriesLines(colors=[curve.colour], names=[curve.title]), static=True)
         exists = np.flatnonzero(~np.isnan(curve.values))
@@ -206,7 +206,7 @@ class _Writer:
         x, y = (without_boxes(side) for side in part.need_data().sorted_sides)
         places = places_of((x, y), part.protocol, self.rig)
         times = self._times(frames)
-        causes = Causes.of(part)
+        causes = LargestCauses.of(part)
         matched = np.zeros(len(y.polylines), np.bool_)
         cutoff = None
         if part.protocol.cutoffs:
@@ -230,7 +230,7 @@ class _Writer:
         self._send_images(places, frames)
 
     def _send_lines(
-        self, name: str, side: MapFrames, strips: list[Floats], colours: Any, causes: Causes, times: list[Any]
+        self, name: str, side: MapFrames, strips: list[Floats], colours: Any, causes: LargestCauses, times: list[Any]
     ) -> None:
         """Send the polylines of one side: a batch for each class."""
         archetype = self.rr.LineStrips3D

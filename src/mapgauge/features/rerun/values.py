@@ -17,7 +17,7 @@ PARTS = "parts"
 WHOLE = "values"
 
 
-class Curve(NamedTuple):
+class ValueCurve(NamedTuple):
     """One value of all frames."""
 
     entity: str
@@ -26,7 +26,7 @@ class Curve(NamedTuple):
     values: Floats  # (frames,); NaN where the value does not exist
 
 
-def curves_of(results: Results) -> list[Curve]:
+def curves_of(results: Results) -> list[ValueCurve]:
     """Return the main values of frames, such as PLD, their parts, and the mean average precisions of each frame."""
     arrays = frame_arrays(results.scores, results.metrics, results.protocol, classes=range(len(results.class_names)))
     empty = (arrays["predictions"] == 0) & (arrays["truth"] == 0)  # there is nothing to compare
@@ -37,7 +37,7 @@ def curves_of(results: Results) -> list[Curve]:
         if metric.repeats not in results.metrics:  # the causes of PLD add up to it
             wholes[metric.main.key] = arrays[metric.main.key]
         curves += [
-            Curve(f"{PARTS}/{metric.name}/{part}", title_of(part, full=True), rgb(colour), values=arrays[part])
+            ValueCurve(f"{PARTS}/{metric.name}/{part}", title_of(part, full=True), rgb(colour), values=arrays[part])
             for part, colour in part_colours(metric).items()
             if part in arrays
         ]
@@ -45,5 +45,5 @@ def curves_of(results: Results) -> list[Curve]:
     wholes |= {key: table[0] for key, table in precisions.items()}  # means over classes
     for n, (key, values) in enumerate(wholes.items()):
         title = title_of(key, protocol=results.protocol)
-        curves.append(Curve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values=values))
+        curves.append(ValueCurve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values=values))
     return curves

@@ -104,7 +104,7 @@ PLACES = 20  # places at which two lines are compared
 _BLOCK = 256  # pairs that are compared together; they take some megabytes
 
 
-class _Lines(NamedTuple):
+class _PairLines(NamedTuple):
     """One line of each pair, in the coordinates of the later frame."""
 
     points: Points  # (points, 2), line by line
@@ -112,7 +112,7 @@ class _Lines(NamedTuple):
     sizes: Indices  # (lines,): the number of points of each line
 
     @classmethod
-    def of(cls, polylines: Polylines, rows: Indices, motions: Floats | None = None) -> "_Lines":
+    def of(cls, polylines: Polylines, rows: Indices, motions: Floats | None = None) -> "_PairLines":
         """Pick lines, and move them."""
         sizes = np.diff(polylines.offsets)[rows]
         points = polylines.coords[ranges(polylines.offsets[rows], sizes), :2]
@@ -141,8 +141,8 @@ def compare_lines(
 
 
 def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None) -> tuple[Floats, Flags]:
-    earlier = _Lines.of(polylines, pairs[:, 0], motions)
-    later = _Lines.of(polylines, pairs[:, 1])
+    earlier = _PairLines.of(polylines, pairs[:, 0], motions)
+    later = _PairLines.of(polylines, pairs[:, 1])
     low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
     axis = np.argmax(high[1] - low[1], axis=1)
     along = np.arange(len(pairs)), axis
@@ -167,7 +167,7 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     return numbers, count > 0
 
 
-def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: Bounds | None) -> Floats:
+def _heights(lines: _PairLines, axis: Indices, at: Floats, motions: Floats, region: Bounds | None) -> Floats:
     """Return the mean value of each line at each place, over its points there inside both regions; NaN without any."""
     line = np.repeat(np.arange(len(axis)), lines.sizes - 1)
     first = ranges(lines.start, lines.sizes - 1)

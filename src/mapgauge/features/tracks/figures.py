@@ -151,7 +151,7 @@ LABELS = 1.0  # for the names of tracks
 BAR = 0.72  # height of a bar, in rows
 
 
-class Line(NamedTuple):
+class FigureLine(NamedTuple):
     """A line of the figure: a heading, or a track of each method."""
 
     label: str
@@ -230,7 +230,7 @@ def strip(
     return sheet.finished(scene if title is None else title)
 
 
-def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[Line]:
+def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[FigureLine]:
     """Return the lines of all classes: a heading, the worst true tracks, a heading, and the false tracks."""
     by_class = [{strip.class_name: strip for strip in strips} for strips in methods]
     names = [name for name in classes if all(name in strips for strips in by_class)]
@@ -247,18 +247,20 @@ def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[L
         some = ""
         if len(rows) != len(true[0]):
             some = f" ({len(rows)} of {len(true[0])})"
-        lines.append(Line(f"{name}{some}"))
-        lines += [Line(track, strips, tuple(each.get(track) for each in true)) for track in rows]
+        lines.append(FigureLine(f"{name}{some}"))
+        lines += [FigureLine(track, strips, tuple(each.get(track) for each in true)) for track in rows]
         most = max(len(strip.false) for strip in strips)
         if most:
-            lines.append(Line("false" if len(strips) > 1 else f"false ({most} of {strips[0].false_count})"))
+            lines.append(FigureLine("false" if len(strips) > 1 else f"false ({most} of {strips[0].false_count})"))
         for k in range(most):
             of = tuple(strip.false[k] if k < len(strip.false) else None for strip in strips)
-            lines.append(Line("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True))
+            lines.append(
+                FigureLine("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True)
+            )
     return lines
 
 
-def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
+def _set_axes(axes: Axes, lines: Sequence[FigureLine], frames: int, *, left: bool) -> None:
     """Set the axes: frames across, and the names of tracks upwards."""
     plain(axes)
     axes.spines["left"].set_visible(False)
@@ -318,7 +320,7 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
         axes.plot([x], [y - 0.5], color=INK, marker="v", markersize=3.2, clip_on=False)
 
 
-def _legend(lines: Sequence[Line]) -> list[Artist]:
+def _legend(lines: Sequence[FigureLine]) -> list[Artist]:
     """Return the entries of the legend."""
     true = [row for line in lines if not line.predicted for row in line.rows if row is not None]
     entries: list[Artist] = [Patch(facecolor=COLOURS[0], label="matched; colour: predicted track")]

@@ -172,7 +172,7 @@ class Candidates(NamedTuple):
     saving: Floats  # above 0
 
 
-class _Columns(NamedTuple):
+class _Variables(NamedTuple):
     """The variables: candidates, and stretches of frames without savings. Sorted by pair, then frame."""
 
     pair: Indices
@@ -221,7 +221,7 @@ def assign_over_time(
     return assigned, changes
 
 
-def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
+def _columns(pair: Indices, frame: Indices, frames: int) -> _Variables:
     """Return the variables of candidates, which are sorted by pair and frame."""
     begins = np.ones(len(pair), np.bool_)
     begins[1:] = pair[1:] != pair[:-1]
@@ -233,11 +233,11 @@ def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
     stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
     columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
     columns = columns[:, np.lexsort((columns[1], columns[0]))]
-    return _Columns(columns[0], columns[1], columns[2], idle=columns[2] < 0)
+    return _Variables(columns[0], columns[1], columns[2], idle=columns[2] < 0)
 
 
 def _problem(
-    columns: _Columns, first: Indices, second: Indices, saving: Floats, frames: int, switch_cost: float
+    columns: _Variables, first: Indices, second: Indices, saving: Floats, frames: int, switch_cost: float
 ) -> Problem:
     """Return the problem of all variables. ``first`` and ``second`` are the tracks of each pair."""
     idle = columns.idle
@@ -265,7 +265,7 @@ def _rows_of_two(first: Indices, second: Indices, values: tuple[float, float]) -
     return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), rows=count)
 
 
-def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
+def _once(columns: _Variables, tracks: Indices, frames: int) -> Sparse:
     """Return the rows that say that each track is assigned once in each frame.
 
     Frames with the same variables have the same row. A row is also left out if it follows from that of a neighbouring

@@ -90,7 +90,7 @@ def ego_tracks(frames: MapFrames) -> Floats | None:
     return np.column_stack([frames.poses[:, :2, 3], np.arctan2(ahead[:, 1], ahead[:, 0])])
 
 
-class Reading:
+class GeometryReading:
     """Reads the geometry once, in a thread."""
 
     def __init__(self, read: Callable[[], list[Results]], poses: Sequence[Placing] = ()) -> None:

@@ -11,7 +11,7 @@ import torch
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch import plain
-from mapgauge.training.torch.plain import NOTHING, Problem
+from mapgauge.training.torch.plain import NOTHING, SospaProblem
 from mapgauge.training.torch.targets import pad_lines
 
 
@@ -21,7 +21,7 @@ class _Sospa(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, backend: ModuleType, *values: Any) -> tuple[Any, Any]:
         """Keep lines, costs and readings for the backward pass. The matching is computed again."""
-        cost, reading = backend.costs(Problem(*values))
+        cost, reading = backend.costs(SospaProblem(*values))
         tensors = [value if isinstance(value, torch.Tensor) else None for value in values]
         context.save_for_backward(cost, reading, *tensors)
         context.backend = backend
@@ -44,7 +44,7 @@ class _SospaGradient(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, backend: ModuleType, *arguments: Any) -> tuple[Any, Any]:
         reading, cost, weight, of_y, *values = arguments
-        gradients: tuple[Any, Any] = backend.gradients(Problem(*values), reading, cost, weight, of_y)
+        gradients: tuple[Any, Any] = backend.gradients(SospaProblem(*values), reading, cost, weight, of_y)
         return gradients
 
     @staticmethod
@@ -210,7 +210,7 @@ def sospa_matching(
     return SospaMatching(*(value[0] for value in matching))
 
 
-def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
+def solve(problem: SospaProblem, backend: Backend = "auto") -> tuple[Any, Any]:
     """Return the costs, which have a gradient, and the readings of all pairs."""
     cost, reading = _Sospa.apply(_backend(backend, problem), *problem)
     return cost, reading
@@ -218,7 +218,7 @@ def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
 
 def problem_of(
     predictions: Any, truth: Any, cutoff: float, closed: Any, directed: Any, normalised: bool, n: Any, m: Any
-) -> tuple[Problem, bool]:
+) -> tuple[SospaProblem, bool]:
     """Check the arguments; n and m are numbers of points. Returns the problem, and whether its batch was added."""
     if not torch.compiler.is_compiling():  # the checks of numbers use numpy, which is not traced
         cutoff = check_cutoff("cutoff", cutoff)
@@ -267,7 +267,7 @@ def problem_of(
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along
-    return Problem(
+    return SospaProblem(
         x=x,
         y=y,
         x_points=x_points,
@@ -279,7 +279,7 @@ def problem_of(
     ), single
 
 
-def _backend(name: Backend, problem: Problem) -> ModuleType:
+def _backend(name: Backend, problem: SospaProblem) -> ModuleType:
     """Return the module that computes."""
     if name not in ("auto", "plain", "triton"):
         raise InvalidInput(f"backend must be 'auto', 'plain' or 'triton', got {name!r}")
@@ -295,7 +295,7 @@ def _backend(name: Backend, problem: Problem) -> ModuleType:
     return fast if fast.fits(problem) else plain
 
 
-def _shift(problem: Problem, partner: Any, backward: Any) -> Any:
+def _shift(problem: SospaProblem, partner: Any, backward: Any) -> Any:
     """Return where a true line is read from: the partner of the first matched point, if the matching wraps around."""
     if not partner.shape[-1]:
         return partner.new_zeros(problem.shape)

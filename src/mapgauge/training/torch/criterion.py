@@ -13,7 +13,7 @@ from mapgauge.training.torch.assigning import HostCosts, assign, costs_to_host
 from mapgauge.training.torch.cost import problem_of, solve
 from mapgauge.training.torch.loss import ALPHA, GAMMA, ClassCost, class_costs, of_lines, smooth_costs
 from mapgauge.training.torch.permutations import counts_of, in_order, l1_costs
-from mapgauge.training.torch.plain import Problem
+from mapgauge.training.torch.plain import SospaProblem
 from mapgauge.training.torch.targets import Targets, check_keys, pad_targets
 
 _FALL = 0.7  # the cutoff reaches its last value after this share of the late stage
@@ -37,7 +37,7 @@ class Pending(NamedTuple):
     logits: Any  # (layers, batch, queries, classes)
     points: Any  # (layers, batch, queries, points, 2 or 3)
     targets: Targets
-    problem: Problem  # of all layers
+    problem: SospaProblem  # of all layers
     l1_reading: Any  # (layers, batch, queries, truths)
     sospa: Any  # (layers, batch, queries, truths) with a gradient, or None before the switch
     sospa_reading: Any
@@ -344,10 +344,10 @@ def _repeat(value: Any, layers: int) -> Any:
     return value.repeat(layers, *[1] * (value.ndim - 1))
 
 
-def _last(problem: Problem, batch: int, cutoff: float) -> Problem:
+def _last(problem: SospaProblem, batch: int, cutoff: float) -> SospaProblem:
     """Return the problem of the last layer with another cutoff."""
     values: Any = (value[-batch:] if isinstance(value, torch.Tensor) else value for value in problem)
-    return Problem(*values)._replace(cutoff=cutoff)
+    return SospaProblem(*values)._replace(cutoff=cutoff)
 
 
 def _at(values: Any, query: Any) -> Any:
@@ -355,19 +355,19 @@ def _at(values: Any, query: Any) -> Any:
     return values.gather(1, query.clamp(min=0)[:, None])[:, 0]
 
 
-def _chosen_points(problem: Problem, query: Any) -> Any:
+def _chosen_points(problem: SospaProblem, query: Any) -> Any:
     """Return the predicted points for each true line: ``(batch, truths, points, 2 or 3)``."""
     place = query.clamp(min=0)[..., None, None]
     return problem.x.gather(1, place.expand(*query.shape, *problem.x.shape[2:]))
 
 
-def _l1_of(problem: Problem, query: Any, reading: Any) -> Any:
+def _l1_of(problem: SospaProblem, query: Any, reading: Any) -> Any:
     """Return the L1 distance per point of each true line and its query, in the given readings."""
     true = in_order(problem.y, counts_of(problem), _at(reading, query), points=problem.x.shape[2])
     return (_chosen_points(problem, query) - true).abs().sum(-1).mean(-1)
 
 
-def _smooth_of(problem: Problem, query: Any, reading: Any, temperature: float) -> Any:
+def _smooth_of(problem: SospaProblem, query: Any, reading: Any, temperature: float) -> Any:
     """Return the smooth normalised SOSPA of each true line and its query."""
     pairs = problem._replace(
         x=_chosen_points(problem, query).flatten(0, 1)[:, None],

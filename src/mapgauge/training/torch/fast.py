@@ -22,7 +22,7 @@ import torch
 import triton
 import triton.language as tl
 
-from mapgauge.training.torch.plain import NOTHING, Problem
+from mapgauge.training.torch.plain import NOTHING, SospaProblem
 
 LONGEST = 128  # points of y; the tile of a longer line does not fit into registers
 _PROGRAMS = 2048  # of the matching, which bounds its scratch
@@ -34,12 +34,12 @@ LANES = {32: 32, 64: 32, 128: 8}
 MATCHING_LANES = {32: 16, 64: 8, 128: 8}
 
 
-def fits(problem: Problem) -> bool:
+def fits(problem: SospaProblem) -> bool:
     """Whether the kernels can take lines of this length."""
     return int(problem.y.shape[2]) <= LONGEST and int(problem.x.shape[2]) < 2**15
 
 
-def costs(problem: Problem) -> tuple[Any, Any]:
+def costs(problem: SospaProblem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
     x = problem.x.contiguous()
     y = problem.y.contiguous()
@@ -80,12 +80,12 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     return cost, reading
 
 
-def matchings(problem: Problem, reading: Any) -> Any:
+def matchings(problem: SospaProblem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
     return _matchings(problem, reading, weight=None, of_y=False)[0]
 
 
-def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+def gradients(problem: SospaProblem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     """Return the gradients for x and y (None unless ``of_y``), given the gradient ``weight`` of the costs."""
     weight = weight.contiguous()
     partners = _matchings(problem, reading, weight, of_y=of_y)
@@ -112,7 +112,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     return grads[0], grads[1] if of_y else None
 
 
-def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+def _matchings(problem: SospaProblem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     x = problem.x.contiguous()
     y = problem.y.contiguous()
     n = x.shape[2]
@@ -139,7 +139,7 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     return partner_x, partner_y
 
 
-def _cutoff(problem: Problem) -> tuple[float, float]:
+def _cutoff(problem: SospaProblem) -> tuple[float, float]:
     """Return the cutoff as a float32 and the remainder."""
     near = struct.unpack("f", struct.pack("f", problem.cutoff))[0]
     return near, problem.cutoff - near

@@ -11,7 +11,7 @@ from mapgauge.arguments import check_cutoff, check_flag, check_not_negative
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch.assigning import assign, costs_to_host
 from mapgauge.training.torch.cost import Backend, as_batch, problem_of, solve, sospa_cost
-from mapgauge.training.torch.plain import Problem, reading_order
+from mapgauge.training.torch.plain import SospaProblem, reading_order
 from mapgauge.training.torch.targets import check_keys, pad_targets
 
 # Of the focal loss.
@@ -21,7 +21,7 @@ _SMALL = 1e-8
 ClassCost = Literal["softmax", "focal"]
 
 
-def smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
+def smooth_costs(problem: SospaProblem, reading: Any, temperature: float) -> Any:
     """Return the debiased smooth SOSPA of pairs, each an item of the batch, with their readings as in ``plain.py``."""
     x = problem.x[:, 0]
     y = problem.y[:, 0]

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from mapgauge.training.torch.plain import Problem, poison
+from mapgauge.training.torch.plain import SospaProblem, poison
 
 
-def l1_costs(problem: Problem) -> tuple[Any, Any]:
+def l1_costs(problem: SospaProblem) -> tuple[Any, Any]:
     """Return the smallest L1 distance per point in metres, and its reading, both ``(batch, queries, truths)``."""
     if problem.x.is_cuda and not torch.compiler.is_compiling():
         from mapgauge.training.torch import fast_l1
@@ -49,7 +49,7 @@ def in_order(y: Any, count: Any, reading: Any, points: int) -> Any:
     return y.gather(-2, index[..., None].expand(*index.shape, y.shape[-1]).to(torch.int64))
 
 
-def counts_of(problem: Problem) -> Any:
+def counts_of(problem: SospaProblem) -> Any:
     """Return the numbers of points of the true lines, ``(batch, truths)``."""
     if problem.y_points is not None:
         return problem.y_points

@@ -19,7 +19,7 @@ _CELLS = {"cpu": 2**18}  # numbers in one state of the recurrence; small enough 
 _MANY_CELLS = 2**25
 
 
-class Problem(NamedTuple):
+class SospaProblem(NamedTuple):
     """All pairs of a batch of lines x and y, with the settings of SOSPA."""
 
     x: Any  # (batch, queries, points, dimension), float32 or float64
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
         return self.x.shape[0], self.x.shape[1], self.y.shape[1]
 
 
-def costs(problem: Problem) -> tuple[Any, Any]:
+def costs(problem: SospaProblem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
     solved = [
         (index, *_best_reading(gain, _flags_of(closed, y_line), _flags_of(problem.undirected, y_line)))
@@ -51,14 +51,14 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     return cost, read.reshape(problem.shape).to(torch.int32)
 
 
-def matchings(problem: Problem, reading: Any) -> Any:
+def matchings(problem: SospaProblem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
     chunks = _chunks(problem, _pairs(problem), closed=False)
     partners = [_match(gain, reading.reshape(-1)[index]) for index, _, _, gain in chunks]
     return torch.cat(partners, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
 
 
-def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+def gradients(problem: SospaProblem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     """Return the gradients for x and y (None unless ``of_y``), given the gradient ``weight`` of the costs.
 
     A matched point moves towards its partner, or away from it, by a unit vector. A point at the place of its partner
@@ -88,7 +88,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     return grad_x, grad_y.view_as(problem.y) + _masked(problem.y, problem.y_points) * 0.0 if of_y else None
 
 
-def _cost_of(problem: Problem, gain: Any) -> Any:
+def _cost_of(problem: SospaProblem, gain: Any) -> Any:
     """Return SOSPA from the gain of the best matching."""
     most = _half_points(problem)
     left = (most - gain).clamp(min=0)
@@ -97,7 +97,7 @@ def _cost_of(problem: Problem, gain: Any) -> Any:
     return problem.cutoff * left
 
 
-def _pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
+def _pull_of(problem: SospaProblem, cost: Any, weight: Any) -> Any:
     """Return the gradient of the distance of each matched point of a pair, from the gradient of its cost."""
     if not problem.normalised:
         return weight
@@ -107,7 +107,7 @@ def _pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
     return weight * 2 * most / (total * total * problem.cutoff)
 
 
-def _half_points(problem: Problem) -> Any:
+def _half_points(problem: SospaProblem) -> Any:
     """Return half the number of points of each pair, ``(batch, queries, truths)``."""
     counts = [
         points.new_full((1, 1), float(points.shape[2])) if given is None else given.to(points.dtype)
@@ -116,7 +116,7 @@ def _half_points(problem: Problem) -> Any:
     return ((counts[0][:, :, None] + counts[1][:, None, :]) / 2).expand(problem.shape)
 
 
-def poison(problem: Problem) -> Any:
+def poison(problem: SospaProblem) -> Any:
     """Return NaN for pairs with a coordinate that is not finite, and 0 for others."""
     x = (_masked(problem.x, problem.x_points) * 0.0).sum((-1, -2))
     y = (_masked(problem.y, problem.y_points) * 0.0).sum((-1, -2))
@@ -131,12 +131,12 @@ def _masked(points: Any, given: Any, value: float = 0.0) -> Any:
     return torch.where((place < given[..., None])[..., None], points, value)
 
 
-def _pairs(problem: Problem) -> Any:
+def _pairs(problem: SospaProblem) -> Any:
     batch, queries, truths = problem.shape
     return torch.arange(batch * queries * truths, device=problem.x.device)
 
 
-def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
+def _parts(problem: SospaProblem) -> Iterator[tuple[Any, Any]]:
     """Yield pairs and their flag ``closed``.
 
     On a CPU, pairs that are too far apart for a match are left out, and open pairs are separated: they need one shift.
@@ -157,12 +157,12 @@ def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
             yield some, flag
 
 
-def _may_choose(problem: Problem) -> bool:
+def _may_choose(problem: SospaProblem) -> bool:
     """Whether pairs may be chosen by their values. On other devices this would wait for the device."""
     return problem.x.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def _near(problem: Problem) -> Any:
+def _near(problem: SospaProblem) -> Any:
     """Whether the boxes around the lines of each pair are within the cutoff, or are not finite."""
     if not problem.x.shape[2] or not problem.y.shape[2]:
         return torch.zeros(problem.shape, dtype=torch.bool)
@@ -174,7 +174,7 @@ def _near(problem: Problem) -> Any:
     return ~(gap.square().sum(-1) > 1.001 * problem.cutoff**2)
 
 
-def _lines(problem: Problem, pairs: Any) -> tuple[Any, Any]:
+def _lines(problem: SospaProblem, pairs: Any) -> tuple[Any, Any]:
     """Return the line of x and the line of y of pairs, in the flat batch."""
     _, queries, truths = problem.shape
     return pairs // max(truths, 1), pairs // max(queries * truths, 1) * truths + pairs % max(truths, 1)
@@ -186,7 +186,7 @@ def _flags_of(flag: Any, y_line: Any) -> Any:
     return flag.reshape(-1)[y_line]
 
 
-def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _chunks(problem: SospaProblem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Yield pairs in chunks that bound the memory: their indices, their lines of x and of y, and their gains."""
     x, y = (line.flatten(0, 1).permute(2, 1, 0) for line in (problem.x, problem.y))
     n = x.shape[1]

@@ -38,7 +38,7 @@ class Outlines:
         self.points = Polylines.of([outline.points for outline in chosen], dimension=3)
 
 
-class FrameByFrame:
+class Argoverse2FrameByFrame:
     """The elements of a map, which are cut, merged and joined in each frame."""
 
     def __init__(self, content: VectorMap, rules: Rules) -> None:

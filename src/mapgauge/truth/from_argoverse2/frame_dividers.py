@@ -14,7 +14,7 @@ import shapely
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting.fragments import Fragment
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, frame_slices, lines_in, linestrings
-from mapgauge.truth.from_argoverse2.vector_map import Lane, Side
+from mapgauge.truth.from_argoverse2.vector_map import Argoverse2Lane, SegmentSide
 from mapgauge.truth.from_argoverse2.views import Views
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Flags, Indices, Points
@@ -31,7 +31,7 @@ SideName: TypeAlias = Literal["left", "right"]
 class Border(NamedTuple):
     """A lane with the line on one of its sides, as part of a set."""
 
-    lane: Lane
+    lane: Argoverse2Lane
     side: SideName
     points: tuple[Point, ...]  # rounded; at least two
 
@@ -44,7 +44,7 @@ Links: TypeAlias = Mapping[int, tuple[Sequence[int], Sequence[int]]]  # predeces
 class PaintedDividers:
     """The painted lines of a map, for StreamMapNet's rules."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+    def __init__(self, lanes: Sequence[Argoverse2Lane]) -> None:
         """Collect the painted lines: of each lane, its right and then its left side."""
         sides = [
             (f"{lane.id}-{name}", side.line)
@@ -101,7 +101,7 @@ class PaintedDividers:
 class LanePathDividers:
     """The lines between neighbouring lanes of a map, for the rules of MapTRv2 and MapTracker."""
 
-    def __init__(self, lanes: Sequence[Lane], rules: Rules) -> None:
+    def __init__(self, lanes: Sequence[Argoverse2Lane], rules: Rules) -> None:
         """Collect the lanes with a valid outline that are not in an intersection."""
         left = {lane.id: border_of(lane, "left") for lane in lanes}
         right = {lane.id: border_of(lane, "right") for lane in lanes}
@@ -158,9 +158,9 @@ class LanePathDividers:
             yield left, right
 
 
-def border_of(lane: Lane, side: SideName) -> Border | None:
+def border_of(lane: Argoverse2Lane, side: SideName) -> Border | None:
     """Return one side of a lane, or None if there is no lane beside it or if it is not a line."""
-    line: Side = getattr(lane, side)
+    line: SegmentSide = getattr(lane, side)
     if line.neighbour is None or len(line.line) < 2:
         return None
     return Border(lane, side, tuple(map(tuple, line.line.round(DECIMALS).tolist())))

@@ -23,7 +23,7 @@ import shapely
 from mapgauge.truth.cutting import shapes
 from mapgauge.truth.cutting.shapes import Geometries
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
-from mapgauge.truth.from_argoverse2.frame_by_frame import FrameByFrame
+from mapgauge.truth.from_argoverse2.frame_by_frame import Argoverse2FrameByFrame
 from mapgauge.truth.from_argoverse2.frame_dividers import firsts
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, distinct, read_vector_map
 from mapgauge.truth.rules import Rules
@@ -48,7 +48,7 @@ def read_map(log: Path, rules: Rules) -> Cutter:
     """Return what cuts the map of a log."""
     content = read_vector_map(log)
     if rules.per_frame:
-        return FrameByFrame(content, rules)
+        return Argoverse2FrameByFrame(content, rules)
     return make_layers(content, rules)
 
 

@@ -18,7 +18,7 @@ from mapgauge.truth.from_argoverse2.maps import read_map
 from mapgauge.truth.from_argoverse2.vector_map import find_map, read_lane_graph
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
-from mapgauge.truth.selection import FAILED_LOGS, Selection, check_scenes, choose_split, split_named
+from mapgauge.truth.selection import FAILED_LOGS, FrameSelection, check_scenes, choose_split, split_named
 from mapgauge.words import counted
 
 SENSOR = "sensor"  # the folder of this data set, beside the folders of the other data sets of Argoverse 2
@@ -35,7 +35,7 @@ class Argoverse2:
 
     name = "argoverse2"
 
-    def __init__(self, root: Path, selection: Selection, rules: Rules) -> None:
+    def __init__(self, root: Path, selection: FrameSelection, rules: Rules) -> None:
         """Find the folders of all logs. Nothing is read yet."""
         if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
             root = root / SENSOR

@@ -56,7 +56,7 @@ class _Area(msgspec.Struct):
     area_boundary: list[_Point]
 
 
-class _Map(msgspec.Struct):
+class _Argoverse2Map(msgspec.Struct):
     lane_segments: dict[str, _LaneSegment]
     pedestrian_crossings: dict[str, _Crossing]
     drivable_areas: dict[str, _Area]
@@ -65,7 +65,7 @@ class _Map(msgspec.Struct):
 E = TypeVar("E", _LaneSegment, _Crossing, _Area)
 
 
-class Side(NamedTuple):
+class SegmentSide(NamedTuple):
     """One side of a lane segment."""
 
     line: Points  # (n, 3), in the direction of travel
@@ -73,12 +73,12 @@ class Side(NamedTuple):
     neighbour: int | None  # id of the lane segment on the other side of the line
 
 
-class Lane(NamedTuple):
+class Argoverse2Lane(NamedTuple):
     """A lane segment."""
 
     id: int
-    left: Side
-    right: Side
+    left: SegmentSide
+    right: SegmentSide
     intersection: bool
     predecessors: tuple[int, ...]
     successors: tuple[int, ...]
@@ -101,7 +101,7 @@ class VectorMap(NamedTuple):
     """The map of a log. Its elements are in the order of the file."""
 
     log: str
-    lanes: tuple[Lane, ...]
+    lanes: tuple[Argoverse2Lane, ...]
     crossings: tuple[Outline, ...]
     areas: tuple[Outline, ...]
 
@@ -141,10 +141,10 @@ def read_vector_map(log: Path) -> VectorMap:
             raise UnreadableFile(f"{path}: {where}: expected finite coordinates, found NaN or infinity")
         return array
 
-    def lane_of(segment: _LaneSegment) -> Lane:
+    def lane_of(segment: _LaneSegment) -> Argoverse2Lane:
         where = f"lane segment {segment.id}"
         left, right = (
-            Side(points(line, f"{name} boundary of {where}"), mark not in ("NONE", "UNKNOWN"), neighbour)
+            SegmentSide(points(line, f"{name} boundary of {where}"), mark not in ("NONE", "UNKNOWN"), neighbour)
             for name, line, mark, neighbour in (
                 ("left", segment.left_lane_boundary, segment.left_lane_mark_type, segment.left_neighbor_id),
                 ("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
@@ -154,14 +154,14 @@ def read_vector_map(log: Path) -> VectorMap:
         if segment.centerline is not None:
             given = points(segment.centerline, f"centreline of {where}")
         ways = tuple(segment.predecessors), tuple(segment.successors)
-        return Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
+        return Argoverse2Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
 
     def crossing_of(crossing: _Crossing) -> Outline:
         """Return the outline of a crossing, which follows one edge, and the other edge back."""
         edges = [points(edge, f"pedestrian crossing {crossing.id}") for edge in (crossing.edge1, crossing.edge2)]
         return Outline(crossing.id, np.concatenate([edges[0], edges[1][::-1]]))
 
-    content = read_json(path, _Map, "a vector map of Argoverse 2")
+    content = read_json(path, _Argoverse2Map, "a vector map of Argoverse 2")
     lanes = elements(content.lane_segments, "lane segment")
     crossings = elements(content.pedestrian_crossings, "pedestrian crossing")
     areas = elements(content.drivable_areas, "drivable area")
@@ -189,7 +189,7 @@ def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
     return lane_graphs.LaneGraph.of(lanes, lane_graphs.left_out_lanes(log.name, left_out))
 
 
-def _centreline(lane: Lane) -> Points:
+def _centreline(lane: Argoverse2Lane) -> Points:
     """Return the centreline of a lane, or no points if it has no length."""
     if lane.centreline is not None:
         return distinct(lane.centreline)

@@ -19,7 +19,7 @@ from mapgauge.truth.rules import CutIn
 from mapgauge.typing import Flags, Indices, Points
 
 
-class Near(NamedTuple):
+class NearElements(NamedTuple):
     """The elements near each of several frames, in the coordinates in which they are cut. Sorted by frame."""
 
     frame: Indices  # (n,)
@@ -89,7 +89,7 @@ class Views:
         )
         return turned
 
-    def near(self, elements: Polylines, cut_in: CutIn) -> Near:
+    def near(self, elements: Polylines, cut_in: CutIn) -> NearElements:
         """Return the elements whose bounding boxes meet the region of each frame. All must have points."""
         starts = elements.offsets[:-1]
         sizes = np.diff(elements.offsets)
@@ -113,7 +113,7 @@ class Views:
             inside.append(np.asarray(((low[row] >= -half) & (high[row] <= half)).all(axis=1)))
         frame, row = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (frames, rows))
         owner = np.repeat(np.arange(len(row)), sizes[row])
-        return Near(frame, row, np.concatenate(coords), owner=owner, inside=np.concatenate(inside))
+        return NearElements(frame, row, np.concatenate(coords), owner=owner, inside=np.concatenate(inside))
 
     def pieces_to_vehicle(self, geometries: Geometries, frame: Indices, cut_in: CutIn) -> Geometries:
         """Return pieces, sorted by frame, in the coordinates of the vehicle."""

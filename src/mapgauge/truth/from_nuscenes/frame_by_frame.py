@@ -117,7 +117,7 @@ def cut_pieces(layer: shapes.Layer, boxes: PlacedBoxes) -> Pieces:
 
 
 @dataclass(frozen=True, eq=False)
-class FrameByFrame:
+class NuScenesFrameByFrame:
     """The elements of a map that the rules need, as they are in the file. They are cut and merged in each frame."""
 
     crossings: shapes.Layer  # polygons

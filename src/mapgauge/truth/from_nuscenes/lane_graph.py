@@ -83,7 +83,7 @@ def path_points(paths: Sequence[ArclinePath], resolution: float) -> Points:
     return np.concatenate([np.empty((0, 2)), *parts[:1], *(part[1:] for part in parts[1:])])
 
 
-class _Lane(msgspec.Struct):
+class _NuScenesLane(msgspec.Struct):
     token: str
     lane_type: str = ""
 
@@ -93,17 +93,17 @@ class _Connections(msgspec.Struct):
     outgoing: list[str] = []
 
 
-class _Map(msgspec.Struct):
-    lane: list[_Lane] | None = None
-    lane_connector: list[_Lane] | None = None
+class _NuScenesLaneMap(msgspec.Struct):
+    lane: list[_NuScenesLane] | None = None
+    lane_connector: list[_NuScenesLane] | None = None
     arcline_path_3: dict[str, list[ArclinePath]] | None = None
     connectivity: dict[str, _Connections] | None = None
 
 
 def read_lane_graph(root: Path, location: str) -> LaneGraph:
     """Read the lanes and lane connectors of one city."""
-    path, content = read_expansion(root, location, _Map, remedy=NEWER)
-    lacking = [name for name in _Map.__struct_fields__ if getattr(content, name) is None]
+    path, content = read_expansion(root, location, _NuScenesLaneMap, remedy=NEWER)
+    lacking = [name for name in _NuScenesLaneMap.__struct_fields__ if getattr(content, name) is None]
     if lacking:
         raise UnreadableFile(f"{path}: layer {', '.join(lacking)} not found; centrelines need it", remedy=NEWER)
     lanes = []

@@ -19,7 +19,7 @@ from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.from_nuscenes.tables import ROOT, R, find_records, read_table, records_by_token, repeated_records
 from mapgauge.truth.lane_graphs import LaneGraph
 from mapgauge.truth.rules import Rules
-from mapgauge.truth.selection import MISLOCATED, Selection, check_scenes, choose_split, split_named
+from mapgauge.truth.selection import MISLOCATED, FrameSelection, check_scenes, choose_split, split_named
 from mapgauge.typing import Points
 from mapgauge.words import counted
 
@@ -30,42 +30,42 @@ _LEFT_SIGN = np.array([(1, -1, -1, -1), (1, 1, -1, 1), (1, 1, 1, -1), (1, -1, 1,
 _RIGHT_SIGN = np.array([(1, -1, -1, -1), (1, 1, 1, -1), (1, -1, 1, 1), (1, 1, -1, 1)])
 
 
-class _Scene(msgspec.Struct):
+class _NuScenesScene(msgspec.Struct):
     token: str
     name: str
     log_token: str
 
 
-class _Log(msgspec.Struct):
+class _NuScenesLog(msgspec.Struct):
     token: str
     location: str
 
 
-class _Sample(msgspec.Struct):
+class _NuScenesSample(msgspec.Struct):
     token: str
     timestamp: int
     scene_token: str
 
 
-class _Sensor(msgspec.Struct):
+class _NuScenesSensor(msgspec.Struct):
     token: str
     channel: str
 
 
-class _Sweep(msgspec.Struct):
+class _NuScenesSweep(msgspec.Struct):
     sample_token: str
     ego_pose_token: str
     calibrated_sensor_token: str
     is_key_frame: bool
 
 
-class _Pose(msgspec.Struct):
+class _NuScenesPose(msgspec.Struct):
     token: str
     translation: tuple[float, float, float]
     rotation: tuple[float, float, float, float]
 
 
-class _Calibration(_Pose, kw_only=True):
+class _Calibration(_NuScenesPose, kw_only=True):
     sensor_token: str
 
 
@@ -74,7 +74,7 @@ class NuScenes:
 
     name = "nuscenes"
 
-    def __init__(self, root: Path, version: str, selection: Selection, rules: Rules) -> None:
+    def __init__(self, root: Path, version: str, selection: FrameSelection, rules: Rules) -> None:
         """Check that the folder of the tables exists. ``scenes`` reads the tables."""
         self.root = root
         self.version = version
@@ -98,17 +98,17 @@ class NuScenes:
 
     def scenes(self) -> Sequence[Scene]:
         """Return the selected scenes, with the poses of their keyframes."""
-        records = self._table("scene", _Scene)
+        records = self._table("scene", _NuScenesScene)
         by_name = {record.name: record for record in records}
         for record in records:
             if by_name[record.name] is not record:
                 tokens = f"{record.token} and {by_name[record.name].token}"
                 raise UnreadableFile(f"{self._path('scene')}: {record.name} is the name of two scenes, {tokens}")
         names = self._wanted(list(by_name))
-        location = {log.token: log.location for log in self._table("log", _Log)}
+        location = {log.token: log.location for log in self._table("log", _NuScenesLog)}
         by_token = {record.token: record for record in records if record.name in names}
-        samples: dict[str, list[_Sample]] = {token: [] for token in by_token}
-        for sample in sorted(self._table("sample", _Sample), key=lambda sample: sample.timestamp):
+        samples: dict[str, list[_NuScenesSample]] = {token: [] for token in by_token}
+        for sample in sorted(self._table("sample", _NuScenesSample), key=lambda sample: sample.timestamp):
             if sample.scene_token in samples:
                 samples[sample.scene_token].append(sample)
         known = (sample.token for group in samples.values() for sample in group)
@@ -163,7 +163,7 @@ class NuScenes:
 
     def _poses(self, samples: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], float]]:
         """Return the pose of the vehicle or LiDAR at each sample, with x forward, and the heading of its own x axis."""
-        sensors = {sensor.token for sensor in self._table("sensor", _Sensor) if sensor.channel == LIDAR}
+        sensors = {sensor.token for sensor in self._table("sensor", _NuScenesSensor) if sensor.channel == LIDAR}
         calibrations = self._table("calibrated_sensor", _Calibration)
         mounted = {record.token: record for record in calibrations if record.sensor_token in sensors}
         if not mounted:
@@ -173,8 +173,8 @@ class NuScenes:
         wanted = set(samples)
         path = self._path("sample_data")
 
-        def keyframes(sweeps: Iterable[_Sweep]) -> dict[str, _Sweep]:
-            by_sample: dict[str, _Sweep] = {}
+        def keyframes(sweeps: Iterable[_NuScenesSweep]) -> dict[str, _NuScenesSweep]:
+            by_sample: dict[str, _NuScenesSweep] = {}
             for sweep in sweeps:
                 if sweep.is_key_frame and sweep.calibrated_sensor_token in mounted and sweep.sample_token in wanted:
                     first = by_sample.setdefault(sweep.sample_token, sweep)
@@ -188,7 +188,9 @@ class NuScenes:
         # The files of keyframes are in a folder of their own, so the search need not decode other records.
         pattern = rb'"filename"\s*:\s*"samples/' + LIDAR.encode() + b"/"
         sweeps = keyframes(
-            find_records(path, _Sweep, pattern, wanted=None, complete=lambda some: len(keyframes(some)) == len(wanted))
+            find_records(
+                path, _NuScenesSweep, pattern, wanted=None, complete=lambda some: len(keyframes(some)) == len(wanted)
+            )
         )
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
@@ -208,12 +210,16 @@ class NuScenes:
         forward = (level(pose, quarter_turns=1) for pose in poses)
         return dict(zip(samples, zip(forward, map(heading, poses), strict=True), strict=True))
 
-    def _ego_poses(self, tokens: set[str]) -> dict[str, _Pose]:
+    def _ego_poses(self, tokens: set[str]) -> dict[str, _NuScenesPose]:
         """Return ego poses by token."""
         path = self._path("ego_pose")
         names = {token.encode() for token in tokens}
         poses = find_records(
-            path, _Pose, rb'"token"\s*:\s*"([^"]*)"', wanted=names, complete=lambda some: len(some) >= len(tokens)
+            path,
+            _NuScenesPose,
+            rb'"token"\s*:\s*"([^"]*)"',
+            wanted=names,
+            complete=lambda some: len(some) >= len(tokens),
         )
         at = records_by_token(poses, path, "ego_pose", repeated=self._repeated)
         lacking = sorted(tokens - at.keys())
@@ -229,7 +235,7 @@ class NuScenes:
         return list(records_by_token(read_table(path, record), path, table, repeated=self._repeated).values())
 
 
-def _motions(records: Sequence[_Pose], where: str) -> NDArray[np.float64]:
+def _motions(records: Sequence[_NuScenesPose], where: str) -> NDArray[np.float64]:
     """Return the poses of records as matrices ``(n, 4, 4)``."""
     rotations = np.array([record.rotation for record in records]).reshape(-1, 4)
     translations = np.array([record.translation for record in records]).reshape(-1, 3)
