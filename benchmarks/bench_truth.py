@@ -29,7 +29,7 @@ from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.scenes import Argoverse2
 from mapgauge.truth.from_argoverse2.vector_map import find_map
 from mapgauge.truth.rules import Rules, rules_named
-from mapgauge.truth.selection import Selection
+from mapgauge.truth.selection import FrameSelection
 from mapgauge.typing import Points
 
 LOGS = DATA / "av2"
@@ -48,7 +48,7 @@ TOLERANCE = 1e-6  # metres between a line of mapgauge and the same line of the b
 
 def dataset(root: Path, rules: Rules, every: int = 1) -> Argoverse2:
     """The logs in a folder."""
-    return Argoverse2(root, Selection.of("val", None, None, every), rules)
+    return Argoverse2(root, FrameSelection.of("val", None, None, every), rules)
 
 
 def cutting(scenes: Sequence[Scene], layers: Sequence[Cutter], rules: Rules, region: Region) -> None:

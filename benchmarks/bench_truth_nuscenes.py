@@ -22,7 +22,7 @@ from mapgauge.truth.datasets import Cutter, Scene
 from mapgauge.truth.from_nuscenes.maps import FOLDER
 from mapgauge.truth.from_nuscenes.scenes import NuScenes
 from mapgauge.truth.rules import Rules, rules_named
-from mapgauge.truth.selection import Selection
+from mapgauge.truth.selection import FrameSelection
 
 CITY = DATA / "truth_reference" / "nuscenes_city"
 REGIONS = ((60.0, 30.0), (100.0, 50.0))
@@ -55,7 +55,7 @@ def against_plain(root: Path, scenes_of: slice, baselines: Sequence[bool]) -> No
     names = (root / "scenes.txt").read_text(encoding="utf-8").strip().split(",")[scenes_of]
     for name in RULES:
         rules = rules_named("nuscenes", name)
-        source = NuScenes(root, "v1.0-trainval", Selection.of("val", names, None, EVERY), rules)
+        source = NuScenes(root, "v1.0-trainval", FrameSelection.of("val", names, None, EVERY), rules)
         scenes = source.scenes()
         cutters = [source.cutter(scene, rules) for scene in scenes]
         places = {scene.map for scene in scenes}

@@ -20,9 +20,9 @@ from mapgauge.features.confidence.calibration import Reliability as Reliability
 from mapgauge.features.confidence.confidence import CommonThreshold as CommonThreshold
 from mapgauge.features.confidence.confidence import Confidence as Confidence
 from mapgauge.features.confidence.confidence import confidence as confidence
+from mapgauge.features.confidence.levels import Levels as Levels
 from mapgauge.features.confidence.operating import ClassConfidence as ClassConfidence
 from mapgauge.features.confidence.operating import HeldOut as HeldOut
-from mapgauge.features.confidence.operating import Levels as Levels
 from mapgauge.features.confidence.operating import Recalibrated as Recalibrated
 from mapgauge.features.confidence.radius import Radius as Radius
 from mapgauge.features.global_map.gap import Gap as Gap

@@ -109,7 +109,7 @@ CORE = "mapgauge.core"  # the module of the core's manifest
 FEATURES = "mapgauge.features"
 
 _lock = RLock()
-_tables: "list[Table[Any]]" = []
+_tables: "list[RowTable[Any]]" = []
 _modules: list[str] = []  # given to ``use``, in order
 _importing: list[str] = []  # the installed plug-in that is being imported, if there is one
 
@@ -223,7 +223,7 @@ def each_object(name: str, *, among: Iterable[Manifest] | None = None) -> Iterat
             yield manifest, loaded
 
 
-class Table(MutableMapping[str, Row], Generic[Row]):
+class RowTable(MutableMapping[str, Row], Generic[Row]):
     """Rows by their names: those of the package in the order of their numbers, then those of plug-ins.
 
     A row of the package is found without loading plug-ins. So a plug-in may read the tables while it is imported.

@@ -12,7 +12,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_t
 
 from mapgauge.torch import sospa_matching  # noqa: E402
 from mapgauge.training.torch.cost import problem_of  # noqa: E402
-from mapgauge.training.torch.plain import Problem  # noqa: E402
+from mapgauge.training.torch.plain import SospaProblem  # noqa: E402
 
 
 def results_of(backend: Any, x: Any, y: Any, **settings: Any) -> list[Any]:
@@ -41,7 +41,7 @@ def compare_l1(x: Any, y: Any, **settings: Any) -> None:
     points = settings.pop("truth_points", None)
     problem, _ = problem_of(x, y, 1.5, settings["closed"], settings["directed"], True, None, points)
     values: Any = (value.cpu() if isinstance(value, torch.Tensor) else value for value in problem)
-    on_cpu = Problem(*values)
+    on_cpu = SospaProblem(*values)
     cost, reading = fast_l1.l1_costs(problem)
     expected, expected_reading = permutations.l1_costs(on_cpu)
     torch.testing.assert_close(cost.cpu(), expected)

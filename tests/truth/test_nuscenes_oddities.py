@@ -21,7 +21,7 @@ from mapgauge.truth.datasets import Frame
 from mapgauge.truth.from_nuscenes.frame_by_frame import PlacedBoxes
 from mapgauge.truth.from_nuscenes.scenes import NuScenes, matrices_of, quaternion_of
 from mapgauge.truth.rules import rules_named
-from mapgauge.truth.selection import Selection
+from mapgauge.truth.selection import FrameSelection
 from mapgauge.typing import Points
 
 PUBLIC = ("streammapnet", "maptr", "maptracker")
@@ -128,7 +128,7 @@ def test_boundaries_are_of_a_union_in_each_frame_in_the_axes_of_the_converter(tm
     city = touching_city()
     frames, whole = cut(city, tmp_path, rules, *POSES), cut(city, tmp_path, "mapgauge", *POSES)
     chosen = rules_named("nuscenes", rules)
-    (scene,) = NuScenes(tmp_path, MINI, Selection.of("val", [SCENE], None, 1), chosen).scenes()
+    (scene,) = NuScenes(tmp_path, MINI, FrameSelection.of("val", [SCENE], None, 1), chosen).scenes()
     region = (60.0, 30.0) if rules == "streammapnet" else (30.0, 60.0)
     expected = [boundary_of_the_union(city, frame, frame.heading, region) for frame in scene.frames]
     np.testing.assert_allclose(lengths(frames), expected, atol=0.5)  # lines are simplified to 0.2 m
@@ -142,7 +142,7 @@ def test_boundaries_are_of_a_union_in_each_frame_in_the_axes_of_the_converter(tm
 def test_the_heading_is_that_of_the_x_axis_of_the_centre(tmp_path: Path, rules: str) -> None:
     cut(touching_city(), tmp_path, rules, (150, 307, 25), (150, 307, 25, 3, -2))
     chosen = rules_named("nuscenes", rules)
-    (scene,) = NuScenes(tmp_path, MINI, Selection.of("val", [SCENE], None, 1), chosen).scenes()
+    (scene,) = NuScenes(tmp_path, MINI, FrameSelection.of("val", [SCENE], None, 1), chosen).scenes()
     for frame, off in zip(scene.frames, (1e-9, 0.2), strict=True):
         assert frame.heading == pytest.approx(25 if rules == "streammapnet" else -65, abs=off)
         ahead = math.degrees(math.atan2(frame.pose[1, 0], frame.pose[0, 0]))

@@ -19,16 +19,16 @@ LIDAR = "LIDAR_TOP"
 _KEYFRAMES = rb'"filename"\s*:\s*"samples/(?:CAM_[A-Z_]+|' + LIDAR.encode() + b")/"
 
 
-class _Sample(msgspec.Struct):
+class _CameraSample(msgspec.Struct):
     token: str
 
 
-class _Sensor(msgspec.Struct):
+class _CameraSensor(msgspec.Struct):
     token: str
     channel: str
 
 
-class _Data(msgspec.Struct):
+class _CameraData(msgspec.Struct):
     sample_token: str
     ego_pose_token: str
     calibrated_sensor_token: str
@@ -39,48 +39,48 @@ class _Data(msgspec.Struct):
     height: int = 0
 
 
-class _Pose(msgspec.Struct):
+class _CameraPose(msgspec.Struct):
     token: str
     translation: tuple[float, float, float]
     rotation: tuple[float, float, float, float]
 
 
-class _Mount(_Pose, kw_only=True):
+class _Mount(_CameraPose, kw_only=True):
     sensor_token: str
     camera_intrinsic: list[list[float]]
 
 
-P = TypeVar("P", bound=_Pose)
+P = TypeVar("P", bound=_CameraPose)
 
 
 def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFrame]:
     """Return the images of samples by token, from the folder of tables that has most of the samples."""
     samples = {
-        folder: tokens & {row.token for row in read_table(folder / "sample.json", _Sample)} for folder in versions
+        folder: tokens & {row.token for row in read_table(folder / "sample.json", _CameraSample)} for folder in versions
     }
     tables = max(versions, key=lambda folder: len(samples[folder]))
     wanted = samples[tables]
     if not wanted:
         return {}
-    channel = {row.token: row.channel for row in read_table(tables / "sensor.json", _Sensor)}
+    channel = {row.token: row.channel for row in read_table(tables / "sensor.json", _CameraSensor)}
     mounts = _by_token(tables / "calibrated_sensor.json", read_table(tables / "calibrated_sensor.json", _Mount))
     cameras = {token: _matrix(tables, row) for token, row in mounts.items() if row.camera_intrinsic}
     name = {token: channel.get(row.sensor_token, row.sensor_token) for token, row in mounts.items()}
     lidars = {token for token, called in name.items() if called == LIDAR}
 
-    def keyframes(rows: Iterable[_Data]) -> tuple[dict[str, _Data], dict[tuple[str, str], _Data]]:
+    def keyframes(rows: Iterable[_CameraData]) -> tuple[dict[str, _CameraData], dict[tuple[str, str], _CameraData]]:
         """Return the sweep of each sample, and the image of each sample and camera."""
         used = [row for row in rows if row.is_key_frame and row.sample_token in wanted]
         sweeps = {row.sample_token: row for row in used if row.calibrated_sensor_token in lidars}
         shots = [row for row in used if row.calibrated_sensor_token in cameras]
         return sweeps, {(row.sample_token, name[row.calibrated_sensor_token]): row for row in shots}
 
-    def complete(rows: list[_Data]) -> bool:
+    def complete(rows: list[_CameraData]) -> bool:
         sweeps, images = keyframes(rows)
         return len(sweeps) == len(wanted) and bool(images)
 
     path = tables / "sample_data.json"
-    sweeps, images = keyframes(find_records(path, _Data, _KEYFRAMES, None, complete))
+    sweeps, images = keyframes(find_records(path, _CameraData, _KEYFRAMES, None, complete))
     if lacking := sorted(wanted - sweeps.keys()):
         raise UnreadableFile(
             f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
@@ -118,8 +118,8 @@ def _matrix(tables: Path, row: _Mount) -> Floats:
 def _ego_poses(tables: Path, tokens: set[str]) -> dict[str, Floats]:
     """Return ego poses by token."""
     path, names = tables / "ego_pose.json", {token.encode() for token in tokens}
-    complete: Callable[[list[_Pose]], bool] = lambda rows: len(rows) >= len(tokens)
-    rows = _by_token(path, find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, complete))
+    complete: Callable[[list[_CameraPose]], bool] = lambda rows: len(rows) >= len(tokens)
+    rows = _by_token(path, find_records(path, _CameraPose, rb'"token"\s*:\s*"([^"]*)"', names, complete))
     if lacking := sorted(tokens - rows.keys()):
         raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of images not found ({lacking[0]}, ...)")
     return _motions({token: rows[token] for token in tokens}, path)
@@ -129,7 +129,7 @@ def _by_token(path: Path, rows: Iterable[P]) -> dict[str, P]:
     return records_by_token(rows, path, path.stem, [])
 
 
-def _motions(rows: Mapping[str, _Pose], path: Path) -> dict[str, Floats]:
+def _motions(rows: Mapping[str, _CameraPose], path: Path) -> dict[str, Floats]:
     """Return the motions of records as matrices ``(4, 4)``, by token."""
     turns = np.array([row.rotation for row in rows.values()]).reshape(-1, 4)
     shifts = np.array([row.translation for row in rows.values()]).reshape(-1, 3)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_class_names
 from mapgauge.checks.fits import Fits, Ranking, ranking
-from mapgauge.checks.neighbours import Motion, Neighbours, Turn, evenly, find_exchange, find_turn, most_confident
+from mapgauge.checks.neighbours import AxisTurn, CheckedFrames, Motion, evenly, find_exchange, find_turn, most_confident
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level, examples, share_of
 from mapgauge.frames.instances import without_boxes
@@ -195,16 +195,16 @@ class Context:
         return (True, True) if both else (is_geographic(x), is_geographic(y))
 
     @cached_property
-    def neighbours(self) -> Neighbours:
+    def neighbours(self) -> CheckedFrames:
         """Truth and predictions of a few frames, prepared for distances; empty if no tokens match."""
         x, y = self.sampled
         if x.tokens != y.tokens:
-            return Neighbours(())
+            return CheckedFrames(())
         frames = evenly(range(len(x)), 24)
-        return Neighbours.of(x.at(frames), y.at(frames))
+        return CheckedFrames.of(x.at(frames), y.at(frames))
 
     @cached_property
-    def turn(self) -> Turn:
+    def turn(self) -> AxisTurn:
         """The turn that moves the predictions onto the truth; usually none."""
         return find_turn(self.neighbours)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mapgauge.checks import frames
 from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
-from mapgauge.checks.neighbours import Turn
+from mapgauge.checks.neighbours import AxisTurn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
 from mapgauge.frames.map_frames import MapFrames
@@ -360,7 +360,7 @@ def _stated(context: Context) -> str:
     return ", ".join(told)
 
 
-def _not_turned(context: Context, turn: Turn, known: int | None) -> Finding:
+def _not_turned(context: Context, turn: AxisTurn, known: int | None) -> Finding:
     """Return why predictions that may have other axes were not turned."""
     shown = f"show that the predictions are {turn.what}" if turn.what else "do not show it"
     text = (

@@ -10,7 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.checks.neighbours import POINTS, Motion, Turn, chamfer, evenly, most_confident, rows_with_points, spread
+from mapgauge.checks.neighbours import (
+    POINTS,
+    AxisTurn,
+    Motion,
+    chamfer,
+    evenly,
+    most_confident,
+    rows_with_points,
+    spread,
+)
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Flags, Floats, Indices, Points
 
@@ -25,28 +34,28 @@ _DOUBT = 0.5  # metres; in a fit, a point at this distance counts half of a poin
 _ANY = 0  # the only class if classes do not count
 
 
-class Lines(NamedTuple):
+class FittedLines(NamedTuple):
     """Some lines of a frame."""
 
     points: Points  # (lines, POINTS, 2)
     label: Indices  # (lines,): numbers of the classes
 
-    def moved(self, motion: Motion) -> "Lines":
+    def moved(self, motion: Motion) -> "FittedLines":
         """Return the lines after a motion."""
         return self._replace(points=motion(self.points))
 
-    def of_class(self, label: int) -> "Lines":
+    def of_class(self, label: int) -> "FittedLines":
         """Return the lines of one class."""
         own = self.label == label
-        return Lines(self.points[own], self.label[own])
+        return FittedLines(self.points[own], self.label[own])
 
 
 class Fit(NamedTuple):
     """One frame: its truth, and as many of the most confident predictions."""
 
     token: str
-    predictions: Lines
-    truth: Lines
+    predictions: FittedLines
+    truth: FittedLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +92,11 @@ def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
     return known
 
 
-def lines_of(side: MapFrames, rows: Indices, table: Indices | None) -> Lines:
+def lines_of(side: MapFrames, rows: Indices, table: Indices | None) -> FittedLines:
     """Return some lines of a frame. Without a table, classes do not count."""
     rows = spread(side, rows, _LINES)
     label = np.full(len(rows), _ANY) if table is None else table[side.label[rows]]
-    return Lines(_coarse(side, rows), label)
+    return FittedLines(_coarse(side, rows), label)
 
 
 def _coarse(side: MapFrames, rows: Indices) -> Points:
@@ -104,7 +113,7 @@ def _coarse(side: MapFrames, rows: Indices) -> Points:
     return np.stack([np.interp(at, along, coords[:, k]) for k in (0, 1)], axis=2)
 
 
-def distances(predictions: Lines, truth: Lines, most: float = FARTHEST) -> Floats:
+def distances(predictions: FittedLines, truth: FittedLines, most: float = FARTHEST) -> Floats:
     """Return one row per prediction: Chamfer distances to the truth of its class, at most ``most``."""
     x, y = predictions.points, truth.points
     matrix = np.full((len(x), len(y)), most)
@@ -114,7 +123,7 @@ def distances(predictions: Lines, truth: Lines, most: float = FARTHEST) -> Float
     return matrix
 
 
-def distance(predictions: Lines, truth: Lines) -> float:
+def distance(predictions: FittedLines, truth: FittedLines) -> float:
     """Return the mean distance in metres to the nearest line of the other side, the smaller of both directions.
 
     A model that finds few lines is near in one direction, and a model with many false lines in the other.
@@ -132,12 +141,14 @@ class Fits:
     frames: tuple[Fit, ...]
     predictions: MapFrames
     truth: MapFrames
-    turn: Turn  # of the predictions to the axes of the truth
+    turn: AxisTurn  # of the predictions to the axes of the truth
     tables: tuple[Indices | None, Indices | None]  # number of each class of both sides; None if classes do not count
     order: tuple[int, ...]  # frames of the truth in the order of time or, if it is not known, of the file
 
     @classmethod
-    def of(cls, predictions: MapFrames, truth: MapFrames, tokens: Sequence[str], turn: Turn, by_class: bool) -> "Fits":
+    def of(
+        cls, predictions: MapFrames, truth: MapFrames, tokens: Sequence[str], turn: AxisTurn, by_class: bool
+    ) -> "Fits":
         """Prepare a sample of the frames with these tokens, the predictions turned to the axes of the truth.
 
         If classes count, only classes of both sides are used.

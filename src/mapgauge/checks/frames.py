@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mapgauge.checks import confidences
 from mapgauge.checks.context import Context
 from mapgauge.checks.fits import FARTHEST, Fits, Similarity, distance
-from mapgauge.checks.neighbours import TURNS, Turn
+from mapgauge.checks.neighbours import TURNS, AxisTurn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, share_of
 from mapgauge.frames.map_frames import MapFrames
@@ -221,7 +221,7 @@ def turned_frames(context: Context) -> Iterator[Finding]:
     yield Finding("error", "axes-turned", text, number, _tokens(fits, frames), remedy)
 
 
-def _common_turn(fits: Fits) -> tuple[Turn | None, Flags]:
+def _common_turn(fits: Fits) -> tuple[AxisTurn | None, Flags]:
     """Return the turn that many frames have in common, and the frames; None if there is none."""
     suspects = np.flatnonzero(fits.enough & (fits.share > _OFF))
     turns: dict[int, int] = {}  # by frame

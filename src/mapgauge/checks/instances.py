@@ -91,7 +91,7 @@ def all_equal(context: Context) -> Iterator[Finding]:
     yield Finding("warning", code, text, len(values), remedy=remedy)
 
 
-class Published(NamedTuple):
+class PublishedCounts(NamedTuple):
     """Numbers of frames and instances of a data set at 60 x 30 m, from papers and issues."""
 
     name: str
@@ -101,7 +101,7 @@ class Published(NamedTuple):
 
 
 PUBLISHED = (
-    Published(
+    PublishedCounts(
         "nuScenes val",
         ("nuScenes",),
         6019,
@@ -112,7 +112,7 @@ PUBLISHED = (
             "centerline": (48536,),
         },
     ),
-    Published(
+    PublishedCounts(
         "Argoverse 2 val (MapTRv2, MapTracker)",
         ("Argoverse 2", "timestamp"),
         5881,

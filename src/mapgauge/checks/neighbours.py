@@ -27,7 +27,7 @@ _INSTANCES = 10  # truth instances needed for a judgement
 _APART = 1.0  # metres; if the sides are nearer than this, the axes are right
 
 
-class Frame(NamedTuple):
+class CheckedFrame(NamedTuple):
     """The lines of one frame, ``(lines, points, dimension)``, with their labels."""
 
     truth: Points
@@ -36,13 +36,13 @@ class Frame(NamedTuple):
     label: Indices
 
 
-class Neighbours(NamedTuple):
+class CheckedFrames(NamedTuple):
     """Truth and the most confident predictions of a few frames."""
 
-    frames: tuple[Frame, ...]
+    frames: tuple[CheckedFrame, ...]
 
     @classmethod
-    def of(cls, predictions: MapFrames, truth: MapFrames) -> "Neighbours":
+    def of(cls, predictions: MapFrames, truth: MapFrames) -> "CheckedFrames":
         """Prepare two sides that have the same frames."""
         frames = []
         for i in range(len(truth)):
@@ -50,7 +50,9 @@ class Neighbours(NamedTuple):
             sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
             x = spread(predictions, sure, 100)  # there may be no confidences to choose by
             if len(x) and len(y):
-                frames.append(Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x]))
+                frames.append(
+                    CheckedFrame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x])
+                )
         return cls(tuple(frames))
 
     @property
@@ -71,7 +73,7 @@ class Neighbours(NamedTuple):
         far = len(self.frames) // 2
         others = self.frames[far:] + self.frames[:far]
         pairs = zip(self.frames, others, strict=True)
-        return Neighbours(tuple(x._replace(predictions=y.predictions, label=y.label) for x, y in pairs)).gap(motion)
+        return CheckedFrames(tuple(x._replace(predictions=y.predictions, label=y.label) for x, y in pairs)).gap(motion)
 
 
 def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
@@ -137,7 +139,7 @@ def coarse(side: MapFrames, rows: Indices) -> Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class AxisTurn:
     """A turn or mirroring that moves the predictions onto the axes of the truth."""
 
     matrix: tuple[tuple[int, int], tuple[int, int]] = ((1, 0), (0, 1))
@@ -162,26 +164,26 @@ class Turn:
 
 _MAPTR = "MapTR's nuScenes files have x to the right and y forward, StreamMapNet's have x forward and y to the left"
 TURNS = (
-    Turn(((0, -1), (1, 0)), "turned by 90 degrees", 90, explanation=_MAPTR),
-    Turn(((-1, 0), (0, -1)), "turned by 180 degrees", 180),
-    Turn(((0, 1), (-1, 0)), "turned by 90 degrees", -90, explanation=_MAPTR),
-    Turn(((1, 0), (0, -1)), "mirrored, y points to the other side", instead="Negate y on one side"),
-    Turn(((-1, 0), (0, 1)), "mirrored, x points the other way", instead="Negate x on one side"),
-    Turn(((0, 1), (1, 0)), "mirrored, x and y are swapped", instead="Swap x and y on one side"),
-    Turn(((0, -1), (-1, 0)), "mirrored, x is minus y", instead="Swap and negate x and y on one side"),
+    AxisTurn(((0, -1), (1, 0)), "turned by 90 degrees", 90, explanation=_MAPTR),
+    AxisTurn(((-1, 0), (0, -1)), "turned by 180 degrees", 180),
+    AxisTurn(((0, 1), (-1, 0)), "turned by 90 degrees", -90, explanation=_MAPTR),
+    AxisTurn(((1, 0), (0, -1)), "mirrored, y points to the other side", instead="Negate y on one side"),
+    AxisTurn(((-1, 0), (0, 1)), "mirrored, x points the other way", instead="Negate x on one side"),
+    AxisTurn(((0, 1), (1, 0)), "mirrored, x and y are swapped", instead="Swap x and y on one side"),
+    AxisTurn(((0, -1), (-1, 0)), "mirrored, x is minus y", instead="Swap and negate x and y on one side"),
 )
 
 
-def find_turn(neighbours: Neighbours) -> Turn:
+def find_turn(neighbours: CheckedFrames) -> AxisTurn:
     """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
     if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
-        return Turn()
+        return AxisTurn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(TURNS))[:2]
-    return TURNS[i] if best < 0.6 * here and best < 0.75 * second else Turn()
+    return TURNS[i] if best < 0.6 * here and best < 0.75 * second else AxisTurn()
 
 
 def find_exchange(
-    neighbours: Neighbours, motion: Motion, predicted: Sequence[str], true: Sequence[str]
+    neighbours: CheckedFrames, motion: Motion, predicted: Sequence[str], true: Sequence[str]
 ) -> dict[str, str]:
     """Return predicted class names and the classes they stand for, if some are clearly permuted."""
     votes = np.zeros((len(true), len(predicted)), np.int64)

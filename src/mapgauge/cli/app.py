@@ -23,7 +23,7 @@ def commands_of(*, plug_ins: bool) -> dict[str, tuple[Manifest, Command]]:
     return {name: found[name] for name in sorted(found, key=order)}
 
 
-class _Command(TyperCommand):
+class _PanelCommand(TyperCommand):
     """A command. Its help has a section per panel of options, and its usage errors say what to write instead."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -159,11 +159,11 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
         lines = "\n".join(f"mapgauge {name} {example}".strip() for example in command.examples)
         if isinstance(function, typer.Typer):
             for registered in function.registered_commands:
-                registered.cls = _Command
+                registered.cls = _PanelCommand
                 registered.epilog = registered.epilog or lines
             made.add_typer(function)
         else:
-            made.command(name, cls=_Command, epilog=lines)(function)
+            made.command(name, cls=_PanelCommand, epilog=lines)(function)
     return made
 
 

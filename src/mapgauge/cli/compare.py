@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.latex import Column, methods_table
+from mapgauge.cli.latex import LatexColumn, methods_table
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
 from mapgauge.cli.output import Table, inform, printable, say, show_table, warn, write_csv, write_json
 from mapgauge.cli.parsing import ALL, Form, Texts, file_names, form_of, listed, refuse, valid, without_effect
@@ -294,7 +294,7 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
 
     values = by_class(lambda value: _finite(value.value))
     bounds = by_class(lambda value: (value.low, value.high) if math.isfinite(value.low + value.high) else None)
-    columns = [Column(key, name) for key in keys for name in classes]
+    columns = [LatexColumn(key, name) for key in keys for name in classes]
     title = _title(comparison, classes)
     return methods_table(comparison.names, values, columns, [title, *captions], bounds, protocol=comparison.protocol)
 

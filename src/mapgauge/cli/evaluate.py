@@ -24,7 +24,7 @@ from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_ea
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 
 if TYPE_CHECKING:
-    from mapgauge.cli.runs import InMemory, Plan, Run, Streamed
+    from mapgauge.cli.runs import InMemory, Run, RunPlan, Streamed
     from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
@@ -88,11 +88,11 @@ def evaluate(
     if prior is not None and not protocols[0].cutoffs:
         parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
 
-    from mapgauge.cli.runs import Plan, evaluate_runs, write_reports
+    from mapgauge.cli.runs import RunPlan, evaluate_runs, write_reports
     from mapgauge.io.files.places import is_folder_target
     from mapgauge.scoring.prepare import check_rings
 
-    plan = Plan(
+    plan = RunPlan(
         names=parsing.file_names(predictions),
         protocols=protocols,
         metrics=chosen,
@@ -129,7 +129,7 @@ def evaluate(
 
 
 def _show(
-    context: typer.Context, form: parsing.Form, plan: "Plan", results: "Sequence[Results]", tags: "Tags | None"
+    context: typer.Context, form: parsing.Form, plan: "RunPlan", results: "Sequence[Results]", tags: "Tags | None"
 ) -> None:
     """Print the tables, and the values of subsets of the frames."""
     by, lists = context.params["by"], context.params["tokens"] or ()

@@ -23,7 +23,7 @@ _SHORT = 8  # letters of a title that is not broken
 _BREAKS = re.compile(r"(?<=\w)-(?=\w)|\s+(?![$\[]|[^(]*\))")  # a hyphen, or a space before a word or a bracket
 
 
-class Column(NamedTuple):
+class LatexColumn(NamedTuple):
     """A column: a key of ``Results.mean``, and a class or ``"mean"``."""
 
     key: str
@@ -121,7 +121,7 @@ def _letters(text: str) -> int:
 def methods_table(
     names: Sequence[str],
     methods: Sequence[Mapping[str, Mapping[str, float | None]]],
-    columns: Sequence[Column],
+    columns: Sequence[LatexColumn],
     captions: Sequence[str],
     bounds: Sequence[Mapping[str, Mapping[str, tuple[float, float] | None]]] | None = None,
     *,

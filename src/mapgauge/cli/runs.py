@@ -36,7 +36,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """All runs: each method by each protocol, protocol by protocol for each method."""
 
     names: Sequence[str]
@@ -100,7 +100,7 @@ class Streamed:
     degenerate: Degenerate = "strict"
 
 
-class Watch(typing.Protocol):
+class RunWatch(typing.Protocol):
     """Callbacks during runs. A method that a subclass does not define does nothing."""
 
     def read(self, side: str, frames: MapFrames) -> None:
@@ -128,9 +128,9 @@ class Watch(typing.Protocol):
 
 
 def evaluate_runs(
-    plan: Plan,
+    plan: RunPlan,
     sides: InMemory | Streamed,
-    watch: Watch,
+    watch: RunWatch,
     *,
     geometry: Literal["original"] | None = None,
     keep: bool = False,
@@ -157,7 +157,7 @@ def evaluate_runs(
     return done
 
 
-def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -> Iterator[Results]:
+def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWatch) -> Iterator[Results]:
     truth = sides.truth()
     watch.read("truth", truth)
     for k, run in enumerate(runs):
@@ -179,7 +179,7 @@ def _in_memory(plan: Plan, runs: Sequence[Run], sides: InMemory, watch: Watch) -
         yield results
 
 
-def _streamed(plan: Plan, runs: Sequence[Run], sides: Streamed, watch: Watch) -> Iterator[Results]:
+def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWatch) -> Iterator[Results]:
     for k, run in enumerate(runs):
         predictions = sides.predictions[k // len(plan.protocols)]
         label = f"{run.label} ({k + 1} of {len(runs)})" if len(runs) > 1 else str(predictions)
@@ -205,7 +205,7 @@ def _streamed(plan: Plan, runs: Sequence[Run], sides: Streamed, watch: Watch) ->
 
 
 def write_reports(
-    plan: Plan, results: Sequence[Results], pages: Sequence[Path | None], watch: Watch, **settings: Any
+    plan: RunPlan, results: Sequence[Results], pages: Sequence[Path | None], watch: RunWatch, **settings: Any
 ) -> None:
     """Write a report of all methods for each protocol that has a page. ``settings`` are for ``write_report``."""
     for k, page in enumerate(pages):

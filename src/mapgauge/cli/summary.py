@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli import latex
-from mapgauge.cli.latex import Column
+from mapgauge.cli.latex import LatexColumn
 from mapgauge.cli.output import Table, is_quiet, say, show_table, write_csv, write_json
 from mapgauge.cli.parsing import Form
 from mapgauge.markup import number
@@ -118,14 +118,14 @@ def frames_in_words(results: "Results") -> str:
     )
 
 
-def latex_columns(results: "Results", by_class: bool) -> list[Column]:
+def latex_columns(results: "Results", by_class: bool) -> list[LatexColumn]:
     """Return the columns of a LaTeX table: main and headline values of the mean, or main values of all classes."""
     from mapgauge.metrics.table import METRICS
 
     metrics = [METRICS[name] for name in results.metrics]
     if by_class:
-        return [Column(metric.main.key, name) for metric in metrics for name, _ in results.rows_of(metric.name)]
-    return [Column(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
+        return [LatexColumn(metric.main.key, name) for metric in metrics for name, _ in results.rows_of(metric.name)]
+    return [LatexColumn(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
 
 
 def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:

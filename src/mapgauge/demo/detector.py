@@ -41,7 +41,7 @@ QUALITIES = {
 }
 
 
-class _Targets(NamedTuple):
+class _DetectedLines(NamedTuple):
     """The lines that are detected: true instances, followed by pairs of dividers that are detected as one."""
 
     polylines: Polylines
@@ -51,7 +51,7 @@ class _Targets(NamedTuple):
     pairs: Indices  # (pairs, 2): the two true instances of each pair
 
     @classmethod
-    def of(cls, truth: MapFrames, element: Indices, after: Indices, hardness: Floats) -> "_Targets":
+    def of(cls, truth: MapFrames, element: Indices, after: Indices, hardness: Floats) -> "_DetectedLines":
         """Return the true instances, and the pairs that follow each other across a junction."""
         frames = truth.frame.tolist()
         where = {key: i for i, key in enumerate(zip(frames, element.tolist(), strict=True))}
@@ -76,7 +76,7 @@ class _Drafts(NamedTuple):
     odds: Floats  # log odds that are added to the confidence, besides the effect of noise
 
     @classmethod
-    def of(cls, targets: _Targets, target: Indices, **others: Any) -> "_Drafts":
+    def of(cls, targets: _DetectedLines, target: Indices, **others: Any) -> "_Drafts":
         """Make detections of targets with default values, except in the columns given."""
         plain = {"begin": 0.0, "end": 1.0, "noise": 1.0, "away": 0.0, "odds": 0.0}
         columns = {"frame": targets.frame[target], "label": targets.label[target]} | plain | others
@@ -117,7 +117,7 @@ def predict(
     ``element`` is the element of the map of each true instance. ``after`` and ``hardness`` are of each element: the one
     that continues it behind a junction, or -1, and how hard it is to detect.
     """
-    targets = _Targets.of(truth, element, after, hardness)
+    targets = _DetectedLines.of(truth, element, after, hardness)
     walk = _Walk(targets.polylines)
     drafts = _drafts(rng, quality, targets, walk.length, count)
     points, error = _noisy(rng, quality, targets, walk, drafts)
@@ -136,7 +136,7 @@ def predict(
     )
 
 
-def _drafts(rng: np.random.Generator, quality: Quality, targets: _Targets, length: Floats, count: int) -> _Drafts:
+def _drafts(rng: np.random.Generator, quality: Quality, targets: _DetectedLines, length: Floats, count: int) -> _Drafts:
     """Draw the detections, and fill each frame up to ``count`` predictions with false alarms."""
     true = len(targets.frame) - len(targets.pairs)
     label = targets.label[:true]
@@ -171,7 +171,7 @@ def _other(rng: np.random.Generator, label: Indices, share: float) -> Indices:
 
 
 def _noisy(
-    rng: np.random.Generator, quality: Quality, targets: _Targets, walk: _Walk, drafts: _Drafts
+    rng: np.random.Generator, quality: Quality, targets: _DetectedLines, walk: _Walk, drafts: _Drafts
 ) -> tuple[Points, Floats]:
     """Return the points of predictions, and the noise of each in metres.
 

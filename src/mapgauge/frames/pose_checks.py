@@ -37,7 +37,7 @@ _CODES = ("poses-tilted", "poses-heading", "poses-backwards", "poses-times-equal
 _WHAT = "A pose moves points of the vehicle, x forward and z up, to the world"
 
 
-class _Reading(NamedTuple):
+class _RotationReading(NamedTuple):
     """Another way to read the rotations of a file."""
 
     poses: Motions
@@ -132,27 +132,29 @@ def _about_times(frames: MapFrames) -> Iterator[Finding]:
     yield from findings_about(same, "warning", "poses-times-equal", text, remedy)
 
 
-def _readings(poses: Motions, form: RotationForm) -> Iterator[_Reading]:
+def _readings(poses: Motions, form: RotationForm) -> Iterator[_RotationReading]:
     """Yield other ways to read the poses of a file, the most likely one first."""
     if form in ("w first", "w last"):
         given, meant = ("x, y, z, w", "w, x, y, z") if form == "w first" else ("w, x, y, z", "x, y, z, w")
         shift = 1 if form == "w first" else -1
         turned = poses.copy()
         turned[:, :3, :3] = rotations(np.roll(_quaternions(poses), shift, axis=1))
-        yield _Reading(turned, f"the quaternions are {given}", f"Write quaternions as {meant}")
+        yield _RotationReading(turned, f"the quaternions are {given}", f"Write quaternions as {meant}")
     if form == "degrees":
         angles = np.degrees(np.arctan2(poses[:, 1, 0], poses[:, 0, 0]))  # numbers of the file, up to whole turns
         turned = poses.copy()
         turned[:, :3, :3] = [rotation_about_z(float(np.degrees(angle)))[:3, :3] for angle in angles]
-        yield _Reading(turned, "the angles are radians", "Write angles in degrees")
+        yield _RotationReading(turned, "the angles are radians", "Write angles in degrees")
     turned = poses.copy()
     turned[:, :3, :3] = poses[:, :3, :3].transpose(0, 2, 1)
-    yield _Reading(turned, "the rotations are from the world to the vehicle", "Write the inverse rotations")
+    yield _RotationReading(turned, "the rotations are from the world to the vehicle", "Write the inverse rotations")
     inverse = turned.copy()
     inverse[:, :3, 3] = -np.einsum("pij,pj->pi", turned[:, :3, :3], poses[:, :3, 3])
-    yield _Reading(inverse, "the poses are from the world to the vehicle", "Write the inverse poses")
+    yield _RotationReading(inverse, "the poses are from the world to the vehicle", "Write the inverse poses")
     forward = "the y axis of the vehicle points forward"
-    yield _Reading(poses @ rotation_about_z(90), forward, "Turn the poses by 90 degrees, so that x points forward")
+    yield _RotationReading(
+        poses @ rotation_about_z(90), forward, "Turn the poses by 90 degrees, so that x points forward"
+    )
 
 
 def _quaternions(poses: Motions) -> Floats:

@@ -28,14 +28,14 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.places import is_dataset
 from mapgauge.io.files.source import Content, check_path
 from mapgauge.io.files.writing import save
-from mapgauge.manifest import Table
+from mapgauge.manifest import RowTable
 from mapgauge.metrics.settings import no_such
 from mapgauge.typing import Degenerate
 
 DECLARED = "declared"  # the coordinates stay in the reference system that a file declares
 
 # The order matters only for a file that two formats recognise: the first one reads it. Those of plug-ins come last.
-FORMATS: Table[Format] = Table("formats", "mapgauge.io._format:Format", order=lambda row: row.order)
+FORMATS: RowTable[Format] = RowTable("formats", "mapgauge.io._format:Format", order=lambda row: row.order)
 
 
 def read(

@@ -56,7 +56,7 @@ class VectorLayer(msgspec.Struct):
     columns: list[list[Any]]
 
 
-class _Answer(msgspec.Struct):
+class _GdalAnswer(msgspec.Struct):
     layers: list[VectorLayer] | None = None
     error: str | None = None
     drivers: list[str] | None = None  # drivers that are there and must not be
@@ -99,7 +99,7 @@ def read_layers(content: Content, files: Mapping[str, bytes], names: Sequence[st
     return answer.layers or []
 
 
-def _ask(content: Content, folder: str, names: Sequence[str], size: int, *, skipped: tuple[str, ...]) -> _Answer:
+def _ask(content: Content, folder: str, names: Sequence[str], size: int, *, skipped: tuple[str, ...]) -> _GdalAnswer:
     """Start the process, and return its answer."""
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
     environment |= _SETTINGS
@@ -126,7 +126,7 @@ def _ask(content: Content, folder: str, names: Sequence[str], size: int, *, skip
         what = signal.strsignal(-ended.returncode) or f"signal {-ended.returncode}"
         raise content.error(f"cannot be read by GDAL: its process was ended ({what}); the file may be damaged")
     try:
-        return msgspec.msgpack.decode(ended.stdout, type=_Answer)
+        return msgspec.msgpack.decode(ended.stdout, type=_GdalAnswer)
     except msgspec.MsgspecError as error:
         last = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise content.error(f"cannot be read by GDAL: {last[:300] or 'no answer'}") from error

@@ -36,7 +36,7 @@ class PointLists(NamedTuple):
     coords: Points  # (points, dimension)
 
 
-class _Part(NamedTuple):
+class _JsonPart(NamedTuple):
     """A part of a text, and its lists."""
 
     text: bytes  # with [k] in place of each list
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 class NumberLists:
     """A JSON text with ``[k]`` in place of each list of numbers, of points or of polylines, and those lists."""
 
-    def __init__(self, parts: list[_Part]) -> None:
+    def __init__(self, parts: list[_JsonPart]) -> None:
         """Join the parts of a text."""
         columns = kernels.json_lists
         before = np.zeros(3, np.int64)
@@ -137,7 +137,7 @@ def _cuts(text: bytes, end: int, size: int) -> list[tuple[int, int]]:
     return list(pairwise([*cuts, end]))
 
 
-def _parse(text: bytes, piece: tuple[int, int]) -> _Part | None:
+def _parse(text: bytes, piece: tuple[int, int]) -> _JsonPart | None:
     """Parse a piece of a text; return None if it is not sound."""
     columns, first = kernels.json_lists, piece[0] // _SHORTEST
     symbols = np.frombuffer(text, np.uint8)[slice(*piece)]
@@ -156,7 +156,7 @@ def _parse(text: bytes, piece: tuple[int, int]) -> _Part | None:
         return None
     # Copies, because the arrays are much longer than what is in them.
     arrays: Any = (array.copy() for array in (numbers[:number], coords[:coord], sizes[:lines], table[:rows]))
-    return _Part(copy[:copied].tobytes(), first, *arrays)
+    return _JsonPart(copy[:copied].tobytes(), first, *arrays)
 
 
 def decode(text: bytes, schema: type[T]) -> T | None:

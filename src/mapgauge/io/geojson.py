@@ -56,7 +56,7 @@ from mapgauge.io.files.source import Content
 _HEAD = 1 << 16  # the type of the document is searched for in this number of bytes
 
 
-class _Line(msgspec.Struct, gc=False):
+class _GeoJsonLine(msgspec.Struct, gc=False):
     type: Literal["LineString"]
     coordinates: msgspec.Raw
 
@@ -73,7 +73,7 @@ def _schema(called: tuple[tuple[str, str], ...]) -> Any:
         properties = msgspec.defstruct("Properties", fields, rename=renamed, gc=False)
     except ValueError:  # a name occurs twice, or has characters that JSON escapes
         return None
-    fields = [("type", Literal["Feature"]), ("properties", properties), ("geometry", _Line)]
+    fields = [("type", Literal["Feature"]), ("properties", properties), ("geometry", _GeoJsonLine)]
     fields += [(name, Any, msgspec.UNSET) for name in ("id", "links")]
     feature: Any = msgspec.defstruct("Feature", fields, gc=False)
     fields = [("type", Literal["FeatureCollection"]), ("features", list[feature])]
@@ -228,13 +228,13 @@ def _listed_values(column: Column, frames: MapFrames) -> list[Any]:
     return listed
 
 
-class _Geometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
+class _GeoJsonGeometry(msgspec.Struct, gc=False, tag_field="type", tag="LineString"):
     coordinates: list[Any]
 
 
-class _Feature(msgspec.Struct, gc=False, omit_defaults=True, tag_field="type", tag="Feature"):
+class _GeoJsonFeature(msgspec.Struct, gc=False, omit_defaults=True, tag_field="type", tag="Feature"):
     properties: Any  # ``_properties``
-    geometry: _Geometry
+    geometry: _GeoJsonGeometry
     id: int | None = None
     links: list[LinkObject] | None = None
 
@@ -261,7 +261,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
             label, *members = next(instances)
             properties = make(token, frames.classes[label], *members)
             linked = () if links is None else (number, links[number])
-            features.append(_Feature(properties, _Geometry(points), *linked))
+            features.append(_GeoJsonFeature(properties, _GeoJsonGeometry(points), *linked))
             number += 1
         if features:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))

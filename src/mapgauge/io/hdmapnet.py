@@ -37,7 +37,7 @@ class _Vector(msgspec.Struct, gc=False):
     pts_num: _Whole | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Document(msgspec.Struct, gc=False):
+class _HdMapNetDocument(msgspec.Struct, gc=False):
     results: dict[str, list[_Vector]]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
@@ -61,7 +61,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document = None if lists is None else decode(lists.text, _Document)
+    document = None if lists is None else decode(lists.text, _HdMapNetDocument)
     if lists is None or document is None or not all(document.results):
         return None
     vectors = [vector for frame in document.results.values() for vector in frame]

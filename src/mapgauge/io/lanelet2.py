@@ -26,7 +26,7 @@ _Places: TypeAlias = dict[str, tuple[float, float]]
 ClassOf: TypeAlias = Callable[[str], str | None]
 
 
-class _Element(NamedTuple):
+class _OsmElement(NamedTuple):
     """A way, whose members are nodes, or a relation, whose members have roles."""
 
     tags: dict[str, str]
@@ -34,11 +34,11 @@ class _Element(NamedTuple):
     roles: list[str]
 
 
-class _Document(NamedTuple):
+class _OsmDocument(NamedTuple):
     nodes: _Places  # longitude, latitude
     local: _Places  # metres, as in Autoware's maps
-    ways: dict[str, _Element]
-    relations: dict[str, _Element]
+    ways: dict[str, _OsmElement]
+    relations: dict[str, _OsmElement]
 
 
 class MapElement(NamedTuple):
@@ -82,8 +82,8 @@ def read_elements(content: Content, class_of: ClassOf, *, geographic: bool) -> t
     return elements, None if has_local else GEOGRAPHIC
 
 
-def _parse(content: Content) -> _Document:
-    document = _Document({}, {}, {}, {})
+def _parse(content: Content) -> _OsmDocument:
+    document = _OsmDocument({}, {}, {}, {})
     seen: set[tuple[str, str]] = set()
     try:
         for _, node in ElementTree.iterparse(io.BytesIO(content.data)):
@@ -106,14 +106,14 @@ def _parse(content: Content) -> _Document:
                 members = list(node.iter("nd" if node.tag == "way" else "member"))
                 refs, roles = ([each.get(key, "") for each in members] for key in ("ref", "role"))
                 elements = document.ways if node.tag == "way" else document.relations
-                elements[name] = _Element(tags, refs, roles)
+                elements[name] = _OsmElement(tags, refs, roles)
             node.clear()
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
         raise content.error(f"not a Lanelet2 map: {error}") from error
     return document
 
 
-def _ways(ways: Mapping[str, _Element], class_of: ClassOf, places: _Places) -> list[MapElement]:
+def _ways(ways: Mapping[str, _OsmElement], class_of: ClassOf, places: _Places) -> list[MapElement]:
     """Return all ways. Ways of a class are joined where exactly two of them meet."""
     types = {name: way.tags.get("type", "way without a type") for name, way in ways.items()}
     by_class: dict[str, dict[str, list[str]]] = {}
@@ -162,7 +162,7 @@ def _joined(ways: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     return lines
 
 
-def _area(relation: _Element, ways: Mapping[str, _Element], places: _Places) -> dict[str, Any] | None:
+def _area(relation: _OsmElement, ways: Mapping[str, _OsmElement], places: _Places) -> dict[str, Any] | None:
     """Return the polygon of an area, or of a lanelet: its left bound, and its right bound backwards.
 
     It is None if a bound is not in the file or falls apart.

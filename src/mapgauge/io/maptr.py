@@ -48,7 +48,7 @@ class _Prediction(_True, gc=False, kw_only=True):
 Vector = TypeVar("Vector", _True, _Prediction)
 
 
-class _Frame(msgspec.Struct, Generic[Vector], gc=False):
+class _MapTrFrame(msgspec.Struct, Generic[Vector], gc=False):
     sample_token: str
     vectors: list[Vector]
 
@@ -58,13 +58,13 @@ class _VadFrame(msgspec.Struct, gc=False):
     sample_token: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Results(msgspec.Struct, gc=False):
-    results: list[_Frame[_Prediction]]
+class _MapTrResults(msgspec.Struct, gc=False):
+    results: list[_MapTrFrame[_Prediction]]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Truth(msgspec.Struct, gc=False):
-    GTs: list[_Frame[_True]]
+    GTs: list[_MapTrFrame[_True]]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -76,7 +76,7 @@ class _Vad(msgspec.Struct, gc=False):
 
 
 _VAD_KEY = re.compile(rb"(?:X\x0b\0\0\0|\x8c\x0b|V)map_results")  # a text of a pickle, by protocol
-_SCHEMAS: dict[str, Any] = {"results": _Results, "GTs": _Truth, "map_results": _Vad}
+_SCHEMAS: dict[str, Any] = {"results": _MapTrResults, "GTs": _Truth, "map_results": _Vad}
 
 
 def _is_vad(content: Content) -> bool:

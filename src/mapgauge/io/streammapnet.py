@@ -35,14 +35,14 @@ CLASSES = ("ped_crossing", "divider", "boundary")
 _KEYS = ("vectors", "scores", "labels")
 
 
-class _Frame(msgspec.Struct, gc=False):
+class _StreamMapNetFrame(msgspec.Struct, gc=False):
     vectors: Place
     scores: Place
     labels: Place
 
 
-class _Document(msgspec.Struct, gc=False):
-    results: dict[str, _Frame]
+class _StreamMapNetDocument(msgspec.Struct, gc=False):
+    results: dict[str, _StreamMapNetFrame]
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -75,7 +75,7 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document = None if lists is None else decode(lists.text, _Document)
+    document = None if lists is None else decode(lists.text, _StreamMapNetDocument)
     if lists is None or document is None:
         return None
     frames = list(document.results.values())

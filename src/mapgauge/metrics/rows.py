@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 from typing import Protocol as Interface
 
-from mapgauge.manifest import Table, each_object
+from mapgauge.manifest import RowTable, each_object
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
 # Results, tables and files list the metrics in this order.
-METRICS: "Table[Metric]" = Table("metrics", "mapgauge.metrics.metric:Metric", order=lambda metric: metric.order)
+METRICS: "RowTable[Metric]" = RowTable("metrics", "mapgauge.metrics.metric:Metric", order=lambda metric: metric.order)
 
 
 class Selection(Interface):

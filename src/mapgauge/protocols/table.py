@@ -5,12 +5,12 @@ from dataclasses import Field, fields
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.manifest import Table
+from mapgauge.manifest import RowTable
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
 from mapgauge.protocols.protocol import NO_SETTINGS, PARTS, Protocol, settings_type
 
-PROTOCOLS: Table[Protocol] = Table("protocols", "mapgauge.protocols.protocol:Protocol", rows=lambda made: made())
+PROTOCOLS: RowTable[Protocol] = RowTable("protocols", "mapgauge.protocols.protocol:Protocol", rows=lambda made: made())
 
 
 def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:

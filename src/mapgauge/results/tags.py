@@ -151,14 +151,14 @@ def _typed(name: str, key: Any, rows: Mapping[str, Mapping[str, Any]]) -> Tags:
     return Tags(name, key, kinds, {k: {column: cell_of(row, column) for column in kinds} for k, row in rows.items()})
 
 
-class _Scene(msgspec.Struct):
+class _TaggedScene(msgspec.Struct):
     token: str
     name: str
     log_token: str
     description: str = ""
 
 
-class _Log(msgspec.Struct):
+class _TaggedLog(msgspec.Struct):
     token: str
     location: str = ""
 
@@ -171,8 +171,8 @@ def _of_data_set(folder: Path) -> Tags:
         if not (table / "scene.json").is_file() or not (table / "log.json").is_file():
             continue
         try:
-            logs = {log.token: log.location for log in decode_json(Content(table / "log.json").data, list[_Log])}
-            scenes = decode_json(Content(table / "scene.json").data, list[_Scene])
+            logs = {log.token: log.location for log in decode_json(Content(table / "log.json").data, list[_TaggedLog])}
+            scenes = decode_json(Content(table / "scene.json").data, list[_TaggedScene])
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UnreadableFile(f"{table}: expected scene.json and log.json of nuScenes: {error}") from error
         for scene in scenes:

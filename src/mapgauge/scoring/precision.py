@@ -76,7 +76,7 @@ def _external(
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, hit_count = _runs(records, bits, Path(scratch), limit)
-        curve = _Curve(number, hit_count, truth, {*how} - {"area"})
+        curve = _PrecisionCurve(number, hit_count, truth, {*how} - {"area"})
         for confidence, hits in _merged(runs, max(min(limit, WINDOW) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
@@ -137,7 +137,7 @@ def _merged(runs: list[Records], window: int) -> Iterator[Records]:
         yield confidence[order], hits[order]
 
 
-class _Curve:
+class _PrecisionCurve:
     """The curve of precision over recall, built from low confidence to high."""
 
     def __init__(self, number: int, hit_count: NDArray[np.int64], truth: int, recalls: Iterable[Interpolation]) -> None:

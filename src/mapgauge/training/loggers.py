@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESOLUTION = 150  # dots per inch
-MOST, LONGEST = 5, 200  # things that a warning names, and letters of the error of each
+MOST = 5  # things that a warning names
+LONGEST = 200  # letters of the error of each
 METRICS_OF_A_REQUEST = 1000  # a server of MLflow refuses more
 REFUSED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in names of metrics and files; a server of Windows refuses colons too
 
@@ -58,7 +59,7 @@ def attempts(results: Results, worst: int) -> Iterator[Attempt]:
     refused before something is logged.
     """
     check_results(results)
-    check_whole("worst", worst, 0)
+    check_whole("worst", worst, least=0)
     failed: list[str] = []
 
     @contextmanager
@@ -70,7 +71,9 @@ def attempts(results: Results, worst: int) -> Iterator[Attempt]:
 
     yield attempt
     if failed:
-        more = f" and {len(failed) - MOST} more" if len(failed) > MOST else ""
+        more = ""
+        if len(failed) > MOST:
+            more = f" and {len(failed) - MOST} more"
         warnings.warn(f"mapgauge did not log {', '.join(failed[:MOST])}{more}", RuntimeWarning, stacklevel=4)
 
 
@@ -110,12 +113,14 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
     can_be_drawn = results.geometry is not None and results.protocol.cutoffs
     if not (worst and can_be_drawn) or first is None or results.mean[first.main.key] is None:
         return
-    key, rows = first.main.key, list[dict[str, Any]]()
+    key = first.main.key
+    rows = list[dict[str, Any]]()
     title = title_of(key, protocol=results.protocol)
     with attempt("worst frames"):
         rows = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(rows[:worst], 1):
-        token, value = row["token"], row[key]
+        token = row["token"]
+        value = row[key]
         yield Picture(f"worst/{k}", f"{token}: {title} {value:.3f}", partial(_frame, results, token, {title: value}))
 
 
@@ -164,7 +169,9 @@ def log_mlflow(
         if run is None:
             raise InvalidInput("there is no active run of MLflow", remedy="Call mlflow.start_run() first")
         run_id = run.info.run_id
-    folder = "mapgauge" if step is None else f"mapgauge/step-{step}"
+    folder = "mapgauge"
+    if step is not None:
+        folder = f"mapgauge/step-{step}"
 
     def name_of(key: str) -> str:
         # The file store has a file for each metric and a folder for each slash. ``pld/mean`` and ``pld/mean/missed``
@@ -216,7 +223,9 @@ def log_tensorboard(
         note = ""
         if report and folder is not None:
             with attempt("report"):
-                file = "mapgauge-report.html" if step is None else f"mapgauge-report-{step}.html"
+                file = "mapgauge-report.html"
+                if step is not None:
+                    file = f"mapgauge-report-{step}.html"
                 write_report(results, Path(folder) / file)
                 note = f"\n\nThe report is {file}, in the folder of this run."
         with attempt("table"):
@@ -238,7 +247,8 @@ def log_wandb(
     """
     require("matplotlib", "logging to Weights & Biases", "wandb")
     wandb = require("wandb", "logging to Weights & Biases", "wandb")
-    run = wandb.run if run is None else run
+    if run is None:
+        run = wandb.run
     if run is None:
         raise InvalidInput("there is no run of Weights & Biases", remedy="Call wandb.init() first, or pass run=")
     with attempts(results, worst) as attempt:

@@ -190,7 +190,9 @@ def rules_named(dataset: str, name: str) -> Rules:
     if (dataset, name) not in RULES:
         known = [row for owner, row in RULES if owner == dataset]
         elsewhere = sorted({owner for owner, row in RULES if row == name})
-        note = f" ({name} is for {', '.join(elsewhere)})" if elsewhere else ""
+        note = ""
+        if elsewhere:
+            note = f" ({name} is for {', '.join(elsewhere)})"
         text = f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}"
         raise InvalidInput(f"{text}{did_you_mean(name, known)}")
     return RULES[dataset, name]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapgauge.features.confidence.calibration import reliability_of
-from mapgauge.features.confidence.operating import fit_isotonic
+from mapgauge.features.confidence.isotonic import fit_isotonic
 
 shares = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from mapgauge.features.global_map.map_builder import DISTANCES, Element, _replaced, build, update
+from mapgauge.features.global_map.map_builder import DISTANCES, BuiltElement, _replaced, build, update
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 BOX = np.array([[-30.0, -15], [30, -15], [30, 15], [-30, 15], [-30, -15]])
 RADII = np.array([DISTANCES[name] for name in CLASSES])
 
 
-def line(start: float, stop: float, y: float, score: float, label: int = 1) -> Element:
+def line(start: float, stop: float, y: float, score: float, label: int = 1) -> BuiltElement:
     along = np.linspace(start, stop, 20)
-    return Element(np.stack([along, np.full(20, y)], axis=1), label, score)
+    return BuiltElement(np.stack([along, np.full(20, y)], axis=1), label, score)
 
 
 def test_a_prediction_without_a_match_is_added_as_it_is_in_the_box() -> None:

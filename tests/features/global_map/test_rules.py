@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import mapgauge as mg
 from mapgauge.features.global_map.accumulate import (
     RULES,
-    Line,
+    MapLine,
     accumulate,
     united,
     weighted_median,
@@ -37,7 +37,7 @@ def drive(offsets: NDArray[np.float64] | None = None, confidence: float = 0.9) -
     return replace(frames, track=np.array(["a"] * COUNT), poses=poses(), scenes=("s",) * COUNT)
 
 
-def lines_by(rule: str, frames: mg.MapFrames) -> list[Line]:
+def lines_by(rule: str, frames: mg.MapFrames) -> list[MapLine]:
     return accumulate(rule, frames, poses(), BOX)
 
 

@@ -36,7 +36,7 @@ FEATURE = Feature(
         "confidence": "confidence:confidence",
         "ClassConfidence": "operating:ClassConfidence",
         "HeldOut": "operating:HeldOut",
-        "Levels": "operating:Levels",
+        "Levels": "levels:Levels",
         "Recalibrated": "operating:Recalibrated",
         "Radius": "radius:Radius",
     },

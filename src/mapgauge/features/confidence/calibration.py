@@ -58,13 +58,16 @@ def reliability_of(
     The target of a hit is 1, that of a miss 0; anything between is possible. ``weights`` is ``(samples, units)``: how
     often each scene or frame was drawn.
     """
-    place, count = bin_of(confidence, bins), len(confidence)
+    place = bin_of(confidence, bins)
+    count = len(confidence)
     number = np.bincount(place, minlength=bins).astype(np.float64)
     filled = np.maximum(number, 1)
-    r, q = np.bincount(place, confidence, bins) / filled, np.bincount(place, target, bins) / filled
+    r = np.bincount(place, confidence, bins) / filled
+    q = np.bincount(place, target, bins) / filled
     squared = (confidence - target) ** 2
     mean = float(target.mean())
-    inside_r, inside_q = confidence - r[place], target - q[place]
+    inside_r = confidence - r[place]
+    inside_q = target - q[place]
     units = weights.shape[1]
     cell = unit * bins + place
     table = np.empty((units, bins, 2))
@@ -74,15 +77,16 @@ def reliability_of(
     total = drawn[:, :, 0].sum(axis=1)
     drawn, total, weights = drawn[total > 0], total[total > 0], weights[total > 0]
     with_predictions = int(np.count_nonzero(np.bincount(unit)))
-    parts, samples = table[..., 1].sum(axis=0) / count, drawn[..., 1] / total[:, None]
+    parts = table[..., 1].sum(axis=0) / count
+    samples = drawn[..., 1] / total[:, None]
     briers = np.einsum("su,u->s", weights, np.bincount(unit, squared, units)) / total
     return Reliability(
         number,
         np.where(number > 0, r, np.nan),
         np.where(number > 0, q, np.nan),
-        *_calibration_error(parts, samples, with_predictions, level),
-        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, (-1.0, 1.0)),
-        estimate(float(squared.mean()), Draws(briers, with_predictions), level, (0.0, 1.0)),
+        *_calibration_error(parts, samples, with_predictions, level=level),
+        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, limits=(-1.0, 1.0)),
+        estimate(float(squared.mean()), Draws(briers, with_predictions), level, limits=(0.0, 1.0)),
         float((number * (r - q) ** 2).sum() / count),
         float((number * (q - mean) ** 2).sum() / count),
         float(((target - mean) ** 2).mean()),
@@ -99,7 +103,7 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
     bootstrap sample.
     """
     error = float(np.abs(parts).sum())
-    around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, (0.0, 1.0))
+    around = estimate(error, Draws(np.abs(samples).sum(axis=1), units), level, limits=(0.0, 1.0))
     if np.isnan(around.low):
         return around, float("nan")
     noise = (samples - parts) * np.sqrt(units / (units - 1))
@@ -107,7 +111,10 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
 
     def scaled(share: float) -> float:
         """Return the largest error with which a share of noise gives at most the observed error."""
-        low, high = 0.0, 1.0 + float(alone.max()) / error if error else 0.0
+        low = 0.0
+        high = 0.0
+        if error:
+            high = 1.0 + float(alone.max()) / error
         for _ in range(40):
             middle = (low + high) / 2
             enough = np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error
@@ -115,5 +122,6 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
         return low * error
 
     # An error is not below 0, so calibrated methods are missed on one side only: the lower share is in between.
-    low, high = min(around.low, scaled((3 * level + 1) / 4)), max(around.high, scaled((1 - level) / 2))
+    low = min(around.low, scaled((3 * level + 1) / 4))
+    high = max(around.high, scaled((1 - level) / 2))
     return Estimate(error, low, min(high, 1.0)), float(alone.mean())

@@ -131,11 +131,14 @@ def _print(form: Form, methods: "dict[str, Confidence]") -> None:
         )
     else:
         for k, (called, method) in enumerate(methods.items()):
-            of = f" of {called}" if len(methods) > 1 else ""
+            of = ""
+            if len(methods) > 1:
+                of = f" of {called}"
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             show_table(Table(title, *method.values()), gap=k > 0)
             say(method.about())
-            advice, thresholds = method.advice(), method.thresholds()["classes"]
+            advice = method.advice()
+            thresholds = method.thresholds()["classes"]
             if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
                 advice.insert(1, f"To apply it: mapgauge evaluate PREDICTIONS,{','.join(chosen)},certain TRUTH")

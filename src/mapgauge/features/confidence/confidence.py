@@ -13,14 +13,13 @@ from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.features.confidence.calibration import BINS, Reliability, reliability_of
+from mapgauge.features.confidence.levels import Levels, levels_of
 from mapgauge.features.confidence.operating import (
     CRITERIA,
     ClassConfidence,
-    Levels,
     Units,
     class_confidence,
     hits_of,
-    levels_of,
     plain,
     recalibrate,
 )
@@ -92,7 +91,7 @@ class Confidence:
     def _repr_html_(self) -> str:
         """Return the table and the advice for a notebook, with a drawing of the price of confidence."""
         prices = [of_class.price for of_class in self.classes.values()]
-        bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, 0.0, 1.0)])
+        bounds = np.array([price for price in prices if price is not None] or [Estimate(0.0, low=0.0, high=1.0)])
         span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
         drawn = [["-", ""] if price is None else [str(price), interval(*price, span)] for price in prices]
         header, rows = self.values()
@@ -168,7 +167,8 @@ class Confidence:
         if class_name not in self.classes:
             hint = did_you_mean(class_name, self.classes)
             raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.classes)}{hint}")
-        levels, given = self.classes[class_name].levels, np.asarray(thresholds)
+        levels = self.classes[class_name].levels
+        given = np.asarray(thresholds)
         if given.ndim != 1 or given.dtype.kind not in "iuf" or np.isnan(given).any():
             raise InvalidInput(f"thresholds must be a list of numbers, got {thresholds!r}")
         place = levels.place(given.astype(np.float64))
@@ -207,8 +207,11 @@ class Confidence:
         header = ["class", "PLD", "threshold", "rounded", self._held_out, "recalibrated", "ECE"]
         rows = []
         for name, of_class in self.classes.items():
-            held, recalibrated = of_class.held_out, of_class.recalibrated
-            reliability = self.calibration[name]["hit"] if name in self.calibration else None
+            held = of_class.held_out
+            recalibrated = of_class.recalibrated
+            reliability = None
+            if name in self.calibration:
+                reliability = self.calibration[name]["hit"]
             rows.append(
                 [
                     name,
@@ -252,7 +255,9 @@ def _mean_of(values: Sequence[Estimate | None]) -> float:
 
 def _plain_number(value: Any) -> float | int | None:
     plain: float | int = value.item()
-    return None if plain != plain else plain
+    if plain != plain:
+        return None
+    return plain
 
 
 HIT = 0.5
@@ -300,18 +305,23 @@ def confidence(
     if not isinstance(hit, int | float) or not 0 <= hit < 1:
         raise InvalidInput(f"hit must be a normalised SOSPA in [0, 1), got {hit!r}")
     check_draws(samples, level, seed)
-    count, length = check_whole("bins", bins, 1), results.cutoff_or_first(cutoff)
+    count = check_whole("bins", bins, least=1)
+    length = results.cutoff_or_first(cutoff)
     solved = solve(results, length, float(hit), workers=workers, progress=progress)
     units = Units.of(results, samples, seed)
     if units.halves is not None and length in results.protocol.cutoffs:
         results = with_metrics(results, ["completeness"], workers)  # for the radii
     ordered = results.of_frames(sorted(range(len(results.tokens)), key=results.tokens.__getitem__))
     names = [(c, name) for c, name in enumerate(results.class_names) if PLD.covers(name, results.protocol)]
-    levels = {name: levels_of(solved, c, None, ordered) for c, name in names}
+    levels = {name: levels_of(solved, c, frames=None, results=ordered) for c, name in names}
     new = recalibrate(solved, units)
-    savings = None if new is None else solved.with_confidences(np.where(np.isnan(new), solved.confidence, new))
+    savings = None
+    if new is not None:
+        savings = solved.with_confidences(np.where(np.isnan(new), solved.confidence, new))
     classes = {
-        name: class_confidence(solved, c, name, levels[name], units, new, savings, level)
+        name: class_confidence(
+            solved, c, name, levels=levels[name], units=units, recalibrated=new, savings=savings, level=level
+        )
         for c, name in names
         if levels[name].true or len(levels[name].threshold) > 1
     }
@@ -322,7 +332,7 @@ def confidence(
         hit=float(hit),
         classes=classes,
         common=common_threshold([of_class.levels for of_class in classes.values()]),
-        calibration=dict(_calibration(solved, names, units, count, level)),
+        calibration=dict(_calibration(solved, names, units, bins=count, level=level)),
         unit=units.kind,
         units=units.count,
         samples=samples,
@@ -360,7 +370,10 @@ def _calibration(
     hits = hits_of(solved)
     unit = units.unit_of_frame[solved.frame]
     for label, name in ((None, ALL), *names):
-        chosen = np.ones(len(unit), np.bool_) if label is None else solved.label == label
+        if label is None:
+            chosen = np.ones(len(unit), np.bool_)
+        else:
+            chosen = solved.label == label
         if chosen.any():
             drawn = (unit[chosen], units.weights)
             how: dict[str, Any] = {"bins": bins, "level": level}
@@ -381,14 +394,14 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
             "scenes-unknown",
             "the scenes are not known, so single frames were drawn and split. Frames of one scene are similar, so "
             "intervals are too narrow, and the halves are not independent",
-            units.count,
+            count=units.count,
             remedy=Remedy("Pass scenes= to evaluate", "Evaluate with scenes: TRUTH,scenes=FILE"),
         )
     if units.halves is None:
         text = f"there is only one {units.kind}, so no threshold is judged on others, and there are no intervals"
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
-        yield Finding("warning", "scenes-few", few, units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        yield Finding("warning", "scenes-few", few, count=units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
     found = classes.items()
     for code, text, names in (
         (
@@ -414,4 +427,4 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         ),
     ):
         if names:
-            yield Finding("warning", code, text.format(", ".join(names)), len(names))
+            yield Finding("warning", code, text.format(", ".join(names)), count=len(names))

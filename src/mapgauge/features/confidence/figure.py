@@ -15,7 +15,8 @@ from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.features.confidence.confidence import ALL, Confidence, Target
 from mapgauge.features.confidence.confidence import confidence as measure
-from mapgauge.features.confidence.operating import CRITERIA, Form, Levels
+from mapgauge.features.confidence.levels import Form, Levels
+from mapgauge.features.confidence.operating import CRITERIA
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
 from mapgauge.results.results import Results
@@ -138,11 +139,11 @@ def calibration(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = several(results, names)
-    count = check_whole("bins", bins, 1)
+    count = check_whole("bins", bins, least=1)
     if metric == PLD.name:
         if threshold is not None:
             raise InvalidInput(f"threshold: {metric} has none, got {threshold!r}")
-        return _of_assignment(methods, count, title, ax)
+        return _of_assignment(methods, count, title, ax=ax)
     metric, panels = thresholds_of(methods, metric, threshold)
     (only, *more) = methods.values()
     lines: list[tuple[str, Results, list[int], str]]
@@ -154,13 +155,16 @@ def calibration(
     else:
         colours = colours_of(only.class_names)
         lines = [(word_of(name), only, [label], colours[name]) for name, label in labels_of(only, metric).items()]
-    width = look().column if len(panels) == 1 else look().page
+    if len(panels) == 1:
+        width = look().column
+    else:
+        width = look().page
     sheet = canvas(width, (HEIGHT + 0.3) * look().room, len(panels), ax=ax, share=True)
     for axes, value in zip(sheet.axes, panels, strict=True):
         axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
         for (name, method, labels, colour), marker in zip(lines, cycle(MARKERS), strict=False):
             place = METRICS[metric].settings(method.protocol).index(value)
-            confidence, hits = predictions_of(method, metric, labels, place)
+            confidence, hits = predictions_of(method, metric, labels, place=place)
             at, share, counts = _bins_of(confidence, hits, count)
             axes.plot(at, share, color=colour, linewidth=0.8, zorder=2)
             sizes = 60 * look().pen ** 2 * counts / max(counts.max(initial=0), 1)
@@ -209,7 +213,9 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
                 continue
             bins = reliability[target]
             filled = bins.number > 0
-            at, share, number = bins.confidence[filled], bins.target[filled], bins.number[filled]
+            at = bins.confidence[filled]
+            share = bins.target[filled]
+            number = bins.number[filled]
             axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
             sizes = np.maximum(60 * look().pen ** 2 * number / number.max(), 4)
             axes.scatter(at, share, s=sizes, color=entry.colour, marker=entry.marker, linewidth=0, zorder=3)
@@ -228,7 +234,10 @@ def entries_of(
     results: Results | Confidence | Sequence[Results | Confidence], names: Sequence[str] | None
 ) -> list[Entry]:
     """Return the lines to draw: the classes of a single method, or the methods."""
-    given = [results] if isinstance(results, Results | Confidence) else list(results)
+    if isinstance(results, Results | Confidence):
+        given = [results]
+    else:
+        given = list(results)
     for k, method in enumerate(given):
         if not isinstance(method, Results | Confidence):
             raise InvalidInput(
@@ -248,23 +257,28 @@ def entries_of(
         if names is not None and len(names) != 1:
             raise InvalidInput(f"names must be one string, got {names!r}")
     else:
-        called = (
-            [Path(method.name).stem or f"method {k}" for k, method in enumerate(measured)]
-            if names is None
-            else list(names)
-        )
-        if names is None and len(set(called)) < len(called):
-            called = [f"{name} {k}" for k, name in enumerate(called)]
-        if len(called) != len(measured) or len(set(called)) < len(called):
-            raise InvalidInput(f"names must be {len(measured)} different strings, got {names!r}")
+        called = _names_of(measured, names)
         lines = [
             (f" {name}" if name.startswith("_") else name, colour, method, None)
             for name, method, colour in zip(called, measured, cycle(COLOURS), strict=False)
         ]
     return [
-        Entry(name, colour, marker, method, class_name)
+        Entry(name, colour, marker, found=method, class_name=class_name)
         for (name, colour, method, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
+
+
+def _names_of(methods: Sequence[Confidence], names: Sequence[str] | None) -> list[str]:
+    """Return a different name for each method: the given one, or that of its file."""
+    if names is not None:
+        called = list(names)
+    else:
+        called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)]
+        if len(set(called)) < len(called):
+            called = [f"{name} {k}" for k, name in enumerate(called)]
+    if len(called) != len(methods) or len(set(called)) < len(called):
+        raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")
+    return called
 
 
 def _handle(entry: Entry) -> Line2D:
@@ -313,7 +327,9 @@ def _mean_share(levels: Sequence[Levels], key: str, thresholds: Floats) -> Float
 def _best(entry: Entry) -> float | None:
     """Return the best threshold of a class, or the best common one of all classes."""
     if entry.class_name is None:
-        return None if entry.found.common is None else entry.found.common.threshold
+        if entry.found.common is None:
+            return None
+        return entry.found.common.threshold
     return entry.found.classes[entry.class_name].thresholds.get(CRITERIA[0])
 
 

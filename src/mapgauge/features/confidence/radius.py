@@ -54,7 +54,9 @@ def radii_in_words(given: Sequence[Radius], unit: str, cutoff: float) -> list[st
             place = f"({row.ring[0]:g} to {row.ring[1]:g} m; {row.covered * 100:.0f} %)"
             rings.setdefault(row.class_name, []).append(f"{row.radius:.2f} m {place}")
     by_class = "; ".join(f"{name} {', '.join(radii)}" for name, radii in rings.items())
-    return [*words, f"In rings around the ego vehicle: {by_class}"] if rings else words
+    if not rings:
+        return words
+    return [*words, f"In rings around the ego vehicle: {by_class}"]
 
 
 def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -> Iterator[Radius]:
@@ -73,4 +75,4 @@ def radii(results: Results, halves: tuple[Flags, Flags] | None, cutoff: float) -
         calibrating, checking = (block[half, c, OFFSETS].sum(axis=0).cumsum() for half in halves)
         if calibrating[-1] > 0 and checking[-1] > 0:
             last = int(np.searchsorted(calibrating, COVERED * calibrating[-1]))
-            yield Radius(name, ring, (last + 1) * cutoff / BINS, float(checking[last] / checking[-1]))
+            yield Radius(name, ring, (last + 1) * cutoff / BINS, covered=float(checking[last] / checking[-1]))

@@ -72,7 +72,8 @@ class Solved:
         """Return the saving of each prediction if all predictions had other confidences. Only sums have a meaning."""
         given = np.empty_like(confidence)
         given[self.place] = confidence
-        savings, start = [], 0
+        savings = []
+        start = 0
         for block in self.blocks:
             weight = block.weight.copy()
             count = int(np.count_nonzero(block.is_prediction))
@@ -91,7 +92,8 @@ def solve(
     progress: Progress | None = None,
 ) -> Solved:
     """Assign the predictions of results for all thresholds. A hit has a normalised SOSPA of at most ``hit``."""
-    data, settings = results.need_data(), results.protocol.replace(cutoffs=(cutoff,))
+    data = results.need_data()
+    settings = results.protocol.replace(cutoffs=(cutoff,))
     parts = data.in_blocks(lambda block: _solved(block, settings, hit), workers=workers, progress=progress)
     # Frames are sorted by token, so that sums do not depend on the order of the input.
     order = sorted(range(len(results.tokens)), key=results.tokens.__getitem__)
@@ -101,10 +103,12 @@ def solve(
         np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True)
     )
     y = data.sides[1]
-    frame, label = rank[group // max(len(y.classes), 1)], group % max(len(y.classes), 1)
+    frame = rank[group // max(len(y.classes), 1)]
+    label = group % max(len(y.classes), 1)
     place = _in_order([part.block for part in parts], (frame, label, confidence), (dropped, rounded, distance))
     shape = (len(order), len(y.classes))
-    true, mass = np.zeros(shape, np.int64), np.zeros(shape)
+    true = np.zeros(shape, np.int64)
+    mass = np.zeros(shape)
     np.add.at(true, (rank[y.frame], y.label), 1)
     np.add.at(mass, (rank[y.frame], y.label), 0.5 if y.confidence is None else 0.5 * y.confidence)
     return Solved(
@@ -145,25 +149,25 @@ def _in_order(
     return place
 
 
-class _Part(NamedTuple):
+class _SolvedPart(NamedTuple):
     """The predictions of a block of frames."""
 
     block: BlockPairs
     columns: tuple[NDArray[Any], ...]  # of predictions: the group, then the columns of ``Solved`` in their order
 
 
-def _solved(block: Block, protocol: Protocol, hit: float) -> _Part:
+def _solved(block: Block, protocol: Protocol, hit: float) -> _SolvedPart:
     """Return the columns of the predictions of a block."""
     lines = block.lines
-    distance = sospa_distances(lines, protocol, None, 1.0)
+    distance = sospa_distances(lines, protocol, own=None, limit=1.0)
     # Equal confidences are sorted by their distances, not by their order in the file.
     near = np.zeros(len(lines.confidence))
     np.add.at(near, kernels.gains.pairs_of_groups(lines.bounds)[:, 0].astype(np.int64), 1.0 - distance)
     order = np.lexsort((-near, -lines.confidence, lines.side))
-    pairs = BlockPairs(lines.bounds, order, distance, lines.confidence, lines.is_prediction)
+    pairs = BlockPairs(lines.bounds, order, distance, weight=lines.confidence, is_prediction=lines.is_prediction)
     dropped, _, assigned = pairs.assigned(pairs.weight, protocol.order, hit)
     certain = np.where(lines.is_prediction, 1.0, lines.confidence)
     rounded, hits, _ = pairs.assigned(certain, protocol.order, hit)
     group = lines.side // 2 + block.frames.start * lines.classes
     columns = (group, lines.confidence, dropped, rounded, hits, assigned)
-    return _Part(pairs, tuple(column[lines.is_prediction] for column in columns))
+    return _SolvedPart(pairs, tuple(column[lines.is_prediction] for column in columns))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.global_map.map_builder import INTERVAL, Element, build
+from mapgauge.features.global_map.map_builder import INTERVAL, BuiltElement, build
 from mapgauge.features.global_map.region import distances_along, level_poses, public_poses, shapely_module
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import check_tracks
@@ -24,11 +24,14 @@ from mapgauge.typing import Bounds, Flags, Floats, Points
 STEP = 0.5  # metres between the points of a fused line
 REACH = 2.0  # metres; observations of a track that are farther from its axis do not move it
 BORDER = 2.0  # metres at the border of the box of a frame, where lines are cut and uncertain
-HULL, SMALLEST, BUFFER = 0.5, 2.0, 1.0  # of ``maptracker``: metres, square metres, metres
+# Of ``maptracker``.
+HULL = 0.5  # metres
+SMALLEST = 2.0  # square metres
+BUFFER = 1.0  # metres
 _PART = re.compile(r"#\d+$")
 
 
-class Line(NamedTuple):
+class MapLine(NamedTuple):
     """A line of an accumulated map."""
 
     points: Points
@@ -57,25 +60,32 @@ class Observation:
 
 def observations(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Observation]:
     """Return the instances of frames in the order of time, moved to the world by level poses."""
-    low, high = np.array(box[:2]) + BORDER, np.array(box[2:]) - BORDER
+    low = np.array(box[:2]) + BORDER
+    high = np.array(box[2:]) - BORDER
     closed, _ = frames.polylines.closed("auto", CLOSED_TOLERANCE)
     made = []
     for k, points in enumerate(frames.polylines):
-        frame, dense = int(frames.frame[k]), sampled(points[:, :2])
+        frame = int(frames.frame[k])
+        dense = sampled(points[:, :2])
         inner = np.asarray(((dense >= low) & (dense <= high)).all(axis=1))
-        turn, place = poses[frame, :2, :2].T, poses[frame, :2, 3]
-        sure = 1.0 if frames.confidence is None else float(frames.confidence[k])
-        track = "" if frames.track is None else str(frames.track[k])
+        turn = poses[frame, :2, :2].T
+        place = poses[frame, :2, 3]
+        sure = 1.0
+        if frames.confidence is not None:
+            sure = float(frames.confidence[k])
+        track = ""
+        if frames.track is not None:
+            track = str(frames.track[k])
         made.append(
             Observation(
-                points[:, :2] @ turn + place,
-                int(frames.label[k]),
-                sure,
-                track,
-                frame,
-                bool(closed[k]),
-                dense @ turn + place,
-                inner,
+                points=points[:, :2] @ turn + place,
+                label=int(frames.label[k]),
+                confidence=sure,
+                track=track,
+                frame=frame,
+                closed=bool(closed[k]),
+                dense=dense @ turn + place,
+                inner=inner,
             )
         )
     return made
@@ -89,30 +99,32 @@ def _by_track(seen: list[Observation]) -> Iterator[list[Observation]]:
     yield from tracks.values()
 
 
-def _stack(seen: list[Observation]) -> Iterator[Line]:
-    yield from (Line(each.points, each.label, each.confidence) for each in seen)
+def _stack(seen: list[Observation]) -> Iterator[MapLine]:
+    yield from (MapLine(each.points, each.label, each.confidence) for each in seen)
 
 
-def _last(seen: list[Observation]) -> Iterator[Line]:
+def _last(seen: list[Observation]) -> Iterator[MapLine]:
     for track in _by_track(seen):
         newest = max(each.frame for each in track)
         yield from _stack([each for each in track if each.frame == newest])
 
 
-def _longest(seen: list[Observation]) -> Iterator[Line]:
+def _longest(seen: list[Observation]) -> Iterator[MapLine]:
     for track in _by_track(seen):
         yield from _stack([max(track, key=lambda each: each.length)])
 
 
-def _median(seen: list[Observation]) -> Iterator[Line]:
+def _median(seen: list[Observation]) -> Iterator[MapLine]:
     for track in _by_track(seen):
         lengths = np.array([each.length for each in track])
-        sure = float(np.average([each.confidence for each in track], weights=lengths)) if lengths.any() else 0.0
+        sure = 0.0
+        if lengths.any():
+            sure = float(np.average([each.confidence for each in track], weights=lengths))
         for axis in _axes(track):
-            yield Line(_moved_by_median(axis, track), track[0].label, sure)
+            yield MapLine(_moved_by_median(axis, track), track[0].label, sure)
 
 
-def _maptracker(seen: list[Observation]) -> Iterator[Line]:
+def _maptracker(seen: list[Observation]) -> Iterator[MapLine]:
     """Yield the lines that MapTracker draws of each track: hulls of crossings, and means of lines that overlap."""
     shapely = shapely_module()
     for track in _by_track(seen):
@@ -121,12 +133,12 @@ def _maptracker(seen: list[Observation]) -> Iterator[Line]:
             points = np.concatenate([each.points for each in track])
             hull = shapely.simplify(shapely.convex_hull(shapely.multipoints(points)), HULL)
             if hull.geom_type == "Polygon" and hull.area >= SMALLEST:
-                yield Line(shapely.get_coordinates(hull), track[0].label, sure)
+                yield MapLine(shapely.get_coordinates(hull), track[0].label, sure)
             continue
         lines: list[Points] = []
         for each in track:
             _merge(lines, each.dense)
-        yield from (Line(points, track[0].label, sure) for points in lines)
+        yield from (MapLine(points, track[0].label, sure) for points in lines)
 
 
 def _merge(lines: list[Points], new: Points) -> None:
@@ -135,13 +147,17 @@ def _merge(lines: list[Points], new: Points) -> None:
     own = shapely.linestrings(new)
     area = shapely.buffer(own, BUFFER)
     overlaps = [shapely.buffer(shapely.linestrings(line), BUFFER).intersection(area).area for line in lines]
-    best = int(np.argmax(overlaps)) if overlaps else -1
+    if overlaps:
+        best = int(np.argmax(overlaps))
+    else:
+        best = -1
     if best < 0 or overlaps[best] <= 0:
         lines.append(new)
         return
     old = lines[best]
     place = shapely.line_locate_point(shapely.linestrings(old), shapely.points(new[[0, -1]]))
-    new = new[::-1] if place[0] > place[1] else new
+    if place[0] > place[1]:
+        new = new[::-1]
     near = [
         np.flatnonzero(shapely.distance(shapely.points(a), shapely.linestrings(b)) <= BUFFER)
         for a, b in ((old, new), (new, old))
@@ -163,7 +179,7 @@ def _spread(points: Points, count: int) -> Points:
     return np.stack([np.interp(at, along, column) for column in points.T], axis=1)
 
 
-def _union(seen: list[Observation]) -> Iterator[Line]:
+def _union(seen: list[Observation]) -> Iterator[MapLine]:
     """Yield the lines of true tracks, whose observations lie on each other.
 
     The parts of an element in a frame have tracks such as ``7``, ``7#1``, ``7#2``, and they are numbered in each frame.
@@ -172,8 +188,11 @@ def _union(seen: list[Observation]) -> Iterator[Line]:
     for track in _by_track([replace(each, track=_PART.sub("", each.track)) for each in seen]):
         rings = [shapely.make_valid(shapely.polygons(each.points)) for each in track if each.closed]
         parts = [part for part in shapely.get_parts(shapely.union_all(rings)) if part.geom_type == "Polygon"]
-        lines = [shapely.get_coordinates(part.exterior) for part in parts] if parts else _axes(track)
-        yield from (Line(points, track[0].label, 1.0) for points in lines)
+        if parts:
+            lines = [shapely.get_coordinates(part.exterior) for part in parts]
+        else:
+            lines = _axes(track)
+        yield from (MapLine(points, track[0].label, confidence=1.0) for points in lines)
 
 
 def _axes(track: list[Observation]) -> list[Points]:
@@ -181,7 +200,8 @@ def _axes(track: list[Observation]) -> list[Points]:
 
     If an observation is closed, the longest such one is the only line.
     """
-    shapely, axes = shapely_module(), list[Points]()
+    shapely = shapely_module()
+    axes = list[Points]()
     for each in sorted(track, key=lambda each: (not each.closed, -each.length)):
         points = each.dense
         if each.closed:
@@ -191,7 +211,7 @@ def _axes(track: list[Observation]) -> list[Points]:
             continue
         distance = shapely.distance(_lines(axes), shapely.points(points))
         for start, stop in _runs(distance > REACH):
-            _extend(axes, points, start, stop)
+            _extend(axes, points, start, stop=stop)
         if len(axes) > 1 and not (distance > REACH).any():
             _bridge(axes, points)
     return axes
@@ -205,11 +225,16 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
 
 def _extend(axes: list[Points], points: Points, start: int, stop: int) -> None:
     """Extend an axis by a stretch of a line that lies apart, or join two by it, or add it as an axis."""
-    before = None if start == 0 else _end_near(axes, points[start - 1])
-    after = None if stop == len(points) else _end_near(axes, points[stop])
+    before = None
+    if start != 0:
+        before = _end_near(axes, points[start - 1])
+    after = None
+    if stop != len(points):
+        after = _end_near(axes, points[stop])
     stretch = points[start:stop]
     if before is not None and after is not None:
-        (k, head), (m, tail) = before, after
+        k, head = before
+        m, tail = after
         if k != m:
             axes[k] = np.concatenate([_turned(axes[k], not head), stretch, _turned(axes[m], tail)])
             del axes[m]
@@ -240,7 +265,9 @@ def _bridge(axes: list[Points], points: Points) -> None:
 
 
 def _turned(axis: Points, kept: bool) -> Points:
-    return axis if kept else axis[::-1]
+    if kept:
+        return axis
+    return axis[::-1]
 
 
 def _end_near(axes: list[Points], point: Points) -> tuple[int, bool] | None:
@@ -276,7 +303,8 @@ def _moved_by_median(axis: Points, track: list[Observation]) -> Points:
         beside = (nearest * normal).sum(axis=1)
         # The end of an observation is the nearest point for all of the axis beyond it, but not beside it.
         kept = (away <= REACH) & (np.abs(beside) >= away - STEP)
-        offset[k, kept], weight[k, kept] = beside[kept], max(each.confidence, 1e-9)
+        offset[k, kept] = beside[kept]
+        weight[k, kept] = max(each.confidence, 1e-9)
     moved = axis + weighted_median(offset, weight)[:, None] * normal
     if is_ring:
         moved[-1] = moved[0]
@@ -326,7 +354,7 @@ def weighted_median(values: Floats, weights: Floats) -> Floats:
     return median
 
 
-Rule: TypeAlias = Callable[[list[Observation]], Iterator[Line]]
+Rule: TypeAlias = Callable[[list[Observation]], Iterator[MapLine]]
 _OF_TRACKS: dict[str, Rule] = {
     "stack": _stack,
     "last": _last,
@@ -339,16 +367,16 @@ RULES = (*_OF_TRACKS, _BUILDER)
 _WITHOUT_TRACKS = ("stack", _BUILDER)
 
 
-def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Line]:
+def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[MapLine]:
     """Return the map of the frames of one scene, in the order of time, by a rule."""
     if rule != _BUILDER:
         return list(_OF_TRACKS[rule](observations(frames, level_poses(poses), box)))
     flat = public_poses(poses)
     seen = observations(frames, flat, box)
-    by_frame: list[list[Element]] = [[] for _ in range(len(frames))]
+    by_frame: list[list[BuiltElement]] = [[] for _ in range(len(frames))]
     for each in seen:
-        by_frame[each.frame].append(Element(each.points, each.label, each.confidence))
-    return [Line(each.points, each.label, each.score) for each in build(by_frame, flat, box, frames.classes)]
+        by_frame[each.frame].append(BuiltElement(each.points, each.label, each.confidence))
+    return [MapLine(each.points, each.label, each.score) for each in build(by_frame, flat, box, classes=frames.classes)]
 
 
 def interval_of(rule: str) -> int:
@@ -356,7 +384,7 @@ def interval_of(rule: str) -> int:
     return INTERVAL if rule == _BUILDER else 1
 
 
-def united(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[Line]:
+def united(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[MapLine]:
     """Return the map of true frames of one scene."""
     return list(_union(observations(frames, level_poses(poses), box)))
 

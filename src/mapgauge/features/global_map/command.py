@@ -55,11 +55,14 @@ def global_map(
     from mapgauge.features.global_map import global_map as feature
     from mapgauge.geometry.cropping import check_region
 
-    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
+    box = parsing.parse_region(region)
+    most = parsing.one_cutoff(cutoff, default=1.5)
     valid("--region", check_region, box)
     valid("--cutoff", feature.checked_cutoff, most)
     named = (pose_noise or [""])[0]
-    noise = named if named in feature.NOISES else parsing.numbers("--pose-noise", pose_noise) or None
+    noise: str | list[float] | None = named
+    if named not in feature.NOISES:
+        noise = parsing.numbers("--pose-noise", pose_noise) or None
     if noise is not None:
         valid("--pose-noise", feature.check_noise, noise)
     check_unnamed(predictions, *truth)
@@ -67,7 +70,7 @@ def global_map(
     check_figure(figure)
     check_files(predictions, *truth)
     reading = Reading(workers=workers)
-    x, y, drive = _read(reading, predictions, truth, poses, rule, box)
+    x, y, drive = _read(reading, predictions, truth, poses=poses, rule=rule, region=box)
     with out.progress(f"comparing {predictions}", "scenes") as advance:
         made = feature.global_map(
             x,
@@ -98,7 +101,8 @@ def _read(
     from mapgauge.features.tracks.tracking import track
     from mapgauge.truth.poses import read_poses
 
-    frames, true = reading.alone(predictions), [reading.truth(path) for path in truth]
+    frames = reading.alone(predictions)
+    true = [reading.truth(path) for path in truth]
     x, y, drive = sides_of(frames, true, None if poses is None else read_poses(poses, frames))
     if lacks_tracks(rule, x):
         out.inform(f"{predictions} has no tracks: they are made as `mapgauge track` does")
@@ -153,7 +157,9 @@ def _show(made: "GlobalMap") -> None:
 
 
 def _digits(key: str) -> str:
-    return ".0f" if key in ("ghost_length", "fragments_per_km") else ".3f"
+    if key in ("ghost_length", "fragments_per_km"):
+        return ".0f"
+    return ".3f"
 
 
 def _cell(key: str, value: Any) -> str:
@@ -162,7 +168,9 @@ def _cell(key: str, value: Any) -> str:
     if value is None:
         return "-"
     digits = _digits(key)
-    return "-" if value.value != value.value else f"{value.value:{digits}} {bracket(value.low, value.high, digits)}"
+    if value.value != value.value:
+        return "-"
+    return f"{value.value:{digits}} {bracket(value.low, value.high, digits)}"
 
 
 def _write(made: "GlobalMap", output: Path | None, figure: Path | None) -> None:

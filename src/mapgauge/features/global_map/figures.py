@@ -41,7 +41,10 @@ def global_map(
     """
     if not isinstance(made, GlobalMap):
         raise InvalidInput(f"expected a GlobalMap from mapgauge.global_map(), got {type(made).__name__}")
-    name = made.results.frames("network_pld", count=1)[0]["token"] if scene is None else scene
+    if scene is None:
+        name = made.results.frames("network_pld", count=1)[0]["token"]
+    else:
+        name = scene
     if name not in made.regions:
         hint = did_you_mean(name, made.regions)
         raise InvalidInput(f"no scene {name!r}. Available: {', '.join(made.regions)}{hint}")
@@ -78,7 +81,8 @@ def _draw_map(axes: Axes, made: GlobalMap, name: str) -> None:
 def offsets_of(predictions: MapFrames, truth: MapFrames) -> tuple[Points, Floats]:
     """Return short pieces of the predictions ``(pieces, 2, 2)``, and their distances to the truth of their class."""
     shapely = shapely_module()
-    pieces, values = [np.empty((0, 2, 2))], [np.empty(0)]
+    pieces = [np.empty((0, 2, 2))]
+    values = [np.empty(0)]
     for label in range(len(truth.classes)):
         lines = [shapely.linestrings(truth.polylines[k][:, :2]) for k in np.flatnonzero(truth.label == label).tolist()]
         whole = shapely.multilinestrings(lines)

@@ -53,7 +53,8 @@ def sampling_floor(length: float) -> float:
 def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Indices]:
     """Return the parts of the truth in the region of each scene, which count by themselves, and their sources."""
     shapely = shapely_module()
-    lines, offsets = truth.polylines.coords[:, :2], truth.polylines.offsets
+    lines = truth.polylines.coords[:, :2]
+    offsets = truth.polylines.offsets
     geometry = shapely.from_ragged_array(shapely.GeometryType.LINESTRING, np.ascontiguousarray(lines), (offsets,))
     region = np.array([regions[truth.tokens[frame]] for frame in truth.frame.tolist()], object)
     # A simple line in the region is its own only part. In a large map, most lines are.
@@ -62,15 +63,25 @@ def _parts(truth: MapFrames, regions: Mapping[str, Any]) -> tuple[MapFrames, Ind
     parts[~inner] = shapely.intersection(region[~inner], geometry[~inner])
     cut, source = shapely.get_parts(parts, return_index=True)
     is_line = (shapely.get_type_id(cut) == 1) & (shapely.length(cut) > 0)
-    cut, source = cut[is_line], source[is_line]
+    cut = cut[is_line]
+    source = source[is_line]
     points = [shapely.get_coordinates(part) for part in cut]
     polylines = Polylines.of(points, dimension=2)
-    return MapFrames(truth.tokens, truth.classes, truth.frame[source], truth.label[source], polylines), source
+    return MapFrames(
+        tokens=truth.tokens,
+        classes=truth.classes,
+        frame=truth.frame[source],
+        label=truth.label[source],
+        polylines=polylines,
+    ), source
 
 
 def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray[np.float64]], box: Bounds) -> Gap:
     """Return GAP of maps, one frame for each scene, by the poses of each scene."""
-    thresholds = _WIDE if max(box[2] - box[0], box[3] - box[1]) > 60 else _THRESHOLDS
+    if max(box[2] - box[0], box[3] - box[1]) > 60:
+        thresholds = _WIDE
+    else:
+        thresholds = _THRESHOLDS
     settings = protocol(
         "map",
         classes=CLASSES,
@@ -78,7 +89,7 @@ def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray
         cutoffs=(),
         settings={"ap_chamfer": {"thresholds": thresholds}, "network_pld": None},
     )
-    regions = {scene: region_of(public_poses(own), box, 0.0) for scene, own in poses.items()}
+    regions = {scene: region_of(public_poses(own), box, closing=0.0) for scene, own in poses.items()}
     x, y = (side.as_classes(CLASSES) for side in (predictions, truth))
     parts, source = _parts(y, regions)
     results = evaluate_frames(x, parts, settings, metrics=("ap_chamfer",))
@@ -97,4 +108,4 @@ def gap_of(predictions: MapFrames, truth: MapFrames, poses: Mapping[str, NDArray
     }
     longest = max((float(distances_along(line)[-1]) for line in parts.polylines), default=0.0)
     value = sum(values["GAP"] for values in classes.values()) / len(CLASSES)
-    return Gap(value, classes, thresholds, lines, longest)
+    return Gap(value, classes, thresholds, lines=lines, longest=longest)

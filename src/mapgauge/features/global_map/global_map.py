@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from mapgauge.features.global_map.region import shapely_module
 from mapgauge.features.global_map.report_section import GROWTH
 from mapgauge.features.global_map.scenes import (
     FAR,
-    Scene,
+    MappedScene,
     Truth,
     cities_in,
     cut_map,
@@ -47,6 +47,7 @@ from mapgauge.words import counted
 
 METRICS = ("pld", "network_completeness", "network_pld")
 MOST_CUTOFF = 5.0  # metres
+GAP_CLASSES = frozenset({"ped_crossing", "divider", "boundary"})  # of GlobalMapNet, which defines GAP
 _NONE: Indices = np.empty(0, np.int64)
 # What tables and JSON show of a class: the key of a value and its title. Network PLD is the headline.
 SHOWN = {
@@ -113,7 +114,9 @@ class GlobalMap:
 
 def stated(made: GlobalMap) -> str:
     """Return the settings in words, as the title of a table."""
-    rule = "maps" if made.rule is None else f"frames accumulated by {made.rule}"
+    rule = "maps"
+    if made.rule is not None:
+        rule = f"frames accumulated by {made.rule}"
     noise = ""
     if made.noise is not None:
         side, ahead, degrees = made.noise
@@ -189,7 +192,9 @@ def global_map(
     frames = x  # with poses as they were given
     box = check_region(region, drive.forward)
     scenes = scenes_in(drive, box)
-    noise = None if pose_noise is None else check_noise(pose_noise)
+    noise = None
+    if pose_noise is not None:
+        noise = check_noise(pose_noise)
     if y.poses is not None:
         check_tracks(y, "truth", "a map of true frames")
     if x.poses is None:
@@ -197,44 +202,52 @@ def global_map(
             raise InvalidInput(f"{x.name or 'predictions'}: maps have no frames, which over_time and pose_noise need")
     else:
         check_rule(rule, x, "predictions")
-        x = x if noise is None else _disturbed(x, noise, seed)
-    work = _Work(x, y, rule, region, cities_in(x))
-    sides = in_threads(work.of, list(scenes.values()), workers, progress)
+        if noise is not None:
+            x = _disturbed(x, noise, seed)
+    work = _Work(x, y, rule, region=region, cities=cities_in(x))
+    sides = in_threads(work.of, list(scenes.values()), workers, progress=progress)
     findings = [
         *dict.fromkeys((*x.findings, *y.findings, *pose_findings(drive))),
         *findings_of(scenes, (x, y)),
         *_findings(sides, scenes_of(x), x.name or "predictions"),
     ]
-    made = [join_frames([getattr(side, name) for side in sides]) for name in ("predictions", "truth", "own", "city")]
-    classes = tuple(dict.fromkeys((*made[1].classes, *made[0].classes)))
-    x_cut, y_cut = (side.as_classes(classes) for side in made[:2])
-    results = _scored(x_cut, y_cut, settings, workers)
+    x_cut = join_frames([side.predictions for side in sides])
+    y_cut = join_frames([side.truth for side in sides])
+    has_gap = not GAP_CLASSES.isdisjoint(y_cut.classes)
+    classes = tuple(dict.fromkeys((*y_cut.classes, *x_cut.classes)))
+    x_cut = x_cut.as_classes(classes)
+    y_cut = y_cut.as_classes(classes)
+    results = _scored(x_cut, y_cut, settings, workers=workers)
     gap = None
-    if {"ped_crossing", "divider", "boundary"} & set(made[1].classes):
-        seen, box_of_seen = {name: scene.poses for name, scene in scenes.items()}, box
+    if has_gap:
+        seen = {name: scene.poses for name, scene in scenes.items()}
+        box_of_seen = box
         if frames.poses is not None and (every := interval_of(rule)) > 1:
             # The public evaluator looks where the frames are that were fused.
-            seen, box_of_seen = _fused_poses(frames, scenes, every), check_region(region, frames.forward)
-        gap = gap_of(made[2], made[3], seen, box_of_seen)
+            seen = _fused_poses(frames, scenes, every)
+            box_of_seen = check_region(region, frames.forward)
+        own = join_frames([side.own for side in sides])
+        city = join_frames([side.city for side in sides])
+        gap = gap_of(own, city, seen, box=box_of_seen)
     shares = {}
-    for share in SHARES if over_time else ():
-        tasks = [(scene, share) for scene in scenes.values()]
-        early = in_threads(lambda task: cut_map(work.predictions(*task), task[0])[0], tasks, workers)
-        shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers)
+    if over_time:
+        for share in SHARES:
+            early = in_threads(partial(work.early, share=share), list(scenes.values()), workers)
+            shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers=workers)
     growth = [{"share": share, **{key: each.mean.get(key) for key in SHOWN}} for share, each in shares.items()]
     return GlobalMap(
-        replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
-        gap,
-        {name: scene.region for name, scene in scenes.items()},
-        {name: len(scene.poses) for name, scene in scenes.items()},
-        None if x.poses is None else rule,
-        tuple(findings),
-        shares,
-        noise,
+        results=replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
+        gap=gap,
+        regions={name: scene.region for name, scene in scenes.items()},
+        poses={name: len(scene.poses) for name, scene in scenes.items()},
+        rule=rule if x.poses is not None else None,
+        findings=tuple(findings),
+        shares=shares,
+        noise=noise,
     )
 
 
-def _fused_poses(frames: MapFrames, scenes: Mapping[str, Scene], every: int) -> dict[str, NDArray[np.float64]]:
+def _fused_poses(frames: MapFrames, scenes: Mapping[str, MappedScene], every: int) -> dict[str, NDArray[np.float64]]:
     """Return the poses of the frames that a rule uses, by scene. A scene without frames has those of its drive."""
     assert frames.poses is not None
     rows = frames_by_scene(frames)
@@ -249,7 +262,7 @@ def _fused_poses(frames: MapFrames, scenes: Mapping[str, Scene], every: int) -> 
     return fused
 
 
-class _Side(NamedTuple):
+class _SceneSides(NamedTuple):
     """Both sides of a scene, as one frame each."""
 
     predictions: MapFrames  # cut by the region
@@ -275,43 +288,64 @@ class _Work:
         """The frames of each scene in the order of time, of both sides."""
         return [frames_by_scene(side) for side in (self.x, self.y)]
 
-    def predictions(self, scene: Scene, share: float = 1.0) -> MapFrames:
+    def predictions(self, scene: MappedScene, share: float = 1.0) -> MapFrames:
         """Return the predicted map of a scene, which is not cut."""
         if self.x.poses is not None:
-            box, rows = check_region(self.region, self.x.forward), self.rows[0].get(scene.name, _NONE)
+            box = check_region(self.region, self.x.forward)
+            rows = self.rows[0].get(scene.name, _NONE)
             some = rows[: int(np.ceil(share * len(rows)))]
-            return lines_of(self.x, some, scene, lambda own, poses: accumulate(self.rule, own, poses, box))
+            return lines_of(
+                self.x, some, scene, accumulate=lambda own, poses: accumulate(self.rule, own, poses, box=box)
+            )
         names = self.x.scenes or self.x.tokens
         if scene.name not in names:
-            return part_of(self.x.keep(_NONE), 0, scene)
+            return part_of(self.x.keep(_NONE), frame=0, scene=scene)
         return part_of(self.x, names.index(scene.name), scene)
 
-    def truth(self, scene: Scene) -> MapFrames:
+    def early(self, scene: MappedScene, share: float) -> MapFrames:
+        """Return the predicted map of a scene after a share of its frames, cut by the region."""
+        cut, _ = cut_map(self.predictions(scene, share), scene)
+        return cut
+
+    def truth(self, scene: MappedScene) -> MapFrames:
         """Return the true map of a scene, which is not cut."""
         if self.y.poses is not None:
-            box, rows = check_region(self.region, self.y.forward), self.rows[1].get(scene.name, _NONE)
-            return lines_of(self.y, rows, scene, lambda own, poses: united(own, poses, box))
+            box = check_region(self.region, self.y.forward)
+            rows = self.rows[1].get(scene.name, _NONE)
+            return lines_of(self.y, rows, scene, accumulate=lambda own, poses: united(own, poses, box))
         return part_of(self.y, map_named(self.y, scene.name, self.cities.get(scene.name)), scene)
 
-    def of(self, scene: Scene) -> _Side:
+    def of(self, scene: MappedScene) -> _SceneSides:
         """Return both sides of a scene."""
-        own, city = self.predictions(scene), self.truth(scene)
-        (x, x_cut), (y, y_cut) = cut_map(own, scene), cut_map(city, scene)
+        own = self.predictions(scene)
+        city = self.truth(scene)
+        x, x_cut = cut_map(own, scene)
+        y, y_cut = cut_map(city, scene)
         # Predictions without confidences are certain.
-        x, own = (side if side.confidence is not None else side.with_confidence(1) for side in (x, own))
+        if x.confidence is None:
+            x = x.with_confidence(1)
+        if own.confidence is None:
+            own = own.with_confidence(1)
         distance = 0.0
         if not len(y.polylines) and len(city.polylines):
             shapely = shapely_module()
             distance = float(shapely.distance(scene.region, shapely.multipoints(city.polylines.coords)))
         dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
-        return _Side(x, y.with_confidence(None), own, city.with_confidence(None), dropped, distance)
+        return _SceneSides(
+            predictions=x,
+            truth=y.with_confidence(None),
+            own=own,
+            city=city.with_confidence(None),
+            dropped=dropped,
+            distance=distance,
+        )
 
 
 def _scored(x: MapFrames, y: MapFrames, settings: Protocol, workers: int | None) -> Results:
     return evaluate_frames(x, y, settings, metrics=METRICS, workers=workers)
 
 
-def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[Finding]:
+def _findings(sides: Sequence[_SceneSides], given: Sequence[str], name: str) -> list[Finding]:
     """Return findings about what the regions dropped, and about scenes without predictions or truth."""
     found = []
     lines, metres = np.array([side.dropped for side in sides]).sum(axis=0).T  # of predictions and of truth
@@ -320,14 +354,14 @@ def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[F
             f"{metres[0]:.0f} m of predictions ({lines[0]:.0f} whole lines) and {metres[1]:.0f} m of truth "
             f"({lines[1]:.0f} whole lines) lie outside the region and were dropped"
         )
-        found.append(Finding("note", "outside-region", text, int(lines.sum())))
+        found.append(Finding("note", "outside-region", text, count=int(lines.sum())))
     called = [side.truth.tokens[0] for side in sides]
     if lacking := [scene for scene in called if scene not in given]:
         text = f"{len(lacking)} of {len(called)} scenes have no predictions. Their truth counts as missed"
-        found += findings_about(lacking, "warning", "scenes-without-predictions", text)
+        found += findings_about(lacking, "warning", "scenes-without-predictions", text=text)
     if extra := [scene for scene in given if scene not in called]:
         text = f"{len(extra)} of {len(given)} scenes of {name} have no poses and were left out"
-        found += findings_about(extra, "warning", "scenes-without-poses", text)
+        found += findings_about(extra, "warning", "scenes-without-poses", text=text)
     empty = [side for side in sides if not len(side.truth.polylines)]
     far = [f"{side.truth.tokens[0]}: {side.distance / 1000:.1f} km" for side in empty if side.distance > FAR]
     if far:
@@ -335,10 +369,10 @@ def _findings(sides: Sequence[_Side], given: Sequence[str], name: str) -> list[F
             f"no truth lies in the region of {counted(len(far), 'scene')}, and the nearest is far away: "
             "the map is of another city"
         )
-        found += findings_about(far, "error", "other-city", text)
+        found += findings_about(far, "error", "other-city", text=text)
     elif empty:
         text = f"no truth lies in the region of {counted(len(empty), 'scene')}"
-        found += findings_about([side.truth.tokens[0] for side in empty], "warning", "scenes-without-truth", text)
+        found += findings_about([side.truth.tokens[0] for side in empty], "warning", "scenes-without-truth", text=text)
     return found
 
 
@@ -359,7 +393,7 @@ def check_noise(noise: str | Sequence[float]) -> PoseNoise:
 
 def _disturbed(frames: MapFrames, noise: PoseNoise, seed: int) -> MapFrames:
     """Return frames with errors added to their poses, in the axes of the vehicle. Each token has its own errors."""
-    check_whole("seed", seed, 0)
+    check_whole("seed", seed, least=0)
     assert frames.poses is not None
     order = np.argsort(np.array(frames.tokens, np.str_), kind="stable")  # the order of the file does not matter
     drawn = np.empty((len(frames), 3))

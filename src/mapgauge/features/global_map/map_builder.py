@@ -28,7 +28,7 @@ _OTHER = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class Element:
+class BuiltElement:
     """A line of the map."""
 
     points: Points
@@ -42,29 +42,33 @@ class Element:
 
     def replace(self, points: Points) -> None:
         """Replace the points."""
-        self.points, self.bounds = points, np.concatenate([points.min(axis=0), points.max(axis=0)])
+        self.points = points
+        self.bounds = np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
-def _meeting(elements: list[Element], others: Floats, reach: float = 0.0) -> Flags:
+def _meeting(elements: list[BuiltElement], others: Floats, reach: float = 0.0) -> Flags:
     """Return which elements have bounds within ``reach`` of any of some ``(others, 4)`` bounds."""
     low, high = np.array([each.bounds for each in elements]).reshape(-1, 1, 2, 2).transpose(2, 0, 1, 3)
     meets = np.all((low <= others[:, 2:] + reach) & (high >= others[:, :2] - reach), axis=2)
     return np.asarray(meets.any(axis=1))
 
 
-def update(elements: list[Element], seen: list[Element], box: Points, distances: Floats) -> list[Element]:
+def update(
+    elements: list[BuiltElement], seen: list[BuiltElement], box: Points, distances: Floats
+) -> list[BuiltElement]:
     """Return the elements of a map after a frame.
 
     ``box`` has the corners of the frame, and ``distances`` the largest distance of a match of each class.
     """
     shapely = shapely_module()
     area = shapely.polygons(box)
-    added, changed = [], []
+    added = []
+    changed = []
     near = _meeting(elements, np.concatenate([box.min(axis=0), box.max(axis=0)])[None])
     shown = [elements[k] for k in np.flatnonzero(near).tolist()]
     inner = [(element, part) for element in shown for part in shapely.get_parts(_part(element.points, area))]
     new = [
-        (Element(shapely.get_coordinates(part), each.label, each.score), part)
+        (BuiltElement(shapely.get_coordinates(part), each.label, each.score), part)
         for each in seen
         for part in shapely.get_parts(_part(each.points, area))
     ]
@@ -73,7 +77,8 @@ def update(elements: list[Element], seen: list[Element], box: Points, distances:
         own = [(each, part) for each, part in new if each.label == label and part is not None]
         matched = _matches([part for _, part in old], [part for _, part in own], distances[label])
         for i, j in matched:
-            element, prediction = old[i][0], own[j][0]
+            element = old[i][0]
+            prediction = own[j][0]
             element.replace(_replaced(element.points, prediction.points))
             changed.append(element)
             share = min(_length(_simplified(prediction.points)) / _length(element.points), 1.0)
@@ -102,7 +107,9 @@ def _part(points: Points, area: Any) -> Any:
         parts = [part for part in parts if part.length > SLIVER]
     if not parts:
         return None
-    return parts[0] if len(parts) == 1 else shapely.multilinestrings(parts)
+    if len(parts) == 1:
+        return parts[0]
+    return shapely.multilinestrings(parts)
 
 
 def _matches(old: list[Any], new: list[Any], most: float) -> list[tuple[int, int]]:
@@ -126,13 +133,16 @@ def _simplified(points: Points) -> Points:
     made: Points = shapely.get_coordinates(
         shapely.simplify(shapely.linestrings(points), SIMPLER, preserve_topology=False)
     )
-    return made if len(made) > 1 else points[[0, -1]]
+    if len(made) > 1:
+        return made
+    return points[[0, -1]]
 
 
 def _replaced(element: Points, prediction: Points) -> Points:
     """Return an element whose vertices beside a prediction are replaced by it."""
     shapely = shapely_module()
-    base, new = _simplified(element), _simplified(prediction)
+    base = _simplified(element)
+    new = _simplified(prediction)
     line = shapely.linestrings(base)
     place = shapely.line_locate_point(line, shapely.points(new))
     if place[0] > place[-1]:
@@ -148,7 +158,7 @@ def _replaced(element: Points, prediction: Points) -> Points:
     return _simplified(np.concatenate([base[:first], new, base[first:][~is_beside[first:]]]))
 
 
-def _suppressed(elements: list[Element], distances: Floats) -> list[Element]:
+def _suppressed(elements: list[BuiltElement], distances: Floats) -> list[BuiltElement]:
     """Return the elements that overlap with no better one of their class."""
     shapely = shapely_module()
     kept = []
@@ -166,12 +176,12 @@ def _suppressed(elements: list[Element], distances: Floats) -> list[Element]:
 
 
 def build(
-    frames: list[list[Element]], poses: NDArray[np.float64], box: Bounds, classes: tuple[str, ...]
-) -> list[Element]:
+    frames: list[list[BuiltElement]], poses: NDArray[np.float64], box: Bounds, classes: tuple[str, ...]
+) -> list[BuiltElement]:
     """Return the map of a drive. ``frames`` have elements in the world, by time."""
     distances = np.array([DISTANCES.get(name, _OTHER) for name in classes])
-    elements: list[Element] = []
+    elements: list[BuiltElement] = []
     for k in range(0, len(frames), INTERVAL):
         sure = [each for each in frames[k] if each.score > FAINT]
-        elements = update(elements, sure, boxes_of(poses[k : k + 1], box)[0], distances)
+        elements = update(elements, sure, boxes_of(poses[k : k + 1], box)[0], distances=distances)
     return elements

@@ -77,18 +77,23 @@ def cut(polylines: Polylines, region: Any) -> Cut:
     The parts of a line stay one piece if less than ``LARGEST_GAP`` metres of the line lie outside between them: the
     region made the gap, not the map. A ring has no beginning: the parts before and after its first point are joined.
     """
-    points, source, outside = [], [], 0.0
+    points = []
+    source = []
+    outside = 0.0
     spans = _inside(polylines, region)
     closed, _ = polylines.closed("auto", CLOSED_TOLERANCE)
     for line in range(len(polylines)):
         along = distances_along(polylines[line])
         pieces, dropped = _joined(spans.get(line, []), float(along[-1]) if len(along) else 0.0, bool(closed[line]))
         outside += dropped
-        points += [_stretch(polylines[line], along, start, stop) for start, stop in pieces]
+        points += [_stretch(polylines[line], along, start, stop=stop) for start, stop in pieces]
         source += [line] * len(pieces)
-    made = Polylines.of(points, dimension=polylines.dimension) if points else Polylines.of([])
+    if points:
+        made = Polylines.of(points, dimension=polylines.dimension)
+    else:
+        made = Polylines.of([])
     rows = np.array(source, np.int64)
-    return Cut(made, rows, outside, len(polylines) - len(np.unique(rows)))
+    return Cut(made, rows, outside, lines_outside=len(polylines) - len(np.unique(rows)))
 
 
 def distances_along(points: Points) -> Floats:
@@ -100,18 +105,27 @@ def distances_along(points: Points) -> Floats:
 def _inside(polylines: Polylines, region: Any) -> dict[int, list[tuple[float, float]]]:
     """Return the stretches of each line inside a region, as lengths along the line, segment by segment."""
     shapely = shapely_module()
-    coords, offsets = polylines.coords[:, :2], polylines.offsets
+    coords = polylines.coords[:, :2]
+    offsets = polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])
-    a, b = coords[first], coords[first + 1]
+    a = coords[first]
+    b = coords[first + 1]
     size = np.sqrt(np.square(b - a).sum(axis=1))
-    first, a, b, size = first[size > 0], a[size > 0], b[size > 0], size[size > 0]
-    segments = shapely.linestrings(np.stack([a, b], axis=1)) if len(a) else np.empty(0, object)
+    first = first[size > 0]
+    a = a[size > 0]
+    b = b[size > 0]
+    size = size[size > 0]
+    if len(a):
+        segments = shapely.linestrings(np.stack([a, b], axis=1))
+    else:
+        segments = np.empty(0, object)
     whole: Flags = shapely.contains_properly(region, segments)
     partly = np.flatnonzero(shapely.intersects(region, segments) & ~whole)
     parts, index = shapely.get_parts(shapely.intersection(segments[partly], region), return_index=True)
     is_line = shapely.get_type_id(parts) == 1
-    parts, rows = parts[is_line], partly[index[is_line]]
+    parts = parts[is_line]
+    rows = partly[index[is_line]]
     ends = np.stack([shapely.get_coordinates(shapely.get_point(parts, k)) for k in (0, -1)]).reshape(2, -1, 2)
     direction = (b - a)[rows] / size[rows, None]
     place = np.sort(((ends - a[rows]) * direction).sum(axis=-1), axis=0)
@@ -142,7 +156,10 @@ def _joined(spans: list[tuple[float, float]], length: float, closed: bool) -> tu
             joined.append((start, stop))
     if closed and joined and joined[0][0] + length - joined[-1][1] < LARGEST_GAP:
         around = (joined[-1][0], length + joined[0][1])
-        joined = [*joined[1:-1], around] if len(joined) > 1 else [(0.0, length)]
+        if len(joined) > 1:
+            joined = [*joined[1:-1], around]
+        else:
+            joined = [(0.0, length)]
     kept = [(start, stop) for start, stop in joined if stop - start >= SHORTEST]
     dropped = length - sum(stop - start for start, stop in kept)
     return kept, dropped if dropped > _TOUCHING else 0.0
@@ -152,8 +169,8 @@ def _stretch(points: Points, along: Floats, start: float, stop: float) -> Points
     """Return a stretch of a line, given by lengths along it. Beyond its end, a ring goes on from the beginning."""
     length = float(along[-1])
     if stop > length + _TOUCHING:
-        rest = _stretch(points, along, 0.0, stop - length)
-        return np.concatenate([_stretch(points, along, start, length), rest[1:]])
+        rest = _stretch(points, along, start=0.0, stop=stop - length)
+        return np.concatenate([_stretch(points, along, start, stop=length), rest[1:]])
     if start <= _TOUCHING and stop >= length - _TOUCHING:
         return points
     ends = np.stack([np.interp([start, stop], along, column) for column in points.T], axis=1)

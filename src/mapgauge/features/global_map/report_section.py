@@ -11,7 +11,13 @@ from mapgauge.views.report.pack import Section
 
 GROWTH = "growth"  # the name under which results keep the rows: values by key, and their ``share`` of the frames
 _COLOURS = {"network_completeness": BLUE, "network_correctness": VERMILION, "network_pld": GREEN}
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 420, 200, 34, 20, 8, 34  # pixels
+# Of the picture, in pixels.
+_WIDTH = 420
+_HEIGHT = 200
+_LEFT = 34
+_RIGHT = 20
+_TOP = 8
+_BOTTOM = 34
 
 
 class _GrowthSection(Section):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.global_map.accumulate import Line
+from mapgauge.features.global_map.accumulate import MapLine
 from mapgauge.features.global_map.region import Cut, cut, level_poses, region_of
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
@@ -39,7 +39,7 @@ _COARSE = 0.03  # metres between two neighbouring numbers of float32
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class MappedScene:
     """A drive and its map."""
 
     name: str
@@ -58,12 +58,14 @@ def sides_of(predictions: Frames, truth: Truth, poses: Frames | None) -> tuple[M
     several: list[Frames] = list(truth) if isinstance(truth, list | tuple) else [truth]  # type: ignore[list-item]
     if not several:
         raise InvalidInput("truth: no files")
-    x, y = without_boxes(loaded(predictions)), without_boxes(join_frames([loaded(each) for each in several]))
+    x = without_boxes(loaded(predictions))
+    y = without_boxes(join_frames([loaded(each) for each in several]))
     for side in (x, y):
         refuse_ignored(side, "global maps have no meaning for such frames")
     drive = _poses_of(poses, x, y)
     x = _with_poses_from(x, drive)
-    y = y if y.poses is None else _with_scenes_from(y, drive)
+    if y.poses is not None:
+        y = _with_scenes_from(y, drive)
     for side, called in ((drive, "poses"), (x, "predictions"), (y, "truth")):
         if side.poses is not None:
             check_poses(side.poses, len(side), partial(_of_frame, side.name or called, side.tokens))
@@ -77,7 +79,10 @@ def _of_frame(name: str, tokens: Sequence[str], k: int) -> str:
 def _poses_of(poses: Frames | None, predictions: MapFrames, truth: MapFrames) -> MapFrames:
     """Return the evaluated poses: those given, of the truth, of the predictions, or of the file of the predictions."""
     if poses is not None:
-        drive = poses if isinstance(poses, MapFrames) else read_poses(Path(poses))
+        if isinstance(poses, MapFrames):
+            drive = poses
+        else:
+            drive = read_poses(Path(poses))
     elif truth.poses is not None or predictions.poses is not None:
         drive = truth if truth.poses is not None else predictions
     elif predictions.format == GLOBALMAPNET.name and Path(predictions.name).exists():
@@ -101,7 +106,7 @@ def scenes_of(frames: MapFrames) -> list[str]:
     return list(dict.fromkeys(frames.scenes or scenes_from_tokens(frames.tokens) or frames.tokens))
 
 
-def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, Scene]:
+def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, MappedScene]:
     """Return the scenes of a drive by name."""
     assert drive.poses is not None
     scenes = {}
@@ -109,7 +114,7 @@ def scenes_in(drive: MapFrames, box: Bounds) -> dict[str, Scene]:
         poses = drive.poses[rows].copy()
         origin = poses[0, :2, 3].copy()
         poses[:, :2, 3] -= origin
-        scenes[name] = Scene(name, origin, poses, box)
+        scenes[name] = MappedScene(name, origin, poses, box=box)
     return scenes
 
 
@@ -126,7 +131,8 @@ def _with_poses_from(frames: MapFrames, drive: MapFrames) -> MapFrames:
 
 def _with_scenes_from(frames: MapFrames, drive: MapFrames) -> MapFrames:
     """Return frames with their scenes, or with the only scene of a drive."""
-    known, names = frames.scenes or scenes_from_tokens(frames.tokens), list(dict.fromkeys(drive.scenes or ()))
+    known = frames.scenes or scenes_from_tokens(frames.tokens)
+    names = list(dict.fromkeys(drive.scenes or ()))
     if known is None and len(names) > 1:
         raise _no_scenes(frames, "frames")
     return replace(frames, scenes=known or (names[0],) * len(frames), history=None)
@@ -139,29 +145,32 @@ def _no_scenes(frames: MapFrames, called: str) -> InvalidInput:
     )
 
 
-Accumulation: TypeAlias = Callable[[MapFrames, NDArray[np.float64]], list[Line]]  # frames in time, relative poses
+Accumulation: TypeAlias = Callable[[MapFrames, NDArray[np.float64]], list[MapLine]]  # frames in time, relative poses
 
 
-def lines_of(frames: MapFrames, rows: Indices, scene: Scene, accumulate: Accumulation) -> MapFrames:
+def lines_of(frames: MapFrames, rows: Indices, scene: MappedScene, accumulate: Accumulation) -> MapFrames:
     """Return the map of a scene as one frame, relative to its origin, from some frames in the order of time."""
     assert frames.poses is not None
     poses = frames.poses[rows].copy()
     poses[:, :2, 3] -= scene.origin
     lines = accumulate(frames.at(rows.tolist()), poses)
     return MapFrames(
-        (scene.name,),
-        frames.classes,
-        np.zeros(len(lines), np.int64),
-        np.array([line.label for line in lines], np.int64),
-        Polylines.of([line.points for line in lines], dimension=2) if lines else Polylines.of([]),
-        None if frames.confidence is None else np.array([line.confidence for line in lines]),
+        tokens=(scene.name,),
+        classes=frames.classes,
+        frame=np.zeros(len(lines), np.int64),
+        label=np.array([line.label for line in lines], np.int64),
+        polylines=Polylines.of([line.points for line in lines], dimension=2) if lines else Polylines.of([]),
+        confidence=None if frames.confidence is None else np.array([line.confidence for line in lines]),
         scenes=(scene.name,),
     )
 
 
-def part_of(maps: MapFrames, frame: int, scene: Scene) -> MapFrames:
+def part_of(maps: MapFrames, frame: int, scene: MappedScene) -> MapFrames:
     """Return one map relative to the origin of a scene, as one frame with its name."""
-    own = maps.at([frame]).planar() if maps.dimension == 3 else maps.at([frame])
+    if maps.dimension == 3:
+        own = maps.at([frame]).planar()
+    else:
+        own = maps.at([frame])
     coords = own.polylines.coords - scene.origin
     moved = replace(own.polylines, coords=coords)
     return replace(
@@ -190,26 +199,30 @@ def cities_in(predictions: MapFrames) -> Mapping[str, str]:
     path = Path(predictions.name)
     # Other files that were converted from such a file keep the name of its format.
     is_file = predictions.format == GLOBALMAPNET.name and path.is_file() and Content(path).kind == "json"
-    return cities_of(path) if is_file else {}
+    if not is_file:
+        return {}
+    return cities_of(path)
 
 
-def cut_map(frames: MapFrames, scene: Scene) -> tuple[MapFrames, Cut]:
+def cut_map(frames: MapFrames, scene: MappedScene) -> tuple[MapFrames, Cut]:
     """Return one map cut by the region of its scene. Pieces keep the class and the confidence of their line."""
     made = cut(frames.polylines, scene.region)
     rows: Indices = made.source
-    confidence = None if frames.confidence is None else frames.confidence[rows]
+    confidence = None
+    if frames.confidence is not None:
+        confidence = frames.confidence[rows]
     return MapFrames(
-        frames.tokens,
-        frames.classes,
-        np.zeros(len(rows), np.int64),
-        frames.label[rows],
-        made.polylines,
-        confidence,
+        tokens=frames.tokens,
+        classes=frames.classes,
+        frame=np.zeros(len(rows), np.int64),
+        label=frames.label[rows],
+        polylines=made.polylines,
+        confidence=confidence,
         scenes=(scene.name,),
     ), made
 
 
-def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list[Finding]:
+def findings_of(scenes: Mapping[str, MappedScene], sides: Sequence[MapFrames]) -> list[Finding]:
     """Return findings about poses that jump, and about coordinates that were stored in float32."""
     jumps = []
     for name, scene in scenes.items():
@@ -217,7 +230,10 @@ def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list
         far = np.flatnonzero(steps > max(JUMP, 10 * float(np.median(steps)) if len(steps) else 0.0))
         jumps += [f"{name}, pose {k + 1}: {steps[k]:.0f} m" for k in far.tolist()]
     text = f"{counted(len(jumps), 'pose is', 'poses are')} more than {JUMP:g} m from the one before"
-    found = findings_about(jumps, "warning", "pose-jumps", text) if jumps else []
+    if jumps:
+        found = findings_about(jumps, "warning", "pose-jumps", text=text)
+    else:
+        found = []
     for side in sides:
         coords = side.polylines.coords[:, :2]
         largest = float(np.abs(coords).max(initial=0.0))
@@ -228,5 +244,5 @@ def findings_of(scenes: Mapping[str, Scene], sides: Sequence[MapFrames]) -> list
                 f"{step:.2g} m apart there"
             )
             remedy = Remedy.of("Write float64, or coordinates relative to a near point")
-            found.append(Finding("warning", "float32-coordinates", text, len(coords), remedy=remedy))
+            found.append(Finding("warning", "float32-coordinates", text, count=len(coords), remedy=remedy))
     return found

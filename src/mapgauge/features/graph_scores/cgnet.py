@@ -9,16 +9,29 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput
 from mapgauge.features.graph_scores.graph import Edges, Graph
-from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphScore, Near, bounds_of, match, score, starts_of
+from mapgauge.features.graph_scores.graph_sampling import (
+    Graphs,
+    GraphScore,
+    NearPoints,
+    bounds_of,
+    match,
+    score,
+    starts_of,
+)
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
 _UNITS = 10  # per metre
-_SPACING, _RADIUS, _WALK = 2.5, 5.0, 80.0  # units
-_HALF_WIDTH, _HALF_LENGTH = 150, 300
+_SPACING = 2.5  # units
+_RADIUS = 5.0  # units
+_WALK = 80.0  # units
+_HALF_WIDTH = 150
+_HALF_LENGTH = 300
 _EVERY = 10
 _SPLIT_RADIUS = 1.0  # metres
-_SNAP, _SHORTEST, _BOX = 0.5, 5.0, 0.05  # metres
+_SNAP = 0.5  # metres
+_SHORTEST = 5.0  # metres
+_BOX = 0.05  # metres
 
 
 def _distinct(rows: NDArray[np.int64]) -> tuple[Indices, Indices]:
@@ -41,11 +54,13 @@ class _Points:
     def __init__(self, graphs: Graphs) -> None:
         graph, places = self._joined(graphs)
         kept, number = _distinct(np.column_stack([graph, places.view(np.int64)]))
-        self.points, self.graph = places[kept], graph[kept]
+        self.points = places[kept]
+        self.graph = graph[kept]
         joins = number.reshape(-1, 2)
         joins = joins[_distinct(joins)[0]]
         joins = joins[np.argsort(joins[:, 0], kind="stable")]
-        self.first, self.after = starts_of(joins[:, 0], len(kept)), np.ascontiguousarray(joins[:, 1])
+        self.first = starts_of(joins[:, 0], len(kept))
+        self.after = np.ascontiguousarray(joins[:, 1])
 
     @staticmethod
     def _joined(graphs: Graphs) -> tuple[Indices, Points]:
@@ -56,7 +71,8 @@ class _Points:
         edges = edges[_distinct(edges)[0]]
         edges = edges[np.argsort(_distinct(edges[:, :1])[1], kind="stable")]  # by the first edge from each node
         edges = edges[_distinct(np.sort(edges, axis=1))[0]]  # of two opposite edges, the first counts
-        start, end = units[node[edges[:, 0]]], units[node[edges[:, 1]]]
+        start = units[node[edges[:, 0]]]
+        end = units[node[edges[:, 1]]]
         gaps = np.maximum(1, (np.sqrt(np.square(start - end).sum(axis=1)) / _SPACING).astype(np.int64))
         edge = np.repeat(np.arange(len(gaps)), gaps)
         step = ranges(np.ones_like(gaps), gaps)
@@ -115,7 +131,7 @@ class CgnetPairs:
         return bounds_of(self._points.graph, self._graphs.frames)
 
     @cached_property
-    def _near(self) -> Near:
+    def _near(self) -> NearPoints:
         return match(self._points.points, self._bounds, _RADIUS, in_order=True)
 
     def geo(self) -> list[GraphScore | None]:
@@ -123,7 +139,10 @@ class CgnetPairs:
         matches = np.bincount(self._near.frame[self._near.accepted], minlength=len(self._bounds)).tolist()
         scores: list[GraphScore | None] = []
         for hits, (predicted, true) in zip(matches, np.diff(self._bounds, axis=1).tolist(), strict=True):
-            shares = (hits / predicted, hits / true) if predicted and true else (0.0, 0.0)
+            if predicted and true:
+                shares = (hits / predicted, hits / true)
+            else:
+                shares = (0.0, 0.0)
             scores.append(None if predicted and not true else score(*shares))
         return scores
 
@@ -141,8 +160,10 @@ class CgnetPairs:
     def _around(self, pairs: Pairs) -> list[GraphScore | None]:
         from mapgauge.features.graph_scores.cgnet_kernels import matches_of_walks
 
-        near, points = self._near, self._points
-        own, other = points.walks(pairs[:, 0]), points.walks(pairs[:, 1])
+        near = self._near
+        points = self._points
+        own = points.walks(pairs[:, 0])
+        other = points.walks(pairs[:, 1])
         columns = near.first, near.second, near.squared, len(points.points)
         matched, tied = matches_of_walks(*columns, *own, *other)
         in_sets = (points.as_sets(walks, tied) for walks in (own, other))
@@ -164,12 +185,15 @@ class CgnetPairs:
         from mapgauge.features.graph_scores.graph_kernels import csr, path_costs
 
         graphs = self._graphs
-        nodes, count = graphs.nodes, 2 * graphs.frames
+        nodes = graphs.nodes
+        count = 2 * graphs.frames
         native = _undirected(graphs.edges)
         nodes_of = starts_of(graphs.graph, count)
         edges_of = starts_of(graphs.graph[native[:, 0]], count)
         place = np.full(len(nodes), -1)
-        ends, lengths, total = [np.empty((0, 2), np.int64)], [np.empty(0)], 0
+        ends = [np.empty((0, 2), np.int64)]
+        lengths = [np.empty(0)]
+        total = 0
         for g in range(count):
             own, other = (slice(nodes_of[k], nodes_of[k + 1]) for k in (g, g ^ 1))
             edges = native[edges_of[g ^ 1] : edges_of[(g ^ 1) + 1]] - other.start
@@ -203,9 +227,10 @@ class CgnetPairs:
         nodes = graphs.nodes[splits]
         scores: list[GraphScore | None] = []
         for first, middle, last in bounds_of(graphs.graph[splits], graphs.frames).tolist():
-            x, y = nodes[first:middle], nodes[middle:last]
+            x = nodes[first:middle]
+            y = nodes[middle:last]
             if not len(x) or not len(y):
-                scores.append(score(0.0, 0.0) if len(y) else None)
+                scores.append(score(0.0, recall=0.0) if len(y) else None)
                 continue
             gaps: Floats = np.sqrt(np.square(y[:, None] - x[None]).sum(axis=-1))
             hits = np.count_nonzero(gaps[kernels.assignment.cheapest_pairs(gaps)] < _SPLIT_RADIUS)

@@ -142,11 +142,14 @@ def _check(name: str, nodes: NDArray[Any], edges: NDArray[Any]) -> None:
 
 def _graph(positions: Any, pairs: Any, name: str) -> Graph:
     try:
-        nodes, edges = np.asarray(positions, np.float64), np.asarray(pairs)
+        nodes = np.asarray(positions, np.float64)
+        edges = np.asarray(pairs)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name}: nodes must be positions with 2 or 3 numbers each: {error}") from error
-    nodes = np.empty((0, 2)) if nodes.size == 0 else nodes
-    edges = np.empty((0, 2), np.int64) if edges.size == 0 else edges
+    if nodes.size == 0:
+        nodes = np.empty((0, 2))
+    if edges.size == 0:
+        edges = np.empty((0, 2), np.int64)
     if edges.dtype.kind == "f" and np.isfinite(edges).all() and (edges == np.floor(edges)).all():
         edges = edges.astype(np.int64)
     if edges.dtype.kind in "iu":
@@ -211,9 +214,11 @@ def joined_lanes(polylines: Polylines, links: Links | None, order: Indices | Non
     """
     from mapgauge.features.graph_scores.graph_kernels import united
 
-    coords, offsets = polylines.coords, polylines.offsets
+    coords = polylines.coords
+    offsets = polylines.offsets
     filled = np.diff(offsets) > 0
-    first, last = offsets[:-1], offsets[1:] - 1
+    first = offsets[:-1]
+    last = offsets[1:] - 1
     inner = np.delete(np.arange(len(coords)), last[filled])  # points with another point after them
     steps = [np.stack([inner, inner + 1], axis=1)]
     node = np.arange(len(coords))
@@ -234,7 +239,8 @@ def joined_lanes(polylines: Polylines, links: Links | None, order: Indices | Non
     kept, number = np.unique(node, return_inverse=True)
     if order is not None:
         rank = np.argsort(order[kept], kind="stable")
-        kept, number = kept[rank], np.argsort(rank)[number]
+        kept = kept[rank]
+        number = np.argsort(rank)[number]
     return without_repeats(Graph(np.ascontiguousarray(coords[kept]), number[np.concatenate(steps)])), kept
 
 
@@ -313,17 +319,19 @@ def frames_from_graphs(
         links.append(joints)
         counts.append(len(paths))
     return MapFrames(
-        tuple(token for token, _ in items),
-        (LANE,),
-        np.repeat(np.arange(len(items)), counts).astype(np.int64),
-        np.zeros(sum(counts), np.int64),
-        Polylines.of(lanes, dimension=dimension),
-        np.ones(sum(counts)),
+        tokens=tuple(token for token, _ in items),
+        classes=(LANE,),
+        frame=np.repeat(np.arange(len(items)), counts).astype(np.int64),
+        label=np.zeros(sum(counts), np.int64),
+        polylines=Polylines.of(lanes, dimension=dimension),
+        confidence=np.ones(sum(counts)),
         name=name,
         links=joined_links(links, counts) or Links.of([], []),
         nodes=np.fromiter(nodes, np.object_, len(nodes)),
         findings=tuple(
-            Finding("note", code, f"{name or 'graphs'}: {total} {text}", total, tuple(examples[:_EXAMPLES]))
+            Finding(
+                "note", code, f"{name or 'graphs'}: {total} {text}", count=total, examples=tuple(examples[:_EXAMPLES])
+            )
             for by_token, code, text in (
                 (together, "nodes-coincide", "nodes have the position of another node; scores take them as one"),
                 (loops, "self-loops", "edges lead from a node to itself and were left out"),

@@ -32,7 +32,9 @@ def _is_graphs(content: Content) -> bool:
         return content.keys.issuperset(_KEYS) and not content.keys & {"results", "GTs", "features"}
     if content.kind != "pickle" or not isinstance(content.outline, dict):
         return False
-    has_graphs = None if content.tree is None else or_none(_has_graphs, content.tree)
+    has_graphs = None
+    if content.tree is not None:
+        has_graphs = or_none(_has_graphs, content.tree)
     if has_graphs is not None:
         return has_graphs
     return any(isinstance(frame, dict) and all(key in frame for key in _KEYS) for frame in content.document.values())
@@ -65,7 +67,8 @@ class _Reader:
                 f"{where}.nodes have {nodes.shape[1]} coordinates, those before have {self.dimension}; expected either "
                 "2-D or 3-D nodes in the whole file"
             )
-        self.dimension = nodes.shape[1] if len(nodes) else self.dimension
+        if len(nodes):
+            self.dimension = nodes.shape[1]
         edges = self._edges(given, len(nodes), where)
         return Graph(*self._finite(nodes, edges, where))
 
@@ -110,14 +113,16 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     frames = frames_from_graphs(zip(tokens, graphs, strict=True), name=str(content.path))
     if reader.dropped:
         text = f"{content.path}: {reader.dropped} nodes were dropped because they have a coordinate that is not finite"
-        finding = Finding("warning", "dropped-not-finite", text, reader.dropped, tuple(reader.places[:EXAMPLES]))
+        finding = Finding(
+            "warning", "dropped-not-finite", text, count=reader.dropped, examples=tuple(reader.places[:EXAMPLES])
+        )
         frames = replace(frames, findings=(*frames.findings, finding))
     return replace(frames, format=GRAPHS.name)
 
 
 GRAPHS = Format(
-    "graph-json",
-    "graphs of centrelines by token, with nodes and edges, as CGNet and LaneGNN compare",
-    _is_graphs,
-    _read,
+    name="graph-json",
+    about="graphs of centrelines by token, with nodes and edges, as CGNet and LaneGNN compare",
+    recognise=_is_graphs,
+    read=_read,
 )

@@ -54,7 +54,7 @@ class GraphSettings:
             if not isinstance(radii, tuple | list) or not radii:
                 raise InvalidInput(f"{name} must be a tuple of lengths in metres, got {radii!r}")
             object.__setattr__(self, name, tuple(check_length(name, radius) for radius in radii))
-        object.__setattr__(self, "hops", check_whole("hops", self.hops, 1))
+        object.__setattr__(self, "hops", check_whole("hops", self.hops, least=1))
 
 
 class GraphScore(NamedTuple):
@@ -67,7 +67,8 @@ class GraphScore(NamedTuple):
 
 def score(precision: float, recall: float) -> GraphScore:
     """Return precision, recall and F1, which is 0 if both are 0."""
-    precision, recall = float(precision), float(recall)
+    precision = float(precision)
+    recall = float(recall)
     both = precision + recall
     return GraphScore(precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0)
 
@@ -108,12 +109,12 @@ class Graphs:
         sizes = len(predicted.nodes), len(true.nodes)
         filled = [side.nodes for side in (predicted, true) if len(side.nodes)] or [true.nodes]
         edges = np.concatenate([predicted.edges, true.edges + sizes[0]])
-        return cls(np.concatenate(filled), edges, np.repeat([0, 1], sizes), 1)
+        return cls(np.concatenate(filled), edges, np.repeat([0, 1], sizes), frames=1)
 
     def tidy(self) -> "Graphs":
         """Return the graphs in the form of ``Graph.tidy``."""
         first, at = unique_rows(np.column_stack([self.graph, self.nodes]))
-        return Graphs(self.nodes[first] + 0.0, tidy_edges(at[self.edges]), self.graph[first], self.frames)
+        return Graphs(self.nodes[first] + 0.0, tidy_edges(at[self.edges]), self.graph[first], frames=self.frames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +136,7 @@ class Roads:
         ways = np.zeros((len(pairs), 2), np.bool_)
         ways[at, (graphs.edges[:, 0] > graphs.edges[:, 1]).astype(np.int64)] = True
         used, joined = np.unique(pairs, return_inverse=True)
-        return cls(graphs.nodes[used], joined.reshape(-1, 2), ways, graphs.graph[used], graphs.frames)
+        return cls(graphs.nodes[used], joined.reshape(-1, 2), ways, graph=graphs.graph[used], frames=graphs.frames)
 
     @cached_property
     def lengths(self) -> Floats:
@@ -159,7 +160,8 @@ class Roads:
             return np.bincount(at, minlength=len(self.nodes))
 
         forward, backward = ways.T
-        out, arrivals = ends(forward, backward), ends(backward, forward)
+        out = ends(forward, backward)
+        arrivals = ends(backward, forward)
         both = forward & backward
         only_back = (ends(both, both) == arrivals) & (arrivals > 0)
         splits: Flags = (out >= 3) | ((out == 2) & ~only_back)
@@ -189,9 +191,11 @@ class Samples:
     @classmethod
     def at(cls, roads: Roads, edge: Indices, part: Floats) -> "Samples":
         """Place points on edges, given the edge of each and its share of the edge, in the order along each edge."""
-        start, end = roads.nodes[roads.edges[edge, 0]], roads.nodes[roads.edges[edge, 1]]
+        start = roads.nodes[roads.edges[edge, 0]]
+        end = roads.nodes[roads.edges[edge, 1]]
         points = start * (1 - part[:, None]) + end * part[:, None]
-        count, inside = len(roads.nodes), np.bincount(edge, minlength=len(roads.edges))
+        count = len(roads.nodes)
+        inside = np.bincount(edge, minlength=len(roads.edges))
         number = count + np.arange(len(edge))
         first = np.insert(number, inside.cumsum() - inside, roads.edges[:, 0])  # the start of each short edge
         last = np.insert(number, inside.cumsum(), roads.edges[:, 1])
@@ -203,20 +207,23 @@ class Samples:
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         return cls(
-            np.concatenate([roads.nodes, points])[order],
-            np.concatenate([np.full(count, -1), edge])[order],
-            place[np.stack([first, last], axis=1)],
-            (after - before) * roads.lengths[of],
-            roads.ways[of],
-            graph[order],
-            place,
+            points=np.concatenate([roads.nodes, points])[order],
+            own=np.concatenate([np.full(count, -1), edge])[order],
+            edges=place[np.stack([first, last], axis=1)],
+            lengths=(after - before) * roads.lengths[of],
+            ways=roads.ways[of],
+            graph=graph[order],
+            place=place,
         )
 
     def csr(self, *, directed: bool) -> Csr:
         """Return the graph in the form of kernels, with edges in their directions or in both."""
         from mapgauge.features.graph_scores.graph_kernels import csr
 
-        ways = self.ways if directed else np.ones_like(self.ways)
+        if directed:
+            ways = self.ways
+        else:
+            ways = np.ones_like(self.ways)
         edges: Csr = csr(len(self.points), self.edges, self.lengths, ways)
         return edges
 
@@ -228,7 +235,7 @@ def pieces_of(lengths: Floats, spacing: float) -> Indices:
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class NearPoints:
     """All pairs of near points, in the order in which they are matched, and the pairs that were accepted."""
 
     first: Indices
@@ -243,7 +250,7 @@ class Near:
         return np.stack([self.first[self.accepted], self.second[self.accepted]], axis=1)
 
 
-def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = False) -> Near:
+def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = False) -> NearPoints:
     """Match points of each frame that are closer than a radius, one to one, the nearest first.
 
     Ties are decided by the midpoints, or ``in_order`` of the points. ``bounds`` are those of ``bounds_of``.
@@ -252,15 +259,20 @@ def match(points: Points, bounds: Indices, radius: float, *, in_order: bool = Fa
 
     i, j, squared, offsets = close_points(points, bounds, radius)
     order = np.concatenate([[0], *(start + np.argsort(squared[start:end]) for start, end in pairwise(offsets))])[1:]
-    squared, frame = squared[order], np.repeat(np.arange(len(bounds)), np.diff(offsets))
+    squared = squared[order]
+    frame = np.repeat(np.arange(len(bounds)), np.diff(offsets))
     same = (squared[1:] == squared[:-1]) & (frame[1:] == frame[:-1])
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)[: len(order)])
     if len(tied):
         among = order[tied]
-        keys = (j[among], i[among]) if in_order else (points[i[among]] + points[j[among]]).T[::-1]
+        if in_order:
+            keys = (j[among], i[among])
+        else:
+            keys = (points[i[among]] + points[j[among]]).T[::-1]
         order[tied] = among[np.lexsort((among, *keys, squared[tied], frame[tied]))]
-    first, second = i[order], j[order]
-    return Near(first, second, squared, frame, accept_pairs(first, second, len(points)))
+    first = i[order]
+    second = j[order]
+    return NearPoints(first, second, squared, frame=frame, accepted=accept_pairs(first, second, len(points)))
 
 
 def split_scores(roads: Roads, settings: GraphSettings) -> list[GraphScore | None]:
@@ -290,14 +302,19 @@ class Ways:
         sizes = np.diff(offsets)
         lanes = sizes > 1
         self.frames = graphs.frames
-        self.positions, self.graph = graphs.nodes[landmarks], graphs.graph[landmarks]
-        self._line, self._sizes = graphs.nodes[nodes[np.repeat(lanes, sizes)]], sizes[lanes]
+        self.positions = graphs.nodes[landmarks]
+        self.graph = graphs.graph[landmarks]
+        self._line = graphs.nodes[nodes[np.repeat(lanes, sizes)]]
+        self._sizes = sizes[lanes]
         first, last = (np.searchsorted(landmarks, nodes[at[lanes]]) for at in (offsets[:-1], offsets[1:] - 1))
         starts = np.concatenate([[0], self._sizes.cumsum()])
         self._steps = np.delete(np.arange(len(self._line)), starts[1:] - 1)  # points with another point after them
         gaps = self._line[self._steps + 1] - self._line[self._steps]
         self._gaps: Floats = np.sqrt(np.square(gaps).sum(axis=1))
-        lengths = np.add.reduceat(self._gaps, starts[:-1] - np.arange(len(starts) - 1)) if len(first) else np.empty(0)
+        if len(first):
+            lengths = np.add.reduceat(self._gaps, starts[:-1] - np.arange(len(starts) - 1))
+        else:
+            lengths = np.empty(0)
         self.ends, self.lanes = ways_between(len(landmarks), first, last, lengths, hops)
 
     def samples(self, spacing: float) -> tuple[Points, Indices]:
@@ -319,14 +336,16 @@ def landmark_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | No
     near = match(ways.positions, bounds, max(settings.landmark_radii))
     # Pairs are accepted by rising distance, so those of a smaller radius come first.
     distance = np.sqrt(near.squared[near.accepted])
-    return _over_radii(distance, near.frame[near.accepted], bounds, settings.landmark_radii)
+    return _over_radii(distance, near.frame[near.accepted], bounds, radii=settings.landmark_radii)
 
 
 def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]:
     """Return the scores of ways between landmarks, as means over radii; None if neither graph has any."""
     near = match(ways.positions, bounds_of(ways.graph, ways.frames), max(settings.path_radii))
-    graph, count = ways.graph[ways.ends[:, 0]], len(ways.positions)
-    partner, gap = np.full(count, -1), np.empty(count)
+    graph = ways.graph[ways.ends[:, 0]]
+    count = len(ways.positions)
+    partner = np.full(count, -1)
+    gap = np.empty(count)
     partner[near.second[near.accepted]] = near.first[near.accepted]
     gap[near.second[near.accepted]] = np.sqrt(near.squared[near.accepted])
     # True ways whose landmarks are matched and connected, and the predicted ways between the matched landmarks.
@@ -334,12 +353,16 @@ def reach_scores(ways: Ways, settings: GraphSettings) -> list[GraphScore | None]
     by_key = np.argsort(key)
     true = np.flatnonzero((partner[ways.ends] >= 0).all(axis=1))
     at = np.searchsorted(key[by_key], partner[ways.ends[true]] @ [count, 1])
-    predicted = by_key[np.minimum(at, len(key) - 1)] if len(true) else true
+    if len(true):
+        predicted = by_key[np.minimum(at, len(key) - 1)]
+    else:
+        predicted = true
     same = (ways.ends[predicted] == partner[ways.ends[true]]).all(axis=1)
-    true, predicted = true[same], predicted[same]
-    apart = _apart(ways, settings.control_spacing, predicted, true)
+    true = true[same]
+    predicted = predicted[same]
+    apart = _apart(ways, settings.control_spacing, predicted, y=true)
     needed = np.maximum(gap[ways.ends[true]].max(axis=1, initial=0.0), apart)  # the radius
-    return _over_radii(needed, graph[true] // 2, bounds_of(graph, ways.frames), settings.path_radii)
+    return _over_radii(needed, graph[true] // 2, bounds_of(graph, ways.frames), radii=settings.path_radii)
 
 
 def _over_radii(distance: Floats, frame: Indices, bounds: Indices, radii: tuple[float, ...]) -> list[GraphScore | None]:
@@ -358,6 +381,8 @@ def _apart(ways: Ways, spacing: float, x: Indices, y: Indices) -> Floats:
     steps = ways.positions[ways.ends[:, 1]] - ways.positions[ways.ends[:, 0]]
     for k, (first, two) in enumerate(zip(steps[x], steps[y], strict=True)):
         size = math.hypot(*first) * math.hypot(*two)
-        cosine = min(1.0, max(-1.0, float(first @ two) / size)) if size > 0 else 1.0
+        cosine = 1.0
+        if size > 0:
+            cosine = min(1.0, max(-1.0, float(first @ two) / size))
         gaps[k] *= math.tan(-cosine) + math.tan(1) + 1
     return gaps

@@ -16,7 +16,15 @@ from mapgauge.errors import InvalidInput
 from mapgauge.features.graph_scores import graph_sampling as sampling
 from mapgauge.features.graph_scores.cgnet import CgnetPairs
 from mapgauge.features.graph_scores.graph import Graph, GraphLike, joined_lanes, unique_rows
-from mapgauge.features.graph_scores.graph_sampling import Graphs, GraphScore, GraphSettings, Near, Roads, Samples, score
+from mapgauge.features.graph_scores.graph_sampling import (
+    Graphs,
+    GraphScore,
+    GraphSettings,
+    NearPoints,
+    Roads,
+    Samples,
+    score,
+)
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
@@ -32,7 +40,8 @@ class GraphPairs:
 
     def __init__(self, graphs: Graphs, settings: GraphSettings) -> None:
         """Keep the graphs in a form that does not depend on the order of nodes and edges."""
-        self._graphs, self._settings = graphs.tidy(), settings
+        self._graphs = graphs.tidy()
+        self._settings = settings
 
     @cached_property
     def _roads(self) -> Roads:
@@ -47,7 +56,7 @@ class GraphPairs:
         return sampling.bounds_of(self._samples.graph, self._graphs.frames)
 
     @cached_property
-    def _near(self) -> Near:
+    def _near(self) -> NearPoints:
         return sampling.match(self._samples.points, self._bounds, self._settings.radius)
 
     @cached_property
@@ -71,11 +80,13 @@ class GraphPairs:
 
     def jtopo(self) -> list[GraphScore | None]:
         """Return the same around true splits and the predicted points nearest to them; None without true splits."""
-        roads, samples = self._roads, self._samples
+        roads = self._roads
+        samples = self._samples
         nodes = np.flatnonzero(roads.splits & (roads.graph % 2 == 1))
         splits = np.zeros(len(samples.points), np.bool_)
         splits[samples.place[nodes]] = True
-        first, second = self._near.first, self._near.second
+        first = self._near.first
+        second = self._near.second
         _, nearest = np.unique(np.where(splits[second], second, -1), return_index=True)
         nearest = nearest[splits[second[nearest]]]
         scores = self._around(np.stack([first[nearest], second[nearest]], axis=1))
@@ -86,7 +97,8 @@ class GraphPairs:
         """Return GEO times the mean shares of points that are matched around some pairs."""
         from mapgauge.features.graph_scores.graph_kernels import matches_within
 
-        samples, near = self._samples, self._near
+        samples = self._samples
+        near = self._near
         limit = self._settings.walk + _ROUNDING
         counts = matches_within(samples.csr(directed=True), pairs, limit, near.first, near.second)
         shares: Floats = counts[:, 2:] / counts[:, :2]
@@ -148,8 +160,10 @@ def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Sa
     edge, part = snap(samples.points, samples.own, points_of, roads.nodes, roads.edges, edges_of, radius)
     snapped = np.flatnonzero(edge >= 0)
     length = roads.lengths[edge[snapped]]
-    along, same = part[snapped] * length, SAME
-    at_start, at_end = along <= same, along >= length - same
+    along = part[snapped] * length
+    same = SAME
+    at_start = along <= same
+    at_end = along >= length - same
     inside = snapped[~at_start & ~at_end]
     inside = inside[np.lexsort((part[inside], edge[inside]))]
     host = Samples.at(roads, edge[inside], part[inside])
@@ -212,7 +226,8 @@ def graph_scores(
     >>> round(scores.geo.precision, 3), round(scores.geo.recall, 3), scores.sda.recall
     (1.0, 0.659, 0.0)
     """
-    predicted, true = Graph.of(predictions, "predictions"), Graph.of(truth, "truth")
+    predicted = Graph.of(predictions, "predictions")
+    true = Graph.of(truth, "truth")
     if parity == "cgnet":
         if settings is not None:
             raise InvalidInput("settings cannot be changed with parity='cgnet'", remedy="Leave out one of the two")
@@ -224,7 +239,11 @@ def graph_scores(
             remedy="Leave out the height: nodes[:, :2], or frames.planar()",
         )
     graphs = Graphs.of(predicted, true)
-    pairs = CgnetPairs(graphs) if parity == "cgnet" else GraphPairs(graphs, settings or GraphSettings())
+    pairs: CgnetPairs | GraphPairs
+    if parity == "cgnet":
+        pairs = CgnetPairs(graphs)
+    else:
+        pairs = GraphPairs(graphs, settings or GraphSettings())
     return GraphScores(**{field.name: getattr(pairs, field.name)()[0] for field in fields(GraphScores)})
 
 
@@ -237,15 +256,19 @@ def _pairs(groups: Groups, rules: str, *, in_order: bool) -> GraphPairs | CgnetP
     key = f"graphs {rules}"
     if key not in groups.shared:
         lanes = groups.pick(groups.of_classes((LANE,)))
-        lines, order = lanes.polylines, None
+        lines = lanes.polylines
+        order = None
         graph = np.repeat(np.arange(2 * len(lanes.bounds)), np.diff(lanes.bounds, axis=1).ravel())  # of each lane
         of_point = np.repeat(graph, np.diff(lines.offsets))
         if rules == "cgnet":
-            x, y = lines.coords[:, 0], lines.coords[:, 1]
+            x = lines.coords[:, 0]
+            y = lines.coords[:, 1]
             lines = Polylines(np.stack([-y, x] if groups.forward == "x" else [x, y], axis=1), lines.offsets)
-            order = _order(lanes, graph) if in_order else None
+            order = None
+            if in_order:
+                order = _order(lanes, graph)
         joined, point = joined_lanes(lines, lanes.links, order)
-        graphs = Graphs(joined.nodes, joined.edges, of_point[point], len(lanes.bounds))
+        graphs = Graphs(joined.nodes, joined.edges, of_point[point], frames=len(lanes.bounds))
         groups.shared[key] = CgnetPairs(graphs) if rules == "cgnet" else GraphPairs(graphs, GraphSettings())
     pairs: GraphPairs | CgnetPairs = groups.shared[key]
     return pairs
@@ -282,7 +305,8 @@ def _score(name: str, parts: Sequence[tuple[str, int]], groups: Groups, protocol
 
 def _values(keys: Sequence[Sequence[str]], sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return the means over the frames that have a score, and the number of frames that have none."""
-    values, at = {}, 0
+    values = {}
+    at = 0
     for part in keys:
         frames = sums[..., at]
         none = frames == 0
@@ -303,7 +327,9 @@ class GraphRules(Settings):
 
 
 def _stated(name: str, protocol: Protocol) -> str:
-    return "CGNet's rules" if protocol.settings[name].rules == "cgnet" else "corrected rules"
+    if protocol.settings[name].rules == "cgnet":
+        return "CGNet's rules"
+    return "corrected rules"
 
 
 def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
@@ -313,7 +339,8 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
     stored = [[*part[1:], part[0]] if len(part) == 3 else list(part) for part in keys]
     left_out = []
     for main, *_ in parts:
-        part, title_of = f"{main.part}_left_out".strip("_"), f"{main.title} left out"
+        part = f"{main.part}_left_out".strip("_")
+        title_of = f"{main.title} left out"
         left_out.append(Value(f"{main.key}_left_out", part, title_of, limits=(0.0, math.inf)))
     return Metric(
         name=name,
@@ -337,11 +364,13 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
 
 def _three(key: str, part: str, title: str) -> list[Value]:
     """Return F1, precision and recall of a score."""
-    end = f"{part}_" if part else ""
+    end = ""
+    if part:
+        end = f"{part}_"
     return [
-        Value(key, part, f"{title} F1", "headline" if part else "main"),
-        Value(f"{key}_precision", f"{end}precision", f"{title} P", "other" if part else "headline"),
-        Value(f"{key}_recall", f"{end}recall", f"{title} R", "other" if part else "headline"),
+        Value(key=key, part=part, title=f"{title} F1", role="headline" if part else "main"),
+        Value(key=f"{key}_precision", part=f"{end}precision", title=f"{title} P", role="other" if part else "headline"),
+        Value(key=f"{key}_recall", part=f"{end}recall", title=f"{title} R", role="other" if part else "headline"),
     ]
 
 
@@ -351,8 +380,8 @@ JTOPO = _row("jtopo", "JTOPO", _three("jtopo", "", "JTOPO"))
 APLS = _row(
     "apls",
     "APLS",
-    [Value("apls", "", "APLS", "main")],
-    [Value("apls_directed", "directed", "APLS directed", "headline")],
+    [Value(key="apls", part="", title="APLS", role="main")],
+    [Value(key="apls_directed", part="directed", title="APLS directed", role="headline")],
 )
 SDA = _row("sda", "SDA", _three("sda", "", "SDA"))
 REACH = _row("reach", "Reach", _three("reach", "", "Reach"), _three("landmark", "landmark", "Landmark"))

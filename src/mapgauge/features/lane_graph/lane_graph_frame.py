@@ -27,7 +27,10 @@ LINK_PARTS = ("false_links", "missing_links", "half_links")
 PARTS = (*Parts._fields, "traffic_elements", *LINK_PARTS)
 # The parts, the mass, the value without link costs, and the numbers of wrong links.
 COLUMNS = (*PARTS, "mass", "plain", *(f"{name[:-1]}_count" for name in LINK_PARTS))
-TRAFFIC_ELEMENTS, LINKS, MASS, PLAIN = 5, slice(6, 9), 9, 10
+TRAFFIC_ELEMENTS = 5
+LINKS = slice(6, 9)
+MASS = 9
+PLAIN = 10
 COUNTS = slice(11, 14)
 WRONG = 0.5  # a link counts as wrong if at least this much of it is false, missing or half
 
@@ -60,8 +63,9 @@ class FrameGraphs:
 def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) -> Iterator[tuple[int, FrameGraphs]]:
     """Yield the graphs of each frame, and the group of its lanes. There is no link up to the score ``floor``."""
     own = groups.of_classes([LANE])
-    lanes, rows = groups.pick(own), groups.rows(own)
-    plain, truth_of = score_groups(lanes, directed, cutoff, 1.0)
+    lanes = groups.pick(own)
+    rows = groups.rows(own)
+    plain, truth_of = score_groups(lanes, directed, cutoff, order=1.0)
     pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
     long = kernels.sospa.is_long(lanes.lines, lanes.closed)
     numbers = kernels.pld.savings_of_pairs(lanes.lines, lanes.closed, lanes.confidence, pairs, directed, cutoff, long)
@@ -77,16 +81,31 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
         whole = int(groups.bounds[first, 0]), int(groups.bounds[first + groups.classes - 1, 2])
         links = links_between(groups.links, *whole)
         x, y = (
-            _elements(groups, contents, bounds[:, side], bounds[:, side + 1], links, whole, floor) for side in (0, 1)
+            _elements(
+                groups, contents, bounds[:, side], stop=bounds[:, side + 1], links=links, whole=whole, floor=floor
+            )
+            for side in (0, 1)
         )
         near = slice(*begin[k].tolist())
         tables = np.zeros((3, len(x.instance), len(y.instance)))
-        at[x.instance], at[y.instance] = np.arange(len(x.instance)), np.arange(len(y.instance))
+        at[x.instance] = np.arange(len(x.instance))
+        at[y.instance] = np.arange(len(y.instance))
         i, j = at[rows[pairs[near]]].T
         tables[:, i, j] = numbers[near].T
         tables[::2, x.lanes :, y.lanes :] = _traffic(groups, x, y)
         partner = truth_of[np.searchsorted(rows, x.instance[: x.lanes])]
-        yield g, FrameGraphs(x, y, tables[0], tables[1], tables[2], plain[k], np.where(partner >= 0, at[partner], -1))
+        yield (
+            g,
+            FrameGraphs(
+                x=x,
+                y=y,
+                saving=tables[0],
+                matched=tables[1],
+                unmatched=tables[2],
+                plain=plain[k],
+                truth_of=np.where(partner >= 0, at[partner], -1),
+            ),
+        )
 
 
 def _elements(
@@ -110,27 +129,37 @@ def _elements(
         source = target = kind = np.empty(0, np.int64)
         score = np.empty(0)
     else:
-        source, target, score = place[links.source], place[links.target], links.weight
+        source = place[links.source]
+        target = place[links.target]
+        score = links.weight
         is_kind = np.where(target < lanes, links.is_kind(SUCCESSOR), links.is_kind(CONTROLLED_BY))
         counts = (source >= 0) & (source < lanes) & (target >= 0) & is_kind
-        source, target, score = source[counts], target[counts], score[counts]
+        source = source[counts]
+        target = target[counts]
+        score = score[counts]
         kind = (target >= lanes).astype(np.int64)
         if score.max(initial=0.0) > 1:
             raise InvalidInput(f"links: a link has weight {score.max():g}, expected a number in [0, 1]")
-    weight = np.maximum(score - floor, 0.0) / (1.0 - floor) if floor else score
-    order = _by_content([contents[i] for i in instance.tolist()], lanes, source, target, weight)
+    if floor:
+        weight = np.maximum(score - floor, 0.0) / (1.0 - floor)
+    else:
+        weight = score
+    order = _by_content([contents[i] for i in instance.tolist()], lanes, source, target=target, weight=weight)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     sort = np.lexsort((rank[target], rank[source]))
     sort = sort[weight[sort] > 0]
-    graph = LinkGraph(len(instance), rank[source][sort], rank[target][sort], weight[sort])
-    return Elements(instance[order], lanes, groups.confidence[instance[order]], graph, kind[sort], score[sort])
+    graph = LinkGraph(len(instance), rank[source][sort], rank[target][sort], weight=weight[sort])
+    return Elements(
+        instance[order], lanes, groups.confidence[instance[order]], graph=graph, kind=kind[sort], score=score[sort]
+    )
 
 
 def _contents(groups: Groups) -> list[bytes]:
     """Return the class, the confidence and the points of each instance as bytes."""
     names = [name.encode() for name in groups.names]
-    confidences, points = groups.confidence.tobytes(), np.ascontiguousarray(groups.polylines.coords).tobytes()
+    confidences = groups.confidence.tobytes()
+    points = np.ascontiguousarray(groups.polylines.coords).tobytes()
     label = groups.label[groups.side // 2].tolist()
     ends = (groups.polylines.offsets * (8 * groups.polylines.coords.shape[1])).tolist()
     return [
@@ -142,13 +171,14 @@ def _contents(groups: Groups) -> list[bytes]:
 def _by_content(contents: list[bytes], lanes: int, source: Indices, target: Indices, weight: Floats) -> Indices:
     """Return the order of the elements by content, lanes first. Links tell equal elements apart."""
     shares = np.ascontiguousarray(weight).view("V8").tolist()
-    keys = told_apart(contents, source.tolist(), target.tolist(), shares)
+    keys = told_apart(contents, source.tolist(), target.tolist(), labels=shares)
     return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 
 def _traffic(groups: Groups, x: Elements, y: Elements) -> Floats:
     """Return what pairs of traffic elements save, and their weighted distances: 1 - IoU, or 1 if attributes differ."""
-    own, other = x.instance[x.lanes :], y.instance[y.lanes :]
+    own = x.instance[x.lanes :]
+    other = y.instance[y.lanes :]
     if not len(own) or not len(other):
         return np.zeros((2, len(own), len(other)))
     label = groups.label[groups.side // 2]
@@ -182,7 +212,8 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     """Return the numbers of ``COLUMNS`` of a frame, and the assignment: of 0 or 1, or that of the linear programme."""
     row = np.zeros(len(COLUMNS))
     without = _without_links(frame)
-    row[:5], row[TRAFFIC_ELEMENTS] = frame.plain[:5], _traffic_cost(frame, *without)
+    row[:5] = frame.plain[:5]
+    row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, *without)
     row[PLAIN] = added(row[:6])
     traffic = [*frame.x.confidence[frame.x.lanes :].tolist(), *frame.y.confidence[frame.y.lanes :].tolist()]
     row[MASS] = frame.plain[5] + 0.5 * math.fsum(traffic)
@@ -190,23 +221,28 @@ def solve_frame(frame: FrameGraphs, link_cost: float, *, binary: bool = False) -
     first, second, weight = without
     if link_cost > 0 and (len(frame.x.graph.weight) or len(frame.y.graph.weight)):
         kind_x, kind_y = ((np.arange(len(e.instance)) >= e.lanes).astype(np.int64) for e in (frame.x, frame.y))
-        problem = Linked(frame.x.graph, frame.y.graph, kind_x, kind_y, frame.saving)
+        problem = Linked(frame.x.graph, frame.y.graph, kind_x, kind_y=kind_y, saving=frame.saving)
         best = assign_with_links(problem, link_cost, binary=binary)
-        first, second, weight = best.first, best.second, best.weight
-        row[:5] = _lane_parts(frame, first, second, weight)
-        row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight)
-        gap = max(best.linear - best.total, 0.0) if (weight == 1.0).all() else None
-    links = broken(frame.x.graph, frame.y.graph, first, second, weight)
+        first = best.first
+        second = best.second
+        weight = best.weight
+        row[:5] = _lane_parts(frame, first, second, weight=weight)
+        row[TRAFFIC_ELEMENTS] = _traffic_cost(frame, first, second, weight=weight)
+        gap = None
+        if (weight == 1.0).all():
+            gap = max(best.linear - best.total, 0.0)
+    links = broken(frame.x.graph, frame.y.graph, first, second=second, weight=weight)
     halves = np.concatenate([links.false_half, links.missing_half])
     for k, shares in enumerate((links.false, links.missing, halves)):
         row[LINKS][k] = link_cost * math.fsum(shares.tolist())
         row[COUNTS][k] = np.count_nonzero(shares >= WRONG / (1 + (k == 2)))
-    return row, GraphAssignment(first, second, weight, links, gap)
+    return row, GraphAssignment(first, second, weight, links=links, gap=gap)
 
 
 def _without_links(frame: FrameGraphs) -> tuple[Indices, Indices, Floats]:
     """Return the assignment of PLD of lanes and of PLD of traffic elements."""
-    m, n = frame.x.lanes, frame.y.lanes
+    m = frame.x.lanes
+    n = frame.y.lanes
     traffic, _ = kernels.assignment.assign(np.ascontiguousarray(frame.saving[m:, n:]))
     partner = np.concatenate([frame.truth_of, np.where(traffic >= 0, traffic + n, -1)])
     first = np.flatnonzero(partner >= 0)
@@ -216,8 +252,11 @@ def _without_links(frame: FrameGraphs) -> tuple[Indices, Indices, Floats]:
 def _lane_parts(frame: FrameGraphs, first: Indices, second: Indices, weight: Floats) -> Floats:
     """Return the five parts of an assignment of lanes. A pair that saves nothing is not a match."""
     saves = (frame.saving[first, second] > 0) & (first < frame.x.lanes)
-    i, j, w = first[saves], second[saves], weight[saves]
-    r, s = frame.x.confidence, frame.y.confidence
+    i = first[saves]
+    j = second[saves]
+    w = weight[saves]
+    r = frame.x.confidence
+    s = frame.y.confidence
     free = [np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0) for at, c in ((i, r), (j, s))]
     costs = (
         w * frame.matched[i, j],
@@ -232,8 +271,11 @@ def _lane_parts(frame: FrameGraphs, first: Indices, second: Indices, weight: Flo
 def _traffic_cost(frame: FrameGraphs, first: Indices, second: Indices, weight: Floats) -> float:
     """Return the cost of the assignment of traffic elements."""
     of = first >= frame.x.lanes
-    i, j, w = first[of], second[of], weight[of]
-    r, s = frame.x.confidence, frame.y.confidence
+    i = first[of]
+    j = second[of]
+    w = weight[of]
+    r = frame.x.confidence
+    s = frame.y.confidence
     pairs = w * (frame.unmatched[i, j] + 0.5 * np.abs(r[i] - s[j]))
     free = [
         (0.5 * c * np.maximum(1.0 - np.bincount(at, w, minlength=len(c)), 0.0))[lanes:]
@@ -253,7 +295,7 @@ def links_of_frame(
     if own is None or LANE not in truth.classes or not (predictions.links and truth.links):
         return []
     groups = group(predictions, truth, protocol, links=True)
-    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, own.link_floor))
+    _, frame = next(frame_graphs(groups, protocol.directed, cutoff, floor=own.link_floor))
     try:
         _, solved = solve_frame(frame, own.link_cost)
     except MissingDependency:
@@ -266,7 +308,8 @@ def links_of_frame(
     ):
         rows = of_side[groups.row[side.instance]]
         for k in np.flatnonzero(side.kind == KINDS.index(SUCCESSOR)).tolist():
-            i, j = int(side.graph.source[k]), int(side.graph.target[k])
+            i = int(side.graph.source[k])
+            j = int(side.graph.target[k])
             if half[k] >= WRONG / 2:
                 state: LinkState = "half"
             elif full[k] >= WRONG:
@@ -275,5 +318,5 @@ def links_of_frame(
                 state = "right"
             else:
                 continue
-            links.append(FrameLink(state, predicted, int(rows[i]), int(rows[j]), float(side.score[k])))
+            links.append(FrameLink(state, predicted, int(rows[i]), target=int(rows[j]), score=float(side.score[k])))
     return sorted(links, key=lambda link: (LINK_STATES.index(link.state), link[1:]))

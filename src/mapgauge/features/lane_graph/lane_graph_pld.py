@@ -144,21 +144,23 @@ def lane_graph_pld(
     >>> result.wrong_links[0][:5]
     ('missing', False, 'successor', 0, 2)
     """
-    cost, floor = check_switch_cost("link_cost", link_cost), check_link_floor("link_floor", link_floor)
-    way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
+    cost = check_switch_cost("link_cost", link_cost)
+    floor = check_link_floor("link_floor", link_floor)
+    way, cut, _ = check_sospa_arguments(cutoff, order=1.0, directed=directed)
     binary = check_flag("binary", binary)
     if isinstance(predictions, MapFrames) != isinstance(truth, MapFrames):
         raise InvalidInput("predictions and truth must both be MapFrames, or both be lists of lanes")
-    x, x_index = _side(predictions, links, confidence, "predictions")
-    y, y_index = _side(truth, truth_links, truth_confidence, "truth")
+    x, x_index = _side(predictions, links, confidence, name="predictions")
+    y, y_index = _side(truth, truth_links, truth_confidence, name="truth")
     boxes = tuple(sorted({*x.boxes, *y.boxes}))
     sides = align(replace(x, boxes=boxes), replace(y, boxes=boxes), classes=(LANE, *boxes), unknown="ignore")
     protocol = Protocol("", classes=(LANE,), boxes=boxes, closed=False, directed=way, cutoffs=(cut,))
     groups = group(*sides, protocol, links=True)
-    _, frame = next(graphs.frame_graphs(groups, way, cut, floor))
+    _, frame = next(graphs.frame_graphs(groups, way, cut, floor=floor))
     row, solved = graphs.solve_frame(frame, cost, binary=binary)
     index = np.concatenate([x_index, y_index])[groups.row + ~groups.is_prediction * len(x_index)]
-    predicted, true = index[frame.x.instance], index[frame.y.instance]
+    predicted = index[frame.x.instance]
+    true = index[frame.y.instance]
     near = frame.saving[solved.first, solved.second] > 0
     columns = (predicted[solved.first], true[solved.second], solved.weight, near)
     matches = sorted(ElementMatch._make(match) for match in zip(*(column.tolist() for column in columns), strict=True))
@@ -174,7 +176,7 @@ def lane_graph_pld(
         gap=solved.gap,
         assignment=np.array([match[:2] for match in matches], np.int64).reshape(-1, 2),
         matches=tuple(matches),
-        wrong_links=_wrong_links(frame, solved.links, (predicted, true), cost),
+        wrong_links=_wrong_links(frame, solved.links, (predicted, true), link_cost=cost),
         findings=link_findings(x, y, floor),
     )
 
@@ -228,12 +230,14 @@ def _side(given: Any, links: Any, confidence: Any, name: str) -> tuple[MapFrames
     lanes = Polylines.of(given, name)
     count = len(lanes)
     return MapFrames(
-        ("frame",),
-        (LANE,),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.int64),
-        lanes,
-        check_confidence("confidence" if name == "predictions" else "truth_confidence", confidence, count, "lane"),
+        tokens=("frame",),
+        classes=(LANE,),
+        frame=np.zeros(count, np.int64),
+        label=np.zeros(count, np.int64),
+        polylines=lanes,
+        confidence=check_confidence(
+            "confidence" if name == "predictions" else "truth_confidence", confidence, count, of="lane"
+        ),
         name=name,
         links=_links(links, count, "links" if name == "predictions" else "truth_links"),
     ), np.arange(count)
@@ -267,7 +271,7 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Those of a frame are at the group of its lanes."""
     own = protocol.settings["lane_graph_pld"]
     rows = np.zeros((len(groups.bounds), len(graphs.COLUMNS)))
-    for g, frame in graphs.frame_graphs(groups, protocol.directed, cutoff, own.link_floor):
+    for g, frame in graphs.frame_graphs(groups, protocol.directed, cutoff, floor=own.link_floor):
         rows[g], _ = graphs.solve_frame(frame, own.link_cost)
     return rows
 
@@ -275,8 +279,10 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(graphs.PARTS)], -1, 0)
-    value, mass = added(parts), sums[..., graphs.MASS]
-    whole, without = normalised_value(value, mass), normalised_value(sums[..., graphs.PLAIN], mass)
+    value = added(parts)
+    mass = sums[..., graphs.MASS]
+    whole = normalised_value(value, mass)
+    without = normalised_value(sums[..., graphs.PLAIN], mass)
     return {
         "lane_graph_pld": whole,
         "topology": np.maximum(whole - without, 0.0),
@@ -312,10 +318,10 @@ LANE_GRAPH_PLD = Metric(
     symbol="LG-PLD",
     lower_is_better=True,
     values=(
-        Value("lane_graph_pld", "", "Lane-graph PLD", "main"),
-        Value("topology", "topology", "price of links", "headline"),
+        Value(key="lane_graph_pld", part="", title="Lane-graph PLD", role="main"),
+        Value(key="topology", part="topology", title="price of links", role="headline"),
         *(
-            Value(f"graph_{name}", name, _TITLES.get(name, name.removesuffix("_points")), "part")
+            Value(key=f"graph_{name}", part=name, title=_TITLES.get(name, name.removesuffix("_points")), role="part")
             for name in graphs.PARTS
         ),
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),

@@ -49,7 +49,9 @@ def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: 
 
     counts = len(x.weight), len(y.weight)
     false, missing = broken_links(x.ways(), y.ways(), first, second, weight, counts)
-    return Broken(false[0, : counts[0]], missing[0, : counts[1]], false[1, : counts[0]], missing[1, : counts[1]])
+    return Broken(
+        false[0, : counts[0]], missing[0, : counts[1]], false[1, : counts[0]], missing_half=missing[1, : counts[1]]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,21 +83,23 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     """
     from mapgauge.features.lane_graph.link_kernels import marks_of
 
-    x, y, half = problem.x, problem.y, 0.5 * link_cost
+    x = problem.x
+    y = problem.y
+    half = 0.5 * link_cost
     ways = x.ways(), y.ways()
     same = problem.kind_x[:, None] == problem.kind_y[None, :]
     chosen = more = same & (problem.saving > 0)
     order = np.empty(0, np.int64)  # the pairs of the programme in the order in which they were added
     if not chosen.any():
-        return LinkedAssignment(order, order, np.empty(0), 0.0, 0.0)
+        return LinkedAssignment(order, order, np.empty(0), total=0.0, linear=0.0)
     is_term = marks_of(*ways, same).all(axis=1)  # both sides can change the entry
     number = np.where(is_term, np.cumsum(is_term).reshape(is_term.shape) - 1, -1)
     programme = PriceProgramme(x.size + y.size, int(np.count_nonzero(is_term)), half)
     while True:
-        programme.add(*_gains(problem, ways, more, number, half))
+        programme.add(*_gains(problem, ways, more, number=number, half=half))
         order = np.concatenate([order, np.flatnonzero(more)])
         solution = programme.solve()
-        price = _prices(problem, ways, solution, marks_of(*ways, chosen), number, half)
+        price = _prices(problem, ways, solution, marks=marks_of(*ways, chosen), number=number, half=half)
         others = same & ~chosen
         if not (price[others] < -TOLERANCE).any():
             break
@@ -104,10 +108,10 @@ def assign_with_links(problem: Linked, link_cost: float, *, binary: bool = False
     linear = float(solution.row.sum())
     best = _assignment(chosen, solution.value[np.argsort(order)], linear)
     if binary and not (best.weight == 1.0).all():
-        best = _solve_binary(problem, ways, chosen, number, half)
+        best = _solve_binary(problem, ways, chosen, number=number, half=half)
         more = others & (price <= linear - best.total + TOLERANCE)
         if more.any():
-            best = _solve_binary(problem, ways, chosen | more, number, half)
+            best = _solve_binary(problem, ways, chosen | more, number=number, half=half)
     return replace(best, linear=linear)
 
 
@@ -115,7 +119,7 @@ def _assignment(chosen: Flags, value: Floats, total: float) -> LinkedAssignment:
     """Return the chosen pairs with a value above 0."""
     first, second = np.nonzero(chosen)
     taken = value > 0
-    return LinkedAssignment(first[taken], second[taken], value[taken], total, total)
+    return LinkedAssignment(first[taken], second[taken], value[taken], total=total, linear=total)
 
 
 def _gains(
@@ -133,14 +137,16 @@ def _solve_binary(
     problem: Linked, ways: tuple[BothWays, BothWays], chosen: Flags, number: Indices, half: float
 ) -> LinkedAssignment:
     """Return the best 0/1 assignment of the chosen pairs."""
-    gain, entries = _gains(problem, ways, chosen, number, half)
-    elements, pairs = problem.x.size + problem.y.size, np.arange(len(gain))
+    gain, entries = _gains(problem, ways, chosen, number=number, half=half)
+    elements = problem.x.size + problem.y.size
+    pairs = np.arange(len(gain))
     columns = Sparse.of(
-        entries.column, np.repeat(pairs, np.diff(entries.start)), entries.value, elements + int(number.max()) + 1
+        entries.column, np.repeat(pairs, np.diff(entries.start)), entries.value, rows=elements + int(number.max()) + 1
     )
     used = np.flatnonzero(np.diff(columns.start))
-    rows, terms = columns.pick(used[used < elements], pairs), columns.pick(used[used >= elements], pairs)
-    value = solve(Problem(gain, rows, np.ones(len(rows)), terms, np.full(len(terms), half)), binary=True)
+    rows = columns.pick(used[used < elements], pairs)
+    terms = columns.pick(used[used >= elements], pairs)
+    value = solve(Problem(gain, rows, np.ones(len(rows)), terms=terms, weight=np.full(len(terms), half)), binary=True)
     return _assignment(chosen, value, float(gain @ value - half * np.abs(terms.times(value)).sum()))
 
 

@@ -52,21 +52,23 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group. Network PLD uses the same assignment."""
     cost = _break_cost(protocol)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for number, x, y, assignment in assigned_groups(groups, protocol, cutoff, cost):
-        _, overlaps = row_of(x, y, assignment, cost)
-        rows[number] = _row(x, y, assignment, cutoff, len(overlaps))
+    for number, x, y, assignment in assigned_groups(groups, protocol, cutoff, break_cost=cost):
+        _, overlaps = row_of(x, y, assignment, break_cost=cost)
+        rows[number] = _row(x, y, assignment, cutoff=cutoff, fragments=len(overlaps))
     return rows
 
 
 def _row(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, cutoff: float, fragments: int) -> Floats:
     """Return the numbers of ``COLUMNS`` of one group."""
     near = assignment.saving > 0
-    i, j = assignment.first[near], assignment.second[near]
-    of_x, of_y = lengths_of_points(x.network) * x.confidence, lengths_of_points(y.network)
+    i = assignment.first[near]
+    j = assignment.second[near]
+    of_x = lengths_of_points(x.network) * x.confidence
+    of_y = lengths_of_points(y.network)
     is_right, is_found = (_marked(at, len(of)) for at, of in ((i, of_x), (j, of_y)))
-    is_near, is_beside_found = _neighbours(x.network, y.network, is_found, cutoff)
+    is_near, is_beside_found = _neighbours(x.network, y.network, is_found, cutoff=cutoff)
     weight = np.minimum(x.confidence[i], y.confidence[j])
-    across, along = offsets(x.network, y.network, i, j)
+    across, along = offsets(x.network, y.network, i, j=j)
     row = np.empty(len(COLUMNS))
     row[: _HISTOGRAM.start] = (
         of_y.sum(),
@@ -95,7 +97,8 @@ def _marked(at: Indices, count: int) -> Flags:
 def lengths_of_points(side: Network) -> Floats:
     """Return the length in metres for which each point stands."""
     start = np.flatnonzero(side.after >= 0)
-    stop, points = side.after[start], side.points
+    stop = side.after[start]
+    points = side.points
     half = 0.5 * np.sqrt(np.square(points[:, stop] - points[:, start]).sum(axis=0))
     lengths = np.zeros(points.shape[1])
     for end in (start, stop):
@@ -106,7 +109,8 @@ def lengths_of_points(side: Network) -> Floats:
 def offsets(x: Network, y: Network, i: Indices, j: Indices) -> tuple[Floats, Floats]:
     """Return the distances of matched points across and along the line of the second side."""
     own = np.arange(y.points.shape[1])  # the first and the last point of an open line are their own neighbours
-    before, after = own.copy(), np.where(y.after >= 0, y.after, own)
+    before = own.copy()
+    after = np.where(y.after >= 0, y.after, own)
     before[y.after[y.after >= 0]] = own[y.after >= 0]
     apart = x.points[:, i] - y.points[:, j]
     square = np.square(apart).sum(axis=0)
@@ -147,7 +151,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         "network_far": share("far", "predicted"),
         # 0 if all distances are exactly 0
         "network_median_across": np.where(
-            column["across"] == 0, 0.0, quantile_in_bins(sums[..., _HISTOGRAM], 0.5) / BINS
+            column["across"] == 0, 0.0, quantile_in_bins(sums[..., _HISTOGRAM], share=0.5) / BINS
         )
         * share("cutoff", "weight"),
         "network_mean_across": share("across", "weight"),
@@ -178,7 +182,10 @@ def in_words(results: "Results", workers: int | None = None) -> str:
         words.append(f"{value['network_median_across']:.2f} m beside the true line (median)")
     if math.isfinite(value["network_completeness"]):
         lengths = lengths_in_words(value["network_found_length"], value["network_true_length"])
-        pieces = f", in pieces ({lengths}, with {_counted(breaks, 'break')})" if breaks else f" ({lengths})"
+        if breaks:
+            pieces = f", in pieces ({lengths}, with {_counted(breaks, 'break')})"
+        else:
+            pieces = f" ({lengths})"
         words.append(f"{100 * value['network_completeness']:.0f} % of the true length found{pieces}")
     if joins:
         words.append(f"predicted lines go on from one true line to another at {_counted(joins, 'place')}")
@@ -193,7 +200,9 @@ def in_words(results: "Results", workers: int | None = None) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun}s"
 
 
 _METRES = (0.0, math.inf)
@@ -203,18 +212,45 @@ NETWORK_COMPLETENESS = Metric(
     symbol="network completeness",
     lower_is_better=False,
     values=(
-        Value("network_completeness", "", "network completeness", "main"),
-        Value("network_correctness", "correctness", "network correctness", "headline", lower_is_better=False),
-        Value("ghost", "ghost", "ghost", "headline", lower_is_better=True),
-        Value("network_far", "far", "network far", "headline", lower_is_better=True),
+        Value(key="network_completeness", part="", title="network completeness", role="main"),
+        Value(
+            key="network_correctness",
+            part="correctness",
+            title="network correctness",
+            role="headline",
+            lower_is_better=False,
+        ),
+        Value(key="ghost", part="ghost", title="ghost", role="headline", lower_is_better=True),
+        Value(key="network_far", part="far", title="network far", role="headline", lower_is_better=True),
         *(
-            Value(key, key.removeprefix("network_"), f"{key.replace('_', ' ')} m", "headline", _METRES, True)
+            Value(
+                key=key,
+                part=key.removeprefix("network_"),
+                title=f"{key.replace('_', ' ')} m",
+                role="headline",
+                limits=_METRES,
+                lower_is_better=True,
+            )
             for key in ("network_median_across", "network_mean_across", "network_mean_along")
         ),
-        Value("fragments_per_km", "fragments_per_km", "fragments/km", "headline", _METRES, lower_is_better=True),
-        Value("ghost_length", "ghost_length", "ghost m", "headline", _METRES, lower_is_better=True),
+        Value(
+            key="fragments_per_km",
+            part="fragments_per_km",
+            title="fragments/km",
+            role="headline",
+            limits=_METRES,
+            lower_is_better=True,
+        ),
+        Value(
+            key="ghost_length",
+            part="ghost_length",
+            title="ghost m",
+            role="headline",
+            limits=_METRES,
+            lower_is_better=True,
+        ),
         *(
-            Value(f"network_{key}", key, f"{key.replace('_', ' ')} m", "other", _METRES)
+            Value(key=f"network_{key}", part=key, title=f"{key.replace('_', ' ')} m", role="other", limits=_METRES)
             for key in ("true_length", "found_length", "predicted_length")
         ),
     ),

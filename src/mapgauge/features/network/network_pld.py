@@ -27,7 +27,11 @@ PARTS = ("matched", "confidence", "missed", "false", "links")
 # The parts, the mass, the numbers of breaks and false joins, the entropies times the matched points, these points, and
 # by how much the value may exceed the smallest one.
 COLUMNS = (*PARTS, "mass", "breaks", "false_joins", "split", "merge", "matched_points", "gap")
-MASS, COUNTS, ENTROPIES, MATCHED, GAP = 5, slice(6, 8), slice(8, 10), 10, 11
+MASS = 5
+COUNTS = slice(6, 8)
+ENTROPIES = slice(8, 10)
+MATCHED = 10
+GAP = 11
 PROVEN = 1e-6  # the share of a proven value that its gap may be
 
 
@@ -35,20 +39,27 @@ def solve_network(
     x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False
 ) -> tuple[Floats, Indices]:
     """Return the numbers of ``COLUMNS`` of one frame and class, and pairs of lines with their numbers of pairs."""
-    return row_of(x, y, assign_points(x.network, y.network, cutoff, break_cost, directed=directed), break_cost)
+    return row_of(
+        x,
+        y,
+        assign_points(x.network, y.network, cutoff, break_cost=break_cost, directed=directed),
+        break_cost=break_cost,
+    )
 
 
 def row_of(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> tuple[Floats, Indices]:
     """Return the numbers of ``COLUMNS`` of an assignment, and pairs of lines with their numbers of pairs."""
     row = np.zeros(len(COLUMNS))
-    row[: len(PARTS)] = _parts(x, y, assignment, break_cost)
+    row[: len(PARTS)] = _parts(x, y, assignment, break_cost=break_cost)
     row[MASS] = 0.5 * math.fsum([*x.confidence.tolist(), *y.confidence.tolist()])
     near = assignment.saving > 0
-    first, second = assignment.first[near], assignment.second[near]
+    first = assignment.first[near]
+    second = assignment.second[near]
     row[COUNTS] = _changes(y, second, x.line[first]), _changes(x, first, y.line[second])
     lines, points = np.unique(np.stack([x.line[first], y.line[second]], axis=1), axis=0, return_counts=True)
     row[ENTROPIES] = _entropy(lines[:, 1], points), _entropy(lines[:, 0], points)
-    row[MATCHED], row[GAP] = len(first), assignment.gap
+    row[MATCHED] = len(first)
+    row[GAP] = assignment.gap
     return row, np.column_stack([lines, points])
 
 
@@ -59,8 +70,11 @@ def _parts(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_co
     cost.
     """
     near = assignment.saving > 0
-    i, j, saving = assignment.first[near], assignment.second[near], assignment.saving[near]
-    r, s = x.confidence, y.confidence
+    i = assignment.first[near]
+    j = assignment.second[near]
+    saving = assignment.saving[near]
+    r = x.confidence
+    s = y.confidence
     free = [np.bincount(at, minlength=len(c)) == 0 for at, c in ((i, r), (j, s))]
     costs = (np.minimum(r[i], s[j]) - saving, 0.5 * np.abs(r[i] - s[j]), 0.5 * s[free[1]], 0.5 * r[free[0]])
     return [*(math.fsum(cost.tolist()) for cost in costs), 0.5 * break_cost * assignment.ends]
@@ -71,7 +85,8 @@ def _changes(side: NetworkSide, point: Indices, other: Indices) -> int:
     if not len(point):
         return 0
     order = np.argsort(point)
-    partner, own = other[order], side.line[point[order]]
+    partner = other[order]
+    own = side.line[point[order]]
     same = own[1:] == own[:-1]
     total = int(np.count_nonzero(same & (partner[1:] != partner[:-1])))
     starts = np.flatnonzero(np.append(True, ~same))
@@ -131,12 +146,16 @@ class NetworkPldResult(PooledPld[NetworkParts]):
     @property
     def split_entropy(self) -> float | None:
         """How much true lines are split, in bits: 1 for two halves. None if no point is matched."""
-        return self.split / self.matched_points if self.matched_points > 0 else None
+        if self.matched_points > 0:
+            return self.split / self.matched_points
+        return None
 
     @property
     def merge_entropy(self) -> float | None:
         """How much predicted lines join several true lines, in bits. None if no point is matched."""
-        return self.merge / self.matched_points if self.matched_points > 0 else None
+        if self.matched_points > 0:
+            return self.merge / self.matched_points
+        return None
 
 
 def network_pld(
@@ -183,19 +202,19 @@ def network_pld(
     (0.0, 0.5, 2)
     """
     cost = check_switch_cost("break_cost", break_cost)
-    way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
-    polylines, split = pack_sets(predictions, truth, "predictions", "truth")
+    way, cut, _ = check_sospa_arguments(cutoff, order=1.0, directed=directed)
+    polylines, split = pack_sets(predictions, truth, "predictions", y_name="truth")
     weights = np.concatenate(
         [
-            check_confidence("confidence", confidence, split, "prediction"),
-            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, "truth"),
+            check_confidence("confidence", confidence, split, of="prediction"),
+            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, of="truth"),
         ]
     )
     flags = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
     x, y = (
         side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
     )
-    row, overlaps = solve_network(x, y, cut, cost, directed=way)
+    row, overlaps = solve_network(x, y, cut, break_cost=cost, directed=way)
     numbers = row.tolist()
     pairs = sorted(Overlap(int(x.index[a]), int(y.index[b]), float(points)) for a, b, points in overlaps.tolist())
     return NetworkPldResult(
@@ -219,7 +238,15 @@ def sides_of(groups: Groups, directed: bool) -> Iterator[tuple[int, NetworkSide,
     for g in np.flatnonzero(groups.bounds[:, 2] > groups.bounds[:, 0]).tolist():
         first, middle, end = groups.bounds[g].tolist()
         x, y = (
-            side_of(groups.polylines, start, stop, groups.closed, groups.repeats, groups.confidence, directed)
+            side_of(
+                groups.polylines,
+                start,
+                stop,
+                closed=groups.closed,
+                repeats=groups.repeats,
+                confidence=groups.confidence,
+                directed=directed,
+            )
             for start, stop in ((first, middle), (middle, end))
         )
         yield g, x, y
@@ -242,7 +269,9 @@ def assigned_groups(groups: Groups, protocol: Protocol, cutoff: float, break_cos
     if key not in groups.shared:
         way = protocol.directed
         groups.shared[key] = [
-            AssignedGroup(g, x, y, assign_points(x.network, y.network, cutoff, break_cost, directed=way))
+            AssignedGroup(
+                g, x, y, assignment=assign_points(x.network, y.network, cutoff, break_cost=break_cost, directed=way)
+            )
             for g, x, y in sides_of(groups, way)
         ]
     known: list[AssignedGroup] = groups.shared[key]
@@ -267,15 +296,17 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     """Return the numbers of ``COLUMNS`` for each group."""
     cost = protocol.settings["network_pld"].break_cost
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    for group in assigned_groups(groups, protocol, cutoff, cost):
-        rows[group.number], _ = row_of(group.x, group.y, group.assignment, cost)
+    for group in assigned_groups(groups, protocol, cutoff, break_cost=cost):
+        rows[group.number], _ = row_of(group.x, group.y, group.assignment, break_cost=cost)
     return rows
 
 
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
-    value, mass, matched = added(parts), sums[..., MASS], sums[..., MATCHED]
+    value = added(parts)
+    mass = sums[..., MASS]
+    matched = sums[..., MATCHED]
     points = np.where(matched > 0, matched, np.nan)
     return {
         "network_pld": normalised_value(value, mass),
@@ -303,9 +334,12 @@ NETWORK_PLD = Metric(
     symbol="N-PLD",
     lower_is_better=True,
     values=(
-        Value("network_pld", "", "Network PLD", "main"),
-        *(Value(key, key, key.removesuffix("_entropy"), "headline", limits=(0.0, math.inf)) for key in _ENTROPIES),
-        *(Value(f"network_{name}", name, name, "part") for name in PARTS),
+        Value(key="network_pld", part="", title="Network PLD", role="main"),
+        *(
+            Value(key=key, part=key, title=key.removesuffix("_entropy"), role="headline", limits=(0.0, math.inf))
+            for key in _ENTROPIES
+        ),
+        *(Value(key=f"network_{name}", part=name, title=name, role="part") for name in PARTS),
         *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in (*_COUNTS, "network_gap")),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),

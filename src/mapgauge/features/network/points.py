@@ -34,16 +34,17 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
     The network with fewer points is the second one. So the result is the same if the two change places.
     """
     if y.points.shape[1] > x.points.shape[1]:
-        other = assign_points(y, x, cutoff, break_cost, directed=directed)
-        return PointAssignment(other.second, other.first, other.saving, other.ends, other.gap)
+        other = assign_points(y, x, cutoff, break_cost=break_cost, directed=directed)
+        return PointAssignment(other.second, other.first, other.saving, ends=other.ends, gap=other.gap)
     from mapgauge.features.network.kernels import find_pairs
     from mapgauge.features.network.run_kernels import pairs_of
     from mapgauge.features.network.runs import Task, choose_runs, keep_useful
 
-    x_lines, y_lines = x.lines, y.lines
+    x_lines = x.lines
+    y_lines = y.lines
     none = np.empty(0, np.int64)
     if not y.points.size:
-        return PointAssignment(none, none, np.empty(0), 0, 0.0)
+        return PointAssignment(none, none, np.empty(0), ends=0, gap=0.0)
     near = find_pairs(
         x.points, y.points, x_lines, y_lines, x.confidence, y.confidence, cutoff, directed or break_cost == 0
     )
@@ -53,21 +54,34 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
     else:
         half = 0.5 * break_cost
         free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
-        useful = keep_useful(np.arange(len(y_lines)), (x_lines, y_lines), near, free, half, 0.0)
-        task = Task(x, y, x_lines, y_lines, useful, cutoff, half, np.zeros(len(y_lines), np.int64))
-        runs, gap, parts = np.empty((0, 7), np.int64), 0.0, _components(useful, x, y)
+        useful = keep_useful(np.arange(len(y_lines)), (x_lines, y_lines), near, prices=free, half=half, floor=0.0)
+        task = Task(
+            x=x,
+            y=y,
+            x_lines=x_lines,
+            y_lines=y_lines,
+            near=useful,
+            cutoff=cutoff,
+            half=half,
+            cuts=np.zeros(len(y_lines), np.int64),
+        )
+        runs = np.empty((0, 7), np.int64)
+        gap = 0.0
+        parts = _components(useful, x, y)
         if len(parts) > 1 and x.points.shape[1] > LARGE:
-            return _by_parts(x, y, useful, parts, cutoff, break_cost, directed)
+            return _by_parts(x, y, useful, parts=parts, cutoff=cutoff, break_cost=break_cost, directed=directed)
         for lines in parts:
             chosen, more = choose_runs(task, lines)
-            runs, gap = np.concatenate([runs, chosen]), gap + more
+            runs = np.concatenate([runs, chosen])
+            gap = gap + more
         _, first, second = pairs_of(runs, x_lines, y_lines).T
     order = np.lexsort((second, first))
-    first, second = first[order], second[order]
+    first = first[order]
+    second = second[order]
     distance = np.sqrt(np.square(x.points[:, first] - y.points[:, second]).sum(axis=0))
     weight = np.minimum(*(np.repeat(side.confidence, side.count)[at] for side, at in ((x, first), (y, second))))
     saving = weight * np.maximum(1.0 - distance / cutoff, 0.0)
-    return PointAssignment(first, second, saving, _ends(x, y, first, second, directed), gap)
+    return PointAssignment(first, second, saving, ends=_ends(x, y, first, second=second, directed=directed), gap=gap)
 
 
 def _by_parts(
@@ -89,22 +103,23 @@ def _by_parts(
         points = ranges(y.start[lines], y.count[lines])
         own = np.unique(pairs[ranges(start[points], np.diff(start)[points]), 1])
         of_x = ranges(x.start[own], x.count[own])
-        part = assign_points(_picked(x, own), _picked(y, lines), cutoff, break_cost, directed=directed)
-        made.append(PointAssignment(of_x[part.first], points[part.second], part.saving, part.ends, part.gap))
+        part = assign_points(_picked(x, own), _picked(y, lines), cutoff, break_cost=break_cost, directed=directed)
+        made.append(PointAssignment(of_x[part.first], points[part.second], part.saving, ends=part.ends, gap=part.gap))
     first, second, saving = (
         np.concatenate(column)
         for column in zip(*((part.first, part.second, part.saving) for part in made), strict=True)
     )
     order = np.lexsort((second, first))
-    ends, gap = sum(part.ends for part in made), sum(part.gap for part in made)
-    return PointAssignment(first[order], second[order], saving[order], ends, gap)
+    ends = sum(part.ends for part in made)
+    gap = sum(part.gap for part in made)
+    return PointAssignment(first[order], second[order], saving[order], ends=ends, gap=gap)
 
 
 def _picked(side: Network, lines: Indices) -> Network:
     """Return some lines of a network, in the given order."""
     count = side.count[lines]
     points = np.ascontiguousarray(side.points[:, ranges(side.start[lines], count)])
-    return Network(points, count.cumsum() - count, count, side.ring[lines], side.confidence[lines])
+    return Network(points, count.cumsum() - count, count, ring=side.ring[lines], confidence=side.confidence[lines])
 
 
 def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -> list[Indices]:
@@ -121,14 +136,17 @@ def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -
 def _ends(x: Network, y: Network, first: Indices, second: Indices, directed: bool) -> int:
     """Return the number of ends of runs: for each link of a matched point that is not matched with a link."""
     ends = 0
-    links, partners = [x.after, y.after], []
+    links = [x.after, y.after]
+    partners = []
     for side, own, other in ((x, first, second), (y, second, first)):
         partner = np.full(side.points.shape[1], -1)
         partner[own] = other
         partners.append(partner)
     for k in (0, 1):
-        start, stop = np.flatnonzero(links[k] >= 0), links[k][links[k] >= 0]
-        a, b = partners[k][start], partners[k][stop]
+        start = np.flatnonzero(links[k] >= 0)
+        stop = links[k][links[k] >= 0]
+        a = partners[k][start]
+        b = partners[k][stop]
         is_kept = (a >= 0) & (b >= 0) & ((links[1 - k][a] == b) | (not directed and links[1 - k][b] == a))
         ends += int(np.count_nonzero(a[~is_kept] >= 0) + np.count_nonzero(b[~is_kept] >= 0))
     return ends
@@ -138,7 +156,8 @@ def _without_links(near: tuple[Indices, Indices, Floats], lines: Indices, y: Net
     """Return the best assignment of some lines where links cost nothing, ``(2, pairs)``."""
     start, pairs, gain = near
     points = ranges(y.start[lines], y.count[lines])
-    own, at = ranges(start[points], np.diff(start)[points]), np.repeat(points, np.diff(start)[points])
+    own = ranges(start[points], np.diff(start)[points])
+    at = np.repeat(points, np.diff(start)[points])
     (i, row), (j, column) = (np.unique(side, return_inverse=True) for side in (pairs[own, 0], at))
     saving = np.zeros((len(i), len(j)))
     saving[row, column] = gain[own]

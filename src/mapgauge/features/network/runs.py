@@ -25,12 +25,14 @@ from mapgauge.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs
 from mapgauge.typing import Flags, Floats, Indices
 
 EXACT = 1e-9  # the share of the total by which a bound may exceed a proven total
-CUTS, ALL = 3, 1 << 40  # of a ring; all if its bound is what is left to prove
+CUTS = 3  # of a ring
+ALL = 1 << 40  # of a ring whose bound is what is left to prove
 SHARE = 0.5  # of the best prices so far in those at which runs are found
 STEPS = 3  # along the subgradient after each solution of the programme
 SMALL = 0.2  # the share of the bound up to which a gap leaves out near pairs
 FEWER = 0.7  # the share of this gap at which more of them are left out
-SOME_RUNS, ALL_RUNS = 500, 10_000  # near pairs and runs up to which all of them are tried, and at last
+SOME_RUNS = 500  # near pairs and runs up to which all of them are tried
+ALL_RUNS = 10_000  # the same, at last
 LIMITS = {"mip_max_nodes": 2000}  # for programmes that choose whole runs
 MOST_SOLUTIONS = 500  # of the programme; five are usual. Then the gap to the bound is reported
 
@@ -58,8 +60,17 @@ class Task:
 
     def savings(self, runs: Indices) -> Floats:
         """What each run saves."""
-        lines = self.x.points, self.y.points, self.x_lines, self.y_lines
-        found: Floats = savings_of(runs, *lines, self.x.confidence, self.y.confidence, self.cutoff, self.half)
+        found: Floats = savings_of(
+            runs,
+            self.x.points,
+            self.y.points,
+            self.x_lines,
+            self.y_lines,
+            self.x.confidence,
+            self.y.confidence,
+            self.cutoff,
+            self.half,
+        )
         return found
 
 
@@ -81,37 +92,68 @@ class _Programme:
     """HiGHS with one programme after the other."""
 
     def __init__(self, *, whole: bool) -> None:
-        self._highs, self._whole = load_highs(), whole
+        self._highs = load_highs()
+        self._whole = whole
         self._solver = self._highs.Highs()
-        for name, value in (OPTIONS | PRECISE | (BINARY | LIMITS if whole else LINEAR)).items():
+        options = OPTIONS | PRECISE
+        if whole:
+            options = options | BINARY | LIMITS
+        else:
+            options = options | LINEAR
+        for name, value in options.items():
             self._solver.setOptionValue(name, value)
 
     def solve(self, savings: Floats, rows: int, start: Indices, index: Indices) -> tuple[Floats, Floats, float]:
         """Return how much of each column is chosen, the prices of the rows, and a bound of what columns save."""
-        columns, inf, unit = len(savings), self._highs.kHighsInf, savings.max()
-        column_wise, maximise = int(self._highs.MatrixFormat.kColwise), int(self._highs.ObjSense.kMaximize)
-        bounds = np.zeros(columns), np.ones(columns), np.full(rows, -inf), np.ones(rows)
-        matrix = start[:-1], index, np.ones(len(index)), np.full(columns, int(self._whole), np.int32)
-        sizes = columns, rows, len(index)
-        self._solver.passModel(*sizes, column_wise, maximise, 0.0, savings / unit, *bounds, *matrix)
+        columns = len(savings)
+        unit = savings.max()
+        # passModel() takes no keywords.
+        self._solver.passModel(
+            columns,
+            rows,
+            len(index),
+            int(self._highs.MatrixFormat.kColwise),
+            int(self._highs.ObjSense.kMaximize),
+            0.0,  # what no column adds
+            savings / unit,
+            np.zeros(columns),  # bounds of columns
+            np.ones(columns),
+            np.full(rows, -self._highs.kHighsInf),  # bounds of rows
+            np.ones(rows),
+            start[:-1],
+            index,
+            np.ones(len(index)),  # entries of the matrix
+            np.full(columns, int(self._whole), np.int32),  # whether columns are whole numbers
+        )
         self._solver.run()
-        status, states = self._solver.getModelStatus(), self._highs.HighsModelStatus
+        status = self._solver.getModelStatus()
+        states = self._highs.HighsModelStatus
         if status not in (states.kOptimal, states.kSolutionLimit):
             state = self._solver.modelStatusToString(status)
             raise MapgaugeError(f"HiGHS did not solve an assignment of {columns} runs of points: {state}")
         solution: Any = self._solver.getSolution()
-        weight, dual = np.array(solution.col_value), unit * np.maximum(np.array(solution.row_dual), 0.0)
-        return weight, dual, unit * self._solver.getInfo().mip_dual_bound if self._whole else float(weight @ savings)
+        weight = np.array(solution.col_value)
+        dual = unit * np.maximum(np.array(solution.row_dual), 0.0)
+        if self._whole:
+            bound = unit * self._solver.getInfo().mip_dual_bound
+        else:
+            bound = float(weight @ savings)
+        return weight, dual, bound
 
 
-class _Search:
+class _RunSearch:
     """The best runs along some lines of the second network."""
 
     def __init__(self, task: Task, lines: Indices) -> None:
-        self.task, self.lines, self.near = task, lines, task.near
-        self.best, self.total = np.empty((0, 7), np.int64), 0.0
-        self.bound = self.loose = self.gap = np.inf  # bounds by ``best_runs``; the gap when near pairs were left out
-        self.prices = np.zeros(task.sizes[0]), np.zeros(task.sizes[1])  # at which the bound was found
+        self.task = task
+        self.lines = lines
+        self.near = task.near
+        self.best = np.empty((0, 7), np.int64)
+        self.total = 0.0
+        self.bound = np.inf  # by ``best_runs``
+        self.loose = np.inf  # by ``best_runs``
+        self.gap = np.inf  # when near pairs were left out
+        self.prices = (np.zeros(task.sizes[0]), np.zeros(task.sizes[1]))  # at which the bound was found
         self.columns: dict[tuple[int, ...], float] = {}  # runs and what they save
         self.programmes: dict[bool, _Programme] = {}
         self.most = np.zeros(task.sizes[0])  # what each point of x saves at most
@@ -123,7 +165,9 @@ class _Search:
     @property
     def known(self) -> tuple[Indices, Floats]:
         """The columns, and what they save."""
-        return np.array(list(self.columns), np.int64).reshape(-1, 7), np.array(list(self.columns.values()))
+        runs = np.array(list(self.columns), np.int64).reshape(-1, 7)
+        savings = np.array(list(self.columns.values()))
+        return runs, savings
 
     @property
     def is_proven(self) -> bool:
@@ -134,14 +178,19 @@ class _Search:
         """Keep a solution if it is the best so far."""
         total = float(self.task.savings(runs).sum())
         if total > self.total:
-            self.best, self.total = runs, total
+            self.best = runs
+            self.total = total
 
     def improve(self, price: Floats, most: int) -> tuple[bool, float, Indices]:
         """Add the best runs at some prices. Return whether one is new, the bound, and uses of each point of ``x``."""
-        task, y_price, before = self.task, np.zeros(self.task.sizes[1]), len(self.columns)
-        given = task.x_lines, task.y_lines, self.near, price, task.half, most
-        runs, bound, loose = best_runs(self.lines, task.cuts, *given, y_price)
-        bound, loose = bound + float(price.sum()), loose + float(price.sum())
+        task = self.task
+        y_price = np.zeros(task.sizes[1])  # filled by ``best_runs``
+        before = len(self.columns)
+        runs, bound, loose = best_runs(
+            self.lines, task.cuts, task.x_lines, task.y_lines, self.near, price, task.half, most, y_price
+        )
+        bound = bound + float(price.sum())
+        loose = loose + float(price.sum())
         uses = uses_of(runs, task.x_lines, task.sizes[0])
         if uses.max(initial=0) <= 1:
             self.keep(runs)
@@ -152,7 +201,9 @@ class _Search:
                 self.columns.setdefault(run, saving)
         is_new = len(self.columns) > before
         if bound < self.bound:
-            self.bound, self.loose, self.prices = bound, loose, (price, y_price)
+            self.bound = bound
+            self.loose = loose
+            self.prices = (price, y_price)
             if loose - self.total < FEWER * min(self.gap, SMALL * bound) and not self.is_proven:
                 self.reduce(SOME_RUNS)
         return is_new, bound, uses
@@ -162,10 +213,11 @@ class _Search:
 
         If at most ``most`` runs are left, find the best of them.
         """
-        task, lines = self.task, (self.task.x_lines, self.task.y_lines)
+        task = self.task
+        lines = (task.x_lines, task.y_lines)
         self.gap = self.loose - self.total
         floor = -self.gap - EXACT * self.loose
-        self.near = keep_useful(self.lines, lines, self.near, self.prices, task.half, floor)
+        self.near = keep_useful(self.lines, lines, self.near, prices=self.prices, half=task.half, floor=floor)
         if len(self.near[1]) <= most:
             highest = max(self.loose - float(self.prices[0].sum() + self.prices[1].sum()), 0.0)
             runs = all_runs(self.lines, *lines, self.near, *self.prices, task.half, floor, highest, most)
@@ -178,8 +230,10 @@ class _Search:
 
     def finish(self, runs: Indices) -> None:
         """Find the best of some runs, of which every better solution than the best so far consists."""
-        self.bound, savings = min(self.bound, self.total), self.task.savings(runs)
-        runs, savings = runs[savings > 0], savings[savings > 0]
+        self.bound = min(self.bound, self.total)
+        savings = self.task.savings(runs)
+        runs = runs[savings > 0]
+        savings = savings[savings > 0]
         if len(runs):
             self.bound, _, gain = self.solve(runs, savings, whole=False)
             kept = gain >= self.total - self.bound * (1 + EXACT)
@@ -207,11 +261,14 @@ class _Search:
         for _ in range(MOST_SOLUTIONS):
             if self.is_proven:
                 return
-            target, total, before = np.zeros(points), 0.0, self.bound
+            target = np.zeros(points)
+            total = 0.0
+            before = self.bound
             if self.columns:
                 total, target, _ = self.solve(*self.known, whole=False)
             for share, most in ((SHARE, CUTS), (0.0, CUTS), (0.0, ALL)):
-                price, is_new = share * self.prices[0] + (1 - share) * target, False
+                price = share * self.prices[0] + (1 - share) * target
+                is_new = False
                 for _ in range(1 + STEPS):
                     if self.bound * (1 - EXACT) <= max(total, self.total):
                         return
@@ -234,15 +291,19 @@ def _step(price: Floats, uses: Indices, excess: float) -> Floats:
     """Return prices after a step along the subgradient: more where points are used twice, less where they are free."""
     slope = np.where((price <= 0) & (uses == 0), 0, 1 - uses)
     size = int(slope @ slope)
-    return np.maximum(price - max(excess, 0.0) / size * slope, 0.0) if size else price
+    if not size:
+        return price
+    return np.maximum(price - max(excess, 0.0) / size * slope, 0.0)
 
 
 def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:
     """Return the best runs along some lines of the second network, and how much more others may save."""
-    search = _Search(task, lines)
+    search = _RunSearch(task, lines)
     search.run()
     if not search.is_proven:
         if search.columns:
             search.solve(*search.known, whole=True)
         search.reduce(ALL_RUNS)
-    return search.best, 0.0 if search.is_proven else search.bound - search.total
+    if search.is_proven:
+        return search.best, 0.0
+    return search.best, search.bound - search.total

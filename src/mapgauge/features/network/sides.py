@@ -69,15 +69,18 @@ def side_of(
         np.concatenate([np.empty((0, polylines.dimension)), *(line[-1] for line in lines)]).T.copy(order="C"),
         count.cumsum() - count,
         count,
-        np.array([line[1] for line in lines], np.bool_),
-        np.array([line[0] for line in lines], np.float64),
+        ring=np.array([line[1] for line in lines], np.bool_),
+        confidence=np.array([line[0] for line in lines], np.float64),
     )
     return NetworkSide(network, np.array([line[3] for line in lines], np.int64))
 
 
 def _canonical(points: Points, ring: bool, directed: bool) -> Points:
     """Return the points in the first of all equivalent orders: both directions, and all starts of a ring."""
-    forms = [points] if directed else [points, points[::-1]]
+    if directed:
+        forms = [points]
+    else:
+        forms = [points, points[::-1]]
     if ring:
         least = points[np.lexsort(points.T[::-1])[0]]
         forms = [np.roll(form, -k, axis=0) for form in forms for k in np.flatnonzero((form == least).all(axis=1))]

@@ -25,10 +25,16 @@ def lanes_of_part(predictions: MapFrames, truth: MapFrames, protocol: Protocol) 
     if protocol.part in ("near", "far"):
         forward = truth.forward or predictions.forward
         near = [_is_near(side, 1 if forward == "y" else 0) for side in (predictions, truth)]
-        inside = near if protocol.part == "near" else [~flags for flags in near]
+        if protocol.part == "near":
+            inside = near
+        else:
+            inside = [~flags for flags in near]
     else:
         crossing = _in_intersection(predictions, truth, protocol)
-        inside = list(crossing) if protocol.part == "intersection" else [~flags for flags in crossing]
+        if protocol.part == "intersection":
+            inside = list(crossing)
+        else:
+            inside = [~flags for flags in crossing]
     return _kept(predictions, inside[0]), _kept(truth, inside[1])
 
 
@@ -54,7 +60,7 @@ def _in_intersection(predictions: MapFrames, truth: MapFrames, protocol: Protoco
         )
     groups = group(predictions, truth, protocol, links=True)
     lanes, rows = of_frames(groups, (LANE,))
-    nearest = nearest_lanes(groups, lanes, rows, protocol)
+    nearest = nearest_lanes(groups, lanes, rows, protocol=protocol)
     flags = np.zeros(len(predictions.polylines), np.bool_)
     matched = np.flatnonzero(nearest >= 0)
     flags[lanes.row[matched]] = truth.intersection[lanes.row[nearest[matched]]]
@@ -75,7 +81,7 @@ def _settings(protocol: Protocol) -> LaneSettings:
 def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protocol) -> Indices:
     """Return the nearest true lane of each predicted lane; -1 in frames without true lanes."""
     segments = "det_ls" in protocol.settings
-    near = lane_distances(groups, rows, segments, lanes, protocol, _settings(protocol), np.inf)
+    near = lane_distances(groups, rows, segments, lanes=lanes, protocol=protocol, own=_settings(protocol), limit=np.inf)
     plain = np.empty(lanes.pairs)
     kernels.chamfer.chamfer_pairs(lanes.whole, lanes.bounds, np.ones(len(rows)), np.inf, False, plain)
     nearest = np.full(len(rows), -1)
@@ -96,4 +102,6 @@ def _kept(frames: MapFrames, inside: Flags) -> MapFrames:
     if frames.links is not None:
         beside = frames.links.is_kind(LEFT_LINE) | frames.links.is_kind(RIGHT_LINE)
         gone[frames.links.target[beside & gone[frames.links.source]]] = True
-    return frames.keep(np.flatnonzero(~gone)) if gone.any() else frames
+    if not gone.any():
+        return frames
+    return frames.keep(np.flatnonzero(~gone))

@@ -131,13 +131,29 @@ def lane_matches(groups: Groups, protocol: Protocol, own: Any, *, segments: bool
     """Return the matches of lanes, by the distance of centrelines or of lane segments."""
     key = f"lanes {segments} {own.thresholds} {own.strict} {own.relaxed} {own.prefilter} {own.drop_closing}"
     lanes, rows = of_frames(groups, (LANE,))
-    return _matches(groups, key, lanes, rows, partial(lane_distances, groups, rows, segments), protocol, own)
+    return _matches(
+        groups,
+        key,
+        lanes,
+        rows=rows,
+        distance=partial(lane_distances, groups, rows, segments),
+        protocol=protocol,
+        own=own,
+    )
 
 
 def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Matches:
     """Return the matches of traffic elements, whatever their attribute."""
     boxes, rows = of_frames(groups, protocol.boxes)
-    return _matches(groups, f"boxes {own.thresholds} {own.strict}", boxes, rows, box_distances, protocol, own)
+    return _matches(
+        groups,
+        f"boxes {own.thresholds} {own.strict}",
+        boxes,
+        rows=rows,
+        distance=box_distances,
+        protocol=protocol,
+        own=own,
+    )
 
 
 def _matches(
@@ -145,7 +161,7 @@ def _matches(
 ) -> Matches:
     """Return matches that several scores share."""
     if key not in groups.shared:
-        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own))
+        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own=own))
     matches: Matches = groups.shared[key]
     return matches
 
@@ -158,7 +174,7 @@ def lane_distances(
 
     factor = range_factor(lanes, own.relaxed)
     closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
-    distance = prefiltered(closing, lanes, factor, own.prefilter)
+    distance = prefiltered(closing, lanes, factor, prefilter=own.prefilter)
     if not segments:
         kernels.frechet.frechet_pairs(lanes.lines, lanes.closed, lanes.bounds, factor, True, limit, distance)
         return distance
@@ -187,10 +203,12 @@ def _line_of(groups: Groups, rows: Indices, kind: str) -> Indices:
 
 def _chamfer_lines(polylines: Polylines, groups: Groups, drop_closing: bool) -> "Lines":
     """Return polylines for the Chamfer distance, true ones without a closing point if it is dropped."""
-    start, stop = polylines.offsets[:-1], polylines.offsets[1:]
+    start = polylines.offsets[:-1]
+    stop = polylines.offsets[1:]
     if drop_closing:
         several: Flags = ~groups.is_prediction & (stop - start > 1)
-        first, last = polylines.coords[start[several]], polylines.coords[stop[several] - 1]
+        first = polylines.coords[start[several]]
+        last = polylines.coords[stop[several] - 1]
         stop = stop.copy()
         stop[several] -= (first == last).all(axis=1)
     points = np.ascontiguousarray(polylines.coords.T)
@@ -224,11 +242,13 @@ def _class_hits(distance: PairDistance, names: Sequence[str], metric: str, group
     """Return the hits of some classes, each by itself."""
     chosen = groups.of_classes(names)
     picked = replace(groups, links=None).pick(chosen)
-    return _placed(groups, groups.rows(chosen), matches_by(distance, picked, protocol, protocol.settings[metric])[0])
+    return _placed(
+        groups, groups.rows(chosen), matches_by(distance, picked, protocol, own=protocol.settings[metric])[0]
+    )
 
 
 def _box_hits(metric: str, groups: Groups, protocol: Protocol) -> Bits:
-    return _class_hits(box_distances, protocol.boxes, metric, groups, protocol)
+    return _class_hits(box_distances, protocol.boxes, metric, groups=groups, protocol=protocol)
 
 
 def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
@@ -240,7 +260,7 @@ def _placed(groups: Groups, rows: Indices, bits: Bits) -> Bits:
 
 def _metric(name: str, title: str, *, symbol: str = "", values: Sequence[Value] = (), **more: Any) -> Metric:
     """Return the row of a score from 0 to 1, of which more is better. By default it has one value."""
-    values = tuple(values) or (Value(name, "", title, "main"),)
+    values = tuple(values) or (Value(key=name, part="", title=title, role="main"),)
     symbol = symbol or title
     return Metric(
         name=name,
@@ -305,7 +325,9 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
         columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
     same = columns is lanes
     parts = [lanes] if same else [lanes, columns]
-    shift = 0 if same else len(lanes.rows)
+    shift = 0
+    if not same:
+        shift = len(lanes.rows)
     confidence = np.concatenate([part.groups.confidence for part in parts])
     order = np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)])
     nearest = np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)])
@@ -318,7 +340,8 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
     for t in [t for t, threshold in enumerate(own.thresholds) if setting in (None, threshold)]:
         # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
         hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
-        bounds, filler = (lanes.groups.bounds, columns.groups.bounds + shift), FILLER[own.rules]
+        bounds = (lanes.groups.bounds, columns.groups.bounds + shift)
+        filler = FILLER[own.rules]
         instances = confidence, order, nearest, hit
         topology_sums(*bounds, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
     return at_lanes(groups, sums)
@@ -333,7 +356,8 @@ def _links_of(groups: Groups, kind: str, parts: list[Matches]) -> tuple[Indices,
     place = np.full(len(groups.confidence), -1)
     place[rows] = np.arange(len(rows))
     of_kind = np.flatnonzero(groups.links.is_kind(kind))
-    source, target = place[groups.links.source[of_kind]], place[groups.links.target[of_kind]]
+    source = place[groups.links.source[of_kind]]
+    target = place[groups.links.target[of_kind]]
     kept = (source >= 0) & (target >= 0)
     return source[kept], target[kept], groups.links.weight[of_kind[kept]]
 
@@ -386,11 +410,12 @@ def _top_row(name: str, title: str, kind: str, settings: type[TopSettings]) -> M
     )
 
 
-TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, TopSettings)
-TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, TopTrafficSettings)
+TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, settings=TopSettings)
+TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, settings=TopTrafficSettings)
 
 
-FIRST, PLACES = -50.0, 100  # metres behind the vehicle, number of places
+FIRST = -50.0  # metres: the first place lies behind the vehicle
+PLACES = 100
 _COLUMNS = ("found", "right", "true", "predicted")
 
 
@@ -440,7 +465,7 @@ F_LANE = _metric(
     "F-score of 3-D lanes",
     symbol="F",
     values=(
-        Value("f_lane", "", "F", "main"),
+        Value(key="f_lane", part="", title="F", role="main"),
         Value("f_lane_precision", "precision", "precision"),
         Value("f_lane_recall", "recall", "recall"),
     ),
@@ -462,12 +487,14 @@ def _combined_row(name: str, title: str, of: tuple[str, ...], stated: str) -> Me
     return _metric(name, title, rows=CombinedRows(of, _mean), stated=lambda _: stated, percent=True)
 
 
-OLS = _combined_row("ols", "OLS", ("det_l", "det_t", "top_ll", "top_lt"), "mean of DET_l, DET_t, √TOP_ll, √TOP_lt")
+OLS = _combined_row(
+    "ols", "OLS", ("det_l", "det_t", "top_ll", "top_lt"), stated="mean of DET_l, DET_t, √TOP_ll, √TOP_lt"
+)
 OLUS = _combined_row(
     "olus",
     "OLUS",
     ("det_ls", "det_a", "det_t", "top_ll", "top_lt"),
-    "mean of DET_ls, DET_a, DET_t, √TOP_lsls, √TOP_lste",
+    stated="mean of DET_ls, DET_a, DET_t, √TOP_lsls, √TOP_lste",
 )
 # The mean that gives the rows of the tables of TopoMaskV3 (arXiv 2603.01558) that were checked.
-OLS_L = _combined_row("ols_l", "OLS_l", ("det_l", "det_l_ch", "top_ll"), "mean of DET_l, DET_l_ch, √TOP_ll")
+OLS_L = _combined_row("ols_l", "OLS_l", ("det_l", "det_l_ch", "top_ll"), stated="mean of DET_l, DET_l_ch, √TOP_ll")

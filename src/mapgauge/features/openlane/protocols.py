@@ -21,11 +21,14 @@ def protocols_of_openlane() -> Iterable[Protocol]:
         top: dict[str, Any] = {"rules": version, "lanes": kind} | old
         others: tuple[str, ...] = ()
         if kind == "centrelines":
-            number, scores = version[1:], "centrelines, version {}: DET, TOP, OLS, F-score"
+            number = version[1:]
+            scores = "centrelines, version {}: DET, TOP, OLS, F-score"
             settings = {"det_l": old, "det_l_ch": old, "f_lane": {}}
         else:
-            number, scores = f"2.{version[-1]}", "lane segments, version {}: DET, TOP, OLUS"
-            others, settings = (*LANE_LINES, *AREAS), {"det_ls": old, "det_a": old}
+            number = f"2.{version[-1]}"
+            scores = "lane segments, version {}: DET, TOP, OLUS"
+            others = (*LANE_LINES, *AREAS)
+            settings = {"det_ls": old, "det_a": old}
         yield lanes.replace(
             name=f"openlanev2-v{number}",
             about=f"OpenLane-V2's scores of {scores.format(number)}",

@@ -13,7 +13,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.priors import STATES
 from mapgauge.features.priors.labels import MEAN, mean_accuracy, scores_of_labels
 from mapgauge.features.priors.prior import aligned_prior, blocks_of
-from mapgauge.features.priors.states import KEPT, PARTS, Comparison, compare, of_geometry
+from mapgauge.features.priors.states import KEPT, PARTS, PriorComparison, compare, of_geometry
 from mapgauge.frames.findings import Finding
 from mapgauge.markup import text_table
 from mapgauge.metrics.pld import added, normalised_parts, normalised_pld
@@ -77,10 +77,16 @@ class Changes:
 
         Values are None where there is nothing to divide by.
         """
-        counts, rows = self.confusion.sum(axis=(0, 1)), []
+        counts = self.confusion.sum(axis=(0, 1))
+        rows = []
         for k, state in enumerate(STATES):
             right, true, stated = (int(value) for value in (counts[k, k], counts[k].sum(), counts[:, k].sum()))
-            precision, recall = right / stated if stated else None, right / true if true else None
+            precision = None
+            if stated:
+                precision = right / stated
+            recall = None
+            if true:
+                recall = right / true
             both = true + stated
             row = {"state": state, "true": true, "stated": stated, "right": right}
             rows.append(row | {"precision": precision, "recall": recall, "f1": 2 * right / both if both else None})
@@ -186,7 +192,8 @@ def changes(
             f"changes need order 1 and a cutoff, got order {protocol.order:g} and cutoffs {protocol.cutoffs!r}",
             remedy=Remedy("Evaluate with the protocol paper-60x30", "Pass --protocol paper-60x30"),
         )
-    same, floor = check_share("same", same), check_share("floor", floor)
+    same = check_share("same", same)
+    floor = check_share("floor", floor)
     intervals.check_draws(samples, level, seed)
     x, y = results.need_data().sides
     if y.ignore is not None:
@@ -196,32 +203,32 @@ def changes(
             remedy=Remedy("Evaluate with truth.with_ignore(None)", "Leave the flags out of the file"),
         )
     sampled = of_geometry(protocol)
-    aligned = aligned_prior(prior, y, sampled, workers)
+    aligned = aligned_prior(prior, y, sampled, workers=workers)
     z = aligned.prior
 
-    def work(some: slice) -> Comparison:
-        return compare(x.between(some), y.between(some), z.between(some), sampled, same, floor)
+    def work(some: slice) -> PriorComparison:
+        return compare(x.between(some), y.between(some), z.between(some), protocol=sampled, same=same, floor=floor)
 
-    parts = in_threads(work, blocks_of(y), workers, progress)
+    parts = in_threads(work, blocks_of(y), workers, progress=progress)
     sums = np.concatenate([part.sums for part in parts], axis=1)
     of_truth = np.concatenate([part.truth for part in parts])
     return Changes(
-        results.input_names[0],
-        z.name,
-        sampled,
-        y.classes,
-        y.tokens,
-        same,
-        floor,
-        sums,
-        np.concatenate([part.confusion for part in parts]),
-        _in_words(of_truth),
-        _in_words(np.concatenate([part.prior for part in parts])),
-        scores_of_labels(x, y, protocol, floor),
-        _gains(sums, y.classes, results.scenes or y.tokens, samples, level, seed),
-        "frames" if results.scenes is None else "scenes",
-        level,
-        aligned.findings(of_truth),
+        name=results.input_names[0],
+        prior_name=z.name,
+        protocol=sampled,
+        class_names=y.classes,
+        tokens=y.tokens,
+        same=same,
+        floor=floor,
+        sums=sums,
+        confusion=np.concatenate([part.confusion for part in parts]),
+        truth_states=_in_words(of_truth),
+        prior_states=_in_words(np.concatenate([part.prior for part in parts])),
+        labels=scores_of_labels(x, y, protocol, floor=floor),
+        gains=_gains(sums, y.classes, results.scenes or y.tokens, samples=samples, level=level, seed=seed),
+        units="frames" if results.scenes is None else "scenes",
+        level=level,
+        findings=aligned.findings(of_truth),
     )
 
 
@@ -251,7 +258,8 @@ def _gains(
 ) -> dict[str, Difference]:
     """Return PLD of the copy less PLD of the predictions, with intervals, by class name and for the mean."""
     unit, weights = intervals.draw_units(keys, samples, np.random.default_rng(seed))
-    gains, drawn = {}, []
+    gains = {}
+    drawn = []
     for c, name in enumerate(classes):
         by_unit = [intervals.added_by_unit(side[:, c], unit, weights.shape[1]) for side in sums]
         totals = np.stack([side.sum(axis=0) for side in by_unit])
@@ -266,10 +274,10 @@ def _gains(
         of_mean = intervals.mean_over_classes([draws.samples for _, draws in drawn])
         parts = tuple(draws for _, draws in drawn)
         mean = float(np.mean([value for value, _ in drawn]))
-        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, _GAINS)
+        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, limits=_GAINS)
     return gains
 
 
 def _gain_of(sums: Floats) -> Any:
-    predicted, copied = normalised_pld(sums, 1.0)
+    predicted, copied = normalised_pld(sums, order=1.0)
     return copied - predicted

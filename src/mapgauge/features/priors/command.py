@@ -76,7 +76,8 @@ def since_prior(
     """Return what each method makes of a prior, by name. Warnings about the prior are printed."""
     from mapgauge.features.priors.changes import changes
 
-    given, measured = _read(prior, workers), {}
+    given = _read(prior, workers)
+    measured = {}
     for called, method in zip(names, results, strict=True):
         with out.progress(f"comparing {called}", "blocks") as advance:
             measured[called] = changes(method, given, workers=workers, progress=advance, **how)
@@ -106,15 +107,16 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
     without_effect(context, ["floor"], "with --only, which evaluates all predictions")
     if sides.from_results:
         refuse("--only", "needs predictions and truth, not results, which have been compared already")
-    settings, prior = settings_of(sides.protocol), _read(context.params["prior"], workers)
+    settings = settings_of(sides.protocol)
+    prior = _read(context.params["prior"], workers)
     marked: list[MapFrames] = []  # all methods have the same truth
 
     def choose(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
         if not marked:
-            marked.append(mark_ignored(y, prior, only, settings, same=same, workers=workers))
+            marked.append(mark_ignored(y, prior, only, protocol=settings, same=same, workers=workers))
         return x, marked[0]
 
-    able = [name for name in chosen_metrics(settings, None) if METRICS[name].ignores]
+    able = [name for name in chosen_metrics(settings, metrics=None) if METRICS[name].ignores]
     if not able:
         refuse("--protocol", f"{settings.name} has no metric that can ignore lines")
     results = sides.load(metrics=able, choose=choose)
@@ -127,7 +129,8 @@ def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
 
 def _rules(measured: "Changes") -> list[str]:
     """Return which lines are kept, and how lines are sampled, as sentences."""
-    same, cutoff = measured.same, measured.protocol.cutoffs[0]
+    same = measured.same
+    cutoff = measured.protocol.cutoffs[0]
     # Lines with as many points, each d from its partner, have the normalised SOSPA 2 d / (c + d).
     apart = cutoff * same / (2 - same)
     rules = [
@@ -162,13 +165,13 @@ def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
         for called, method in methods.items()
         for row in method.detection()
     ]
-    out.show_table(out.Table(f"Changes of the prior, from a confidence of {first.floor:g}", head, rows, 2))
+    out.show_table(out.Table(f"Changes of the prior, from a confidence of {first.floor:g}", head, rows, fixed=2))
     labels = {called: method.labels for called, method in methods.items() if method.labels is not None}
     if labels:
         kinds = [(score, key) for score, values in next(iter(labels.values())).items() for key in values]
         rows = [[called, *(f"{of[score][key]:.3f}" for score, key in kinds)] for called, of in labels.items()]
         head = ["of", *(f"{_LABELS[score]} {key} ↑" for score, key in kinds)]
-        out.show_table(out.Table("Changes by the labels in the files", head, rows, 1))
+        out.show_table(out.Table("Changes by the labels in the files", head, rows, fixed=1))
     for called, method in methods.items():
         out.say(
             f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "

@@ -35,7 +35,8 @@ def mean_accuracy(changed: ArrayLike, stated: ArrayLike) -> float:
     >>> round(mean_accuracy([True, True, False], [True, False, False]), 6)
     0.75
     """
-    truth, said = np.asarray(changed, np.bool_), np.asarray(stated, np.bool_)
+    truth = np.asarray(changed, np.bool_)
+    said = np.asarray(stated, np.bool_)
     if truth.shape != said.shape or truth.ndim != 1:
         raise InvalidInput(f"changed and stated must have one flag per frame, got {truth.shape} and {said.shape}")
     shares = [np.count_nonzero(truth[kind] == said[kind]) / (np.count_nonzero(kind) + 1e-7) for kind in (truth, ~truth)]
@@ -86,21 +87,28 @@ def _precisions(x: MapFrames, y: MapFrames, protocol: Protocol, of_x: Indices, o
 
         def distance(groups: Groups, protocol: Protocol, own: Any, limit: float, label: Indices = label) -> Floats:
             # A farther line with the right label can be matched, if the nearest line has another one.
-            distances = chamfer_distances(groups, protocol, own, limit, nearest_only=False)
+            distances = chamfer_distances(groups, protocol, own, limit=limit, nearest_only=False)
             pairs = kernels.gains.pairs_of_groups(groups.bounds)
             distances[label[pairs[:, 0]] != label[pairs[:, 1]]] = np.inf
             return distances
 
-        bits = matches_by(distance, groups, protocol, own)[0]
+        bits = matches_by(distance, groups, protocol, own=own)[0]
         rows = groups.is_prediction
         hits[start[0] + groups.row[rows]] = bits[rows]
     flags = (hits[:, None] >> np.arange(len(own.thresholds))) & 1 > 0
-    sure, values = np.ones(len(hits)) if x.confidence is None else x.confidence, {}
+    if x.confidence is None:
+        sure = np.ones(len(hits))
+    else:
+        sure = x.confidence
+    values = {}
     for c, name in enumerate(y.classes):
-        count, rows = int(np.count_nonzero(y.label == c)), x.label == c
+        count = int(np.count_nonzero(y.label == c))
+        rows = x.label == c
         if count:
             how = [own.interpolation] * len(own.thresholds)
-            values[name] = float(np.mean(average_precisions(sure[rows], sure[rows], flags[rows], count, how)))
+            values[name] = float(
+                np.mean(average_precisions(sure[rows], sure[rows], flags[rows], truth=count, interpolation=how))
+            )
     return values
 
 

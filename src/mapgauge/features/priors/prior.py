@@ -48,17 +48,18 @@ class AlignedPrior(NamedTuple):
 
     def findings(self, of_truth: Indices) -> tuple[Finding, ...]:
         """Return what the prior lacks, given the states of the true lines."""
-        name, count = self.prior.name or "prior", len(self.prior.polylines)
+        name = self.prior.name or "prior"
+        count = len(self.prior.polylines)
         if len(of_truth) and (of_truth == INSERTED).all():
             text = f"{name}: none of its {count} lines in the frames and classes of the truth is near a true line"
-            return (Finding("warning", "prior-without-truth", f"{text}. All truth counts as inserted", count),)
+            return (Finding("warning", "prior-without-truth", f"{text}. All truth counts as inserted", count=count),)
         text = f"{name}: {len(self.lacking)} of {len(self.truth)} frames have no prior. Their truth counts as inserted"
-        return tuple(findings_about(self.lacking, "warning", "frames-without-prior", text))
+        return tuple(findings_about(self.lacking, "warning", "frames-without-prior", text=text))
 
 
 def aligned_prior(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None = None) -> AlignedPrior:
     """Return the prior in the frames of the truth, whose coordinates it has, or at whose poses a map is cut."""
-    own = _in_frames(prior, truth, protocol, workers)
+    own = _in_frames(prior, truth, protocol, workers=workers)
     z, y = align(own.with_confidence(1), truth, classes=truth.classes, unknown="ignore")
     z, y = cut(z, y, protocol)
     return AlignedPrior(z, y, tuple(token for token in y.tokens if token not in own.index))
@@ -68,14 +69,17 @@ def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int
     """Return the prior in the coordinates of each frame of the truth."""
     is_file = not isinstance(prior, MapFrames) and truth.poses is not None
     if isinstance(prior, MapOptions) and "project" in prior.options and is_file:
-        return _cut_map(prior, truth, protocol, workers)  # only a map has longitude and latitude
+        return _cut_map(prior, truth, protocol, workers=workers)  # only a map has longitude and latitude
     try:
-        frames = prior.read() if isinstance(prior, MapOptions) else loaded(prior, workers=workers)
+        if isinstance(prior, MapOptions):
+            frames = prior.read()
+        else:
+            frames = loaded(prior, workers=workers)
     except UnreadableFile as error:  # a map may have more than lines of frames
         if not is_file:
             raise
         try:
-            return _cut_map(prior, truth, protocol, workers)
+            return _cut_map(prior, truth, protocol, workers=workers)
         except MapgaugeError as of_map:
             # What a map of longitude and latitude needs is an origin, which reading it as frames does not.
             raise of_map if GEOGRAPHIC_WORDS in error.message else error from None
@@ -83,7 +87,7 @@ def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int
     if not len(truth) or {*frames.tokens} & {*truth.tokens}:
         return frames
     if is_file and len(frames) == 1:
-        return _cut_map(prior, truth, protocol, workers)
+        return _cut_map(prior, truth, protocol, workers=workers)
     raise InvalidInput(
         f"{frames.name or 'prior'}: no frame of the prior is in the truth (first: {(*frames.tokens, 'none')[0]})",
         remedy=Remedy(
@@ -96,10 +100,15 @@ def _in_frames(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int
 
 def _cut_map(prior: Frames, truth: MapFrames, protocol: Protocol, workers: int | None) -> MapFrames:
     """Return a map, cut to the region of the protocol at the poses of the truth."""
-    path = prior.path if isinstance(prior, MapOptions) else Path(str(prior))
-    options = prior.options if isinstance(prior, MapOptions) else {}
+    path = Path(str(prior))
+    options: Mapping[str, Any] = {}
+    if isinstance(prior, MapOptions):
+        path = prior.path
+        options = prior.options
     frames = own_map(path, truth, region=protocol.region or (60.0, 30.0), workers=workers, **options)
-    return frames.rotate(90) if truth.forward == "y" else frames
+    if truth.forward == "y":
+        return frames.rotate(90)
+    return frames
 
 
 def blocks_of(frames: MapFrames) -> list[slice]:
@@ -136,13 +145,14 @@ def mark_ignored(
     >>> mg.mark_ignored(truth, prior).ignore
     array([ True, False])
     """
-    settings, limit = of_geometry(with_pld(protocol_of(protocol))), check_share("same", same)
+    settings = of_geometry(with_pld(protocol_of(protocol)))
+    limit = check_share("same", same)
     states = [only] if isinstance(only, str) else only
     unknown = [state for state in states if state not in TRUE_STATES]
     if unknown or not states:
         raise InvalidInput(f"only must be one or more of {', '.join(TRUE_STATES)}, got {only!r}")
     y = loaded(truth, workers=workers)
-    aligned = aligned_prior(prior, y, settings, workers)
+    aligned = aligned_prior(prior, y, settings, workers=workers)
     y = aligned.truth
 
     def work(some: slice) -> Indices:

@@ -32,7 +32,9 @@ from mapgauge.typing import Flags, Floats, Indices
 KEPT, MOVED, INSERTED, DELETED = range(4)
 NOTHING = 4  # in confusions: no line, or no statement about one
 PARTS = (*TRUE_STATES, "stale", "invented")
-STALE, INVENTED = 3, 4  # the other parts have the numbers of states
+# The other parts have the numbers of states.
+STALE = 3
+INVENTED = 4
 
 # How many times as many points closed lines have where a state is decided. On the frames of the reference, with 6 cm of
 # noise, 24 of 163 crossings that are kept seem to be moved with 1, 5 with 2, and 3 with 4, which takes much longer.
@@ -48,7 +50,7 @@ class Matched(NamedTuple):
     apart: Floats  # (instances of x,): the same, of closed lines with more points; states follow from it
 
 
-class Comparison(NamedTuple):
+class PriorComparison(NamedTuple):
     """What predictions say about a prior in some frames."""
 
     sums: Floats  # (2, frames, classes, 6): five parts of PLD and the mass, of predictions and of a copy of the prior
@@ -70,10 +72,12 @@ def of_geometry(protocol: Protocol) -> Protocol:
 
 def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
     """Match two sides by the assignment of PLD at the first cutoff."""
-    groups, cutoff = group(x, y, protocol), protocol.cutoffs[0]
+    groups = group(x, y, protocol)
+    cutoff = protocol.cutoffs[0]
     matches = assigned(groups, protocol, cutoff)
     of_x, of_y = matches.pairs
-    partner, distances = np.full(len(x.polylines), -1), np.ones(len(x.polylines))
+    partner = np.full(len(x.polylines), -1)
+    distances = np.ones(len(x.polylines))
     partner[groups.row[of_x]] = groups.row[of_y]
     distances[groups.row[of_x]] = matches.distance[of_x]
     apart, closed = distances.copy(), np.zeros(len(x.polylines), np.bool_)
@@ -121,20 +125,29 @@ def states_of(matched: Matched, newer: int, same: float) -> tuple[Indices, Indic
 
 def compare(
     predictions: MapFrames, truth: MapFrames, prior: MapFrames, protocol: Protocol, same: float, floor: float
-) -> Comparison:
+) -> PriorComparison:
     """Compare aligned frames. The prior has the confidence 1. Predictions say something from ``floor`` on."""
     copied = match(prior, truth, protocol)
     of_prior, of_truth = states_of(copied, len(truth.polylines), same)
     changed = np.isin(of_prior, (MOVED, DELETED))
     predicted = match(predictions, truth, protocol)
     sums = [
-        costs(predicted, predictions, truth, of_truth, _near(predictions, prior, predicted, changed, protocol, same)),
-        costs(copied, prior, truth, of_truth, changed),
+        costs(
+            predicted,
+            predictions,
+            truth,
+            of_truth=of_truth,
+            near_old=_near(predictions, prior, predicted, changed=changed, protocol=protocol, same=same),
+        ),
+        costs(copied, prior, truth, of_truth=of_truth, near_old=changed),
     ]
     confidence = predictions.confidence
-    said = predictions if confidence is None else predictions.keep(confidence >= floor).with_confidence(1)
-    confusion = _confusion(said, truth, prior, protocol, same, of_prior, of_truth)
-    return Comparison(np.stack(sums), confusion, of_truth, of_prior)
+    if confidence is None:
+        said = predictions
+    else:
+        said = predictions.keep(confidence >= floor).with_confidence(1)
+    confusion = _confusion(said, truth, prior, protocol=protocol, same=same, of_prior=of_prior, of_truth=of_truth)
+    return PriorComparison(np.stack(sums), confusion, of_truth, prior=of_prior)
 
 
 def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_old: Flags) -> Floats:
@@ -142,12 +155,20 @@ def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_
 
     ``near_old`` are the instances of ``x`` that are stale if they have no match.
     """
-    confidence = np.ones(len(x.polylines)) if x.confidence is None else x.confidence
-    true = np.ones(len(y.polylines)) if y.confidence is None else y.confidence
-    has_partner, missed = matched.partner >= 0, np.ones(len(true), np.bool_)
+    if x.confidence is None:
+        confidence = np.ones(len(x.polylines))
+    else:
+        confidence = x.confidence
+    if y.confidence is None:
+        true = np.ones(len(y.polylines))
+    else:
+        true = y.confidence
+    has_partner = matched.partner >= 0
+    missed = np.ones(len(true), np.bool_)
     partner = matched.partner[has_partner]
     missed[partner] = False
-    own, other = confidence[has_partner], true[partner]
+    own = confidence[has_partner]
+    other = true[partner]
     cost = np.where(has_partner, 0.0, 0.5 * confidence)
     cost[has_partner] = np.minimum(own, other) * matched.distance[has_partner] + 0.5 * np.abs(own - other)
     part = np.where(near_old, STALE, INVENTED)
@@ -162,7 +183,8 @@ def costs(matched: Matched, x: MapFrames, y: MapFrames, of_truth: Indices, near_
 
 def _near(x: MapFrames, prior: MapFrames, matched: Matched, changed: Flags, protocol: Protocol, same: float) -> Flags:
     """Return which unmatched instances lie within ``same`` of one of the ``changed`` lines of the prior."""
-    groups, near = group(x, prior, protocol), np.zeros(len(x.polylines), np.bool_)
+    groups = group(x, prior, protocol)
+    near = np.zeros(len(x.polylines), np.bool_)
     pairs = kernels.gains.pairs_of_groups(groups.bounds)
     pairs = pairs[(matched.partner < 0)[groups.row[pairs[:, 0]]] & changed[groups.row[pairs[:, 1]]]]
     if len(pairs):
@@ -189,7 +211,8 @@ def _confusion(
     prior matches it. Other such predictions are insertions of nothing.
     """
     stated, of_said = states_of(match(prior, said, protocol), len(said.polylines), same)
-    is_new, is_inserted = of_said == INSERTED, of_truth == INSERTED
+    is_new = of_said == INSERTED
+    is_inserted = of_truth == INSERTED
     found = match(said, truth, protocol).partner
     right = is_new & (found >= 0) & np.append(is_inserted, False)[found]
     counts = np.zeros((len(truth), len(truth.classes), NOTHING + 1, NOTHING + 1), np.int64)

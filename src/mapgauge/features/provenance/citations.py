@@ -10,7 +10,8 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.results.results import Results
 from mapgauge.version import __version__
 
-_PAPER, _EVEN = "paper", "even"  # protocols of the paper, and the same with another sampling
+_PAPER = "paper"  # protocols of the paper
+_EVEN = "even"  # the same with another sampling
 
 
 def rests_on_pld(metric: str) -> bool:
@@ -72,7 +73,10 @@ def _uses(results: Results) -> Iterator[tuple[str, str]]:
     else:
         yield f"rules:{rules}", f"the rules of {rules}"
     origin = origin_of(results)
-    dataset = TITLES[origin.dataset] if origin.dataset else f"({origin.why})"
+    if origin.dataset:
+        dataset = TITLES[origin.dataset]
+    else:
+        dataset = f"({origin.why})"
     yield f"data:{origin.dataset}", f"the data set {dataset}"
     if origin.dataset and (not origin.split or origin.split.startswith("new-")):
         yield f"split:{origin.split}", f"the split {origin.split}" if origin.split else f"the split ({origin.why})"

@@ -42,7 +42,9 @@ def diff(
     from mapgauge import explain as walk
 
     first, second = load_all(paths, names)
-    apart, values, walked = differences(first, second), _values(first, second), None
+    apart = differences(first, second)
+    values = _values(first, second)
+    walked = None
     if not json:
         _show_differences(names, apart, values)
     if explain:
@@ -59,12 +61,12 @@ def diff(
 def _show_differences(names: list[str], apart: "list[Mismatch]", values: list[dict[str, Any]]) -> None:
     if apart:
         rows = [[row.name, row.first, row.second] for row in apart]
-        show_table(Table("What differs", ["", *names], rows, 3), gap=False)
+        show_table(Table("What differs", ["", *names], rows, fixed=3), gap=False)
     else:
         say("The results have the same settings, inputs and version")
     if values:
         rows = [[row["key"], row["class"], number(row["first"]), number(row["second"])] for row in values]
-        show_table(Table("Values", ["value", "class", *names], rows, 2))
+        show_table(Table("Values", ["value", "class", *names], rows, fixed=2))
     else:
         say("The results have no metric in common")
 
@@ -90,7 +92,7 @@ def _show_walk(names: list[str], walk: "Explanation") -> None:
     first, last = ([number(value, DIGITS) for value in values.values()] for values in (walk.begin, walk.end))
     steps = [[*step[:3], *(f"{column[k]:+}" for column in added)] for k, step in enumerate(walk.steps)]
     rows = [[names[0], "", "", *first], *steps, [names[1], "", "", *last]]
-    show_table(Table("Step by step, mean over classes", ["step", "from", "to", *walk.begin], rows, 3))
+    show_table(Table("Step by step, mean over classes", ["step", "from", "to", *walk.begin], rows, fixed=3))
     if walk.left_out:
         say(f"Without a value on the way: {', '.join(walk.left_out)}")
     say("The steps add up to the difference. What a step adds depends on the steps before it")
@@ -106,7 +108,9 @@ def published(
 
     if like is not None:
         like = one_results("--like", like)
-    results = None if like is None else load_all([like], file_names([like]))[0]
+    results = None
+    if like is not None:
+        results = load_all([like], file_names([like]))[0]
     rows = published_values(results)
     if json:
         write_json([vars(row) for row in rows])
@@ -121,7 +125,9 @@ def published(
     else:
         say("No published value may be compared with these results")
     others = [row for row in rows if row.reasons]
-    show_table(Table(f"{len(others)} may not", ["values", "metrics", "methods", "because of"], _grouped(others), 4))
+    show_table(
+        Table(f"{len(others)} may not", ["values", "metrics", "methods", "because of"], _grouped(others), fixed=4)
+    )
     say("`mapgauge list published --json --like RESULTS` has the reasons of each value")
 
 
@@ -147,12 +153,15 @@ def _show_published(title: str, rows: "list[Published]", *, own: bool = False) -
     header += [*(["own"] if own else []), "note", "source"]
     body = []
     for row in rows:
-        split = row.split if row.rate is None else f"{row.split}, {row.rate:g} Hz"
+        if row.rate is None:
+            split = row.split
+        else:
+            split = f"{row.split}, {row.rate:g} Hz"
         thresholds = " ".join(f"{threshold:g}" for threshold in row.thresholds)
         settings = [row.dataset, split, row.region, _rules_in_words(row), thresholds, row.metric]
-        values = [number(value, 1) for value in ([row.value, row.own] if own else [row.value])]
+        values = [number(value, digits=1) for value in ([row.value, row.own] if own else [row.value])]
         body.append([row.method, row.variant, *settings, *values, row.note, row.source])
-    show_table(Table(title, header, body, len(header)), gap=bool(title))
+    show_table(Table(title, header, body, fixed=len(header)), gap=bool(title))
 
 
 def _rules_in_words(row: "Published") -> str:

@@ -29,7 +29,8 @@ _MANY_DIGITS = 9  # of values in JSON
 _SIDES = ("predictions", "truth")
 _DATA = (*_SIDES, "tokens")
 _NAMES = ("name", "about", "headline")
-_AGAIN, _COMPUTED = "computed again", f"computed by mapgauge {__version__}"
+_AGAIN = "computed again"
+_COMPUTED = f"computed by mapgauge {__version__}"
 _GIVE = Remedy("Pass inputs=", "Give the files after the name of the results: RESULTS,predictions=FILE,truth=FILE")
 # Settings that only make sense together, and the name of their step. They come first.
 _TOGETHER = {
@@ -136,7 +137,7 @@ def explain(
     state, target = (_state(*pair, given, names) for pair, given in zip(pairs, inputs, strict=True))
     begin, end = (_main(results, metrics) for results in (first, second))
     then, later = (f"recorded by mapgauge {results.version}" for results in (first, second))
-    walked = [ExplainedStep(_AGAIN, then, _COMPUTED, _values(state, metrics, workers))]
+    walked = [ExplainedStep(_AGAIN, then, _COMPUTED, values=_values(state, metrics, workers))]
     changes = [*_settings(state, target), *_data(state, target)]
     waiting: list[tuple[str, str, str]] = []
     for k, (words, changed) in enumerate(changes):
@@ -149,12 +150,12 @@ def explain(
                 raise
             continue  # not valid alone: taken together with the next one
         what, old, new = map(" and ".join, zip(*waiting, strict=True))
-        walked.append(ExplainedStep(what, old, new, values))
+        walked.append(ExplainedStep(what, old, new, values=values))
         waiting = []
         if progress is not None:
             progress(k + 1, len(changes))
     if walked[-1].values != end:
-        walked.append(ExplainedStep(_AGAIN, _COMPUTED, later, end))
+        walked.append(ExplainedStep(_AGAIN, _COMPUTED, later, values=end))
     if walked[0].values == begin:
         del walked[0]
     kept = [key for key in begin if None not in (begin[key], *(step.values[key] for step in walked))]
@@ -271,7 +272,8 @@ def _in_what(old: MapFrames, new: MapFrames) -> str:
 
 def _lines(frames: MapFrames, *, confidences: bool) -> Counter[tuple[Any, ...]]:
     """Return how often each line occurs: its frame, class and points, and what else the hash of a frame has of it."""
-    coords, offsets = frames.polylines.coords, frames.polylines.offsets
+    coords = frames.polylines.coords
+    offsets = frames.polylines.offsets
     columns = {name: values for name, values in frames.columns.items() if column_of(name).hashed != "never"}
     sure = frames.confidence if confidences else None
     return Counter(

@@ -29,8 +29,12 @@ class Origin(NamedTuple):
 
     def __str__(self) -> str:
         """Return everything in words."""
-        split = f"split {self.split}" if self.split else ""
-        rate = "" if self.rate is None else f"{self.rate:g} Hz"
+        split = ""
+        if self.split:
+            split = f"split {self.split}"
+        rate = ""
+        if self.rate is not None:
+            rate = f"{self.rate:g} Hz"
         return ", ".join(filter(None, [TITLES.get(self.dataset), split, self.why, rate]))
 
 
@@ -42,7 +46,8 @@ def origin_of(results: Results) -> Origin:
         names = {f"{_SUBSETS.get(len(match[3]), 'subset')} {match[2]}" for match in matches}
         if len(names) > 1:
             return Origin("openlanev2", "", "frames of several splits")
-        name, segments = names.pop(), len({match[1] for match in matches})
+        name = names.pop()
+        segments = len({match[1] for match in matches})
         if segments != _SEGMENTS:
             return Origin("openlanev2", "", f"a part: {segments} of {_SEGMENTS} segments of {name}")
         return Origin("openlanev2", name, f"by its {segments} segments")
@@ -51,9 +56,11 @@ def origin_of(results: Results) -> Origin:
     if tokens and all(map(_NUSCENES.fullmatch, tokens)):
         split, why = _split(results.scenes or (), "nuscenes", MISLOCATED)
         if split == "val" and len(tokens) != _FRAMES_OF_VAL:
-            split, why = "", f"a part: {len(tokens)} of {_FRAMES_OF_VAL} frames of val"
+            split = ""
+            why = f"a part: {len(tokens)} of {_FRAMES_OF_VAL} frames of val"
         elif results.scenes is None and len(tokens) == _FRAMES_OF_VAL:
-            split, why = "val", f"by the number of frames ({_FRAMES_OF_VAL})"
+            split = "val"
+            why = f"by the number of frames ({_FRAMES_OF_VAL})"
         return Origin("nuscenes", split, why)
     return Origin("", "", "the tokens are of no data set that is known here")
 
@@ -75,4 +82,6 @@ def _rate(tokens: tuple[str, ...], logs: tuple[str, ...]) -> float | None:
     """Return the frames per second of Argoverse 2, whose tokens end with the time in nanoseconds."""
     frames = sorted((log, int(token.rpartition("_")[2])) for log, token in zip(logs, tokens, strict=True))
     gaps = [after - before for (log, before), (other, after) in pairwise(frames) if log == other]
-    return round(1e9 / float(np.median(gaps)), 1) if gaps else None
+    if not gaps:
+        return None
+    return round(1e9 / float(np.median(gaps)), 1)

@@ -73,8 +73,12 @@ def published(like: Results | None = None) -> list[Published]:
     origin = origin_of(like)
     compared = []
     for row in _rows():
-        own = like.mean[METRICS[row.metric].main.key] if row.metric in like.metrics else None
-        percent = None if own is None else 100 * own
+        own = None
+        if row.metric in like.metrics:
+            own = like.mean[METRICS[row.metric].main.key]
+        percent = None
+        if own is not None:
+            percent = 100 * own
         compared.append(replace(row, own=percent, reasons=tuple(_reasons(row, like, origin))))
     return sorted(compared, key=lambda row: len(row.reasons))
 
@@ -118,16 +122,25 @@ def _rules_of(row: Published) -> Protocol:
 
 
 def _here(known: str | None, origin: Origin) -> str:
-    return f", here {known}" if known else f": {origin.why}"
+    if known:
+        return f", here {known}"
+    return f": {origin.why}"
 
 
 def _relevant(protocol: Protocol, metric: str) -> dict[str, Any]:
     """Return the settings that the values of a metric depend on."""
-    row, plain = METRICS[metric], protocol.to_dict()
-    plain["classes"] = None if plain["classes"] is None else sorted(plain["classes"])
-    parts = row.rows.of if isinstance(row.rows, CombinedRows) else (metric,)
+    row = METRICS[metric]
+    plain = protocol.to_dict()
+    if plain["classes"] is not None:
+        plain["classes"] = sorted(plain["classes"])
+    if isinstance(row.rows, CombinedRows):
+        parts = row.rows.of
+    else:
+        parts = (metric,)
     settings = {name: values for name, values in plain["settings"].items() if name in parts}
-    needless = _IRRELEVANT if rests_on_pld(metric) else (*_IRRELEVANT, *_OF_PLD)
+    needless = set(_IRRELEVANT)
+    if not rests_on_pld(metric):
+        needless.update(_OF_PLD)
     if plain["cutoffs"]:
         plain["cutoffs"] = plain["cutoffs"][:1]  # the value of results is that of their first cutoff
     return {name: value for name, value in plain.items() if name not in needless} | {"settings": settings}

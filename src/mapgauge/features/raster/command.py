@@ -28,7 +28,9 @@ def masks(
     """
     names = listed(protocol)
     if len(names) != 1:
-        given = f"got {len(names)}" if names else "none is given"
+        given = "none is given"
+        if names:
+            given = f"got {len(names)}"
         refuse("--protocol", f"name one protocol with rules for drawing, such as maptracker-iou-60x30; {given}")
     check_files(predictions, truth)
 

@@ -30,12 +30,12 @@ Masks: TypeAlias = Mapping[str, ArrayLike] | str | os.PathLike[str]
 Labels: TypeAlias = NDArray[np.int64]
 
 
-class _Frame(msgspec.Struct):
+class _MaskFrame(msgspec.Struct):
     semantic_mask: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _File(msgspec.Struct):
-    results: dict[str, _Frame]
+    results: dict[str, _MaskFrame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,9 @@ class MaskIou:
     def mean(self) -> float | None:
         """The mean over the classes that have a value, mIoU."""
         values = [value for value in self.classes.values() if value is not None]
-        return float(np.mean(values)) if values else None
+        if not values:
+            return None
+        return float(np.mean(values))
 
     def table(self) -> str:
         """Return IoU and the numbers of pixels as text."""
@@ -123,19 +125,21 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
     extra = [token for token in given if token not in frames.index]
     if extra:
         raise InvalidInput(f"{name or 'masks'}: {len(extra)} masks are not in the truth (first: {extra[0]})")
-    empty, y = prepare(_without_lines(frames), frames, settings, "error")
+    empty, y = prepare(_without_lines(frames), frames, settings, unknown="error")
     groups = group(empty, y, settings)
     drawing = in_pixels(groups, settings, own)
     ends = np.searchsorted(groups.side[drawing.instance] // 2, np.arange(len(groups.bounds) + 1))
     counts = np.zeros((len(settings.classes), 3), np.int64)
     image = np.empty(own.shape, np.uint8)
     for f, token in enumerate(y.tokens):
-        labels = _labels(given.get(token), token, own.shape, settings.classes, name)
+        labels = _labels(given.get(token), token, own.shape, classes=settings.classes, name=name)
         for c in range(len(settings.classes)):
-            first, end = ends[f * groups.classes + c], ends[f * groups.classes + c + 1]
+            first = ends[f * groups.classes + c]
+            end = ends[f * groups.classes + c + 1]
             image[:] = 0
             if end > first:
-                offsets, filled = drawing.offsets[first : end + 1], drawing.filled[first:end]
+                offsets = drawing.offsets[first : end + 1]
+                filled = drawing.filled[first:end]
                 draw(image, drawing.points, offsets, filled, own.thickness, own.spread // 2)
             predicted = labels == c + 1
             counts[c] += np.count_nonzero(predicted & (image > 0)), np.count_nonzero(predicted), np.count_nonzero(image)

@@ -24,7 +24,7 @@ FARTHEST = 1 << 20  # pixels; points beyond are moved here, so that drawing ends
 
 
 def _check_size(name: str, value: Any) -> int:
-    size = check_whole(name, value, 1)
+    size = check_whole(name, value, least=1)
     if size > MOST_PIXELS:
         raise InvalidInput(f"{name} must be at most {MOST_PIXELS}, got {size}")
     return size
@@ -72,10 +72,12 @@ class DrawingSettings(Settings):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the image."""
         length, width = self.pixels
-        return (width, length) if self.forward == "columns" else (length, width)
+        if self.forward == "columns":
+            return (width, length)
+        return (length, width)
 
 
-class Drawing(NamedTuple):
+class PixelDrawing(NamedTuple):
     """Polylines in pixels, sorted by group, predictions before truth. A polyline can have several pieces."""
 
     points: Indices  # (points, 2): column and row
@@ -84,17 +86,18 @@ class Drawing(NamedTuple):
     filled: Flags  # (pieces,)
 
 
-def in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
+def in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> PixelDrawing:
     """Return the polylines of groups in pixels. Heights are left out. Several metrics may share the result."""
     key = f"pixels {tuple(getattr(own, field.name) for field in fields(DrawingSettings))} {protocol.region}"
     if key not in groups.shared:
         groups.shared[key] = _in_pixels(groups, protocol, own)
-    drawing: Drawing = groups.shared[key]
+    drawing: PixelDrawing = groups.shared[key]
     return drawing
 
 
-def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Drawing:
-    lines, instance = groups.polylines, np.arange(len(groups.confidence))
+def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> PixelDrawing:
+    lines = groups.polylines
+    instance = np.arange(len(groups.confidence))
     filled = np.array([name in own.filled for name in groups.names] + [False])[groups.label[groups.side // 2]]
     if own.cut:
         from mapgauge.features.raster.kernels import with_crossings  # imports numba, which results do not need
@@ -104,16 +107,21 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Draw
         split = Polylines(*with_crossings(lines.coords, lines.offsets))
         lines, instance = crop_polylines(split, check_region(protocol.region, groups.forward), filled)
         has_length = np.flatnonzero((survey(lines).high > survey(lines).low).any(axis=1))
-        lines, instance = lines.pick(has_length), instance[has_length]
-    x, y = lines.coords[:, 0], lines.coords[:, 1]
+        lines = lines.pick(has_length)
+        instance = instance[has_length]
+    x = lines.coords[:, 0]
+    y = lines.coords[:, 1]
     ahead, left = (y, -x) if groups.forward == "y" else (x, y)
     length, width = protocol.region or (0.0, 0.0)
     across, down = (ahead, left) if own.forward == "columns" else (-left, ahead)
-    extents = (length, width) if own.forward == "columns" else (width, length)
+    if own.forward == "columns":
+        extents = (length, width)
+    else:
+        extents = (width, length)
     to_pixel = partial(_pixel, own=own)
     rows, columns = own.shape
     points = np.stack([to_pixel(across, extents[0], columns), to_pixel(down, extents[1], rows)], axis=1)
-    return Drawing(points, lines.offsets, instance, filled[instance])
+    return PixelDrawing(points, lines.offsets, instance, filled=filled[instance])
 
 
 def _pixel(values: Any, extent: float, size: int, own: DrawingSettings) -> Indices:

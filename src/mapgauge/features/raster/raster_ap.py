@@ -62,7 +62,7 @@ RASTER_AP = Metric(
     title="Raster-AP",
     symbol="AP",
     lower_is_better=False,
-    values=(Value("raster_ap", "", "Raster-AP", "main"),),
+    values=(Value(key="raster_ap", part="", title="Raster-AP", role="main"),),
     rows=HitRows(_hits),
     setting=Setting("thresholds", "IoU", ""),
     settings_type=RasterApSettings,

@@ -58,7 +58,7 @@ def shared_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings, floo
 
 def _pooled(groups: Groups, protocol: Protocol, floor: float) -> Floats:
     own: RasterIouSettings = protocol.settings["raster_iou"]
-    return shared_pixels(groups, protocol, own, floor, own.covers).astype(np.float64)
+    return shared_pixels(groups, protocol, own, floor=floor, covers=own.covers).astype(np.float64)
 
 
 def _pooled_values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
@@ -72,7 +72,7 @@ def _pooled_values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
 
 def _of_frames(groups: Groups, protocol: Protocol, _: None) -> Floats:
     own: FrameIouSettings = protocol.settings["raster_frame_iou"]
-    both, predicted, true = shared_pixels(groups, protocol, own, own.floor, covers=False).T
+    both, predicted, true = shared_pixels(groups, protocol, own, floor=own.floor, covers=False).T
     union = predicted + true - both
     return np.stack([both / np.maximum(union, 1), union > 0], axis=1)
 
@@ -88,7 +88,7 @@ RASTER_IOU = Metric(
     symbol="IoU",
     lower_is_better=False,
     values=(
-        Value("raster_iou", "", "IoU", "main"),
+        Value(key="raster_iou", part="", title="IoU", role="main"),
         Value("raster_recall", "recall", "recall of pixels", lower_is_better=False),
         Value("raster_precision", "precision", "precision of pixels", lower_is_better=False),
     ),
@@ -105,7 +105,7 @@ RASTER_FRAME_IOU = Metric(
     title="Frame IoU",
     symbol="IoU",
     lower_is_better=False,
-    values=(Value("raster_frame_iou", "", "Frame IoU", "main"),),
+    values=(Value(key="raster_frame_iou", part="", title="Frame IoU", role="main"),),
     rows=SumRows(
         ("iou", "frames"), _of_frames, lambda sums, _: {"raster_frame_iou": ratio(sums[..., 0], sums[..., 1])}
     ),

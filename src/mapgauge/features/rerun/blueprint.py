@@ -5,13 +5,13 @@ from typing import Any
 
 from mapgauge.dependencies import require
 from mapgauge.features.rerun.colours import BACKGROUND
-from mapgauge.features.rerun.values import PARTS, WHOLE, Curve
+from mapgauge.features.rerun.values import PARTS, WHOLE, ValueCurve
 
 HEIGHT = 66.0  # metres of the eye above the vehicle; a region of 60 x 30 m fills the view
 LINES = ("+ /world/ego/truth/**", "+ /world/ego/predictions/**", "+ /world/ego/matches")
 
 
-def blueprint(curves: Sequence[Curve], cameras: Sequence[str], rate: float, *, ego: bool) -> Any:
+def blueprint(curves: Sequence[ValueCurve], cameras: Sequence[str], rate: float, *, ego: bool) -> Any:
     """Return the arrangement, for frames at a rate per second. With an ego, the first view looks down on it."""
     rrb = require("rerun.blueprint", "a recording", "rerun")
     background = rrb.Background(color=BACKGROUND)
@@ -41,10 +41,13 @@ def blueprint(curves: Sequence[Curve], cameras: Sequence[str], rate: float, *, e
     )
 
 
-def _plots(rrb: Any, curves: Sequence[Curve]) -> list[Any]:
+def _plots(rrb: Any, curves: Sequence[ValueCurve]) -> list[Any]:
     """Return the plots: the main values, and a tab for the parts of each metric."""
     groups = dict.fromkeys(curve.entity.rpartition("/")[0] for curve in curves)
-    plots = [rrb.TimeSeriesView(origin=f"/{WHOLE}", name="Values")] if WHOLE in groups else []
+    if WHOLE in groups:
+        plots = [rrb.TimeSeriesView(origin=f"/{WHOLE}", name="Values")]
+    else:
+        plots = []
     parts = [
         rrb.TimeSeriesView(origin=f"/{group}", name=f"Parts of {group.rpartition('/')[2]}")
         for group in groups

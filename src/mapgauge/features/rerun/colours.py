@@ -20,7 +20,7 @@ FAINTEST = 0.12  # smallest share of the colour of a prediction
 Colours = NDArray[np.uint8]  # (lines, 3)
 
 
-class Causes(NamedTuple):
+class LargestCauses(NamedTuple):
     """The causes of errors, and the largest cause of each instance."""
 
     names: tuple[str, ...]  # none if causes cannot be computed
@@ -28,7 +28,7 @@ class Causes(NamedTuple):
     largest: dict[str, Indices]  # by side: -1 for an instance without errors
 
     @classmethod
-    def of(cls, results: Results) -> "Causes":
+    def of(cls, results: Results) -> "LargestCauses":
         """Compute the causes of all instances of results, in the order of drawings."""
         x, y = results.need_data().sorted_sides
         if not has_causes(results):
@@ -58,7 +58,7 @@ def _largest(costs: Floats) -> Indices:
     return np.where(costs.any(axis=1), last, -1)
 
 
-def line_colours(side: MapFrames, causes: Causes, cause: Indices) -> Colours:
+def line_colours(side: MapFrames, causes: LargestCauses, cause: Indices) -> Colours:
     """Return the colour of each instance: that of a cause, or of its class if the cause is -1."""
     by_class = colours_of(side.classes)
     mixed = _colours([by_class[name] for name in side.classes])[side.label].astype(np.float64)

@@ -39,13 +39,17 @@ def export(
 
     require("rerun", "a recording", "rerun")
     results = with_data(load_all(files, file_names(files))[0], files[0])
-    results = results if scene is None else results.of_frames(scene_frames(results, scene))
+    if scene is not None:
+        results = results.of_frames(scene_frames(results, scene))
     with pointing("--where"):
-        results = results if where is None else results.where(where)
+        if where is not None:
+            results = results.where(where)
     with progress("writing the recording") as advance:
         recorded = write_rerun(results, output, images=images, progress=advance)
     if recorded.missing:
         total = recorded.images + recorded.missing
         warn(f"{images}: {recorded.missing} of {total} images are not there and were left out. Download them")
-    also = f" and {counted(recorded.images, 'image')}" if images is not None else ""
+    also = ""
+    if images is not None:
+        also = f" and {counted(recorded.images, 'image')}"
     inform(f"recording of {counted(recorded.frames, 'frame')}{also} in {output}. Open it with: rerun {output}")

@@ -25,7 +25,9 @@ class Places(NamedTuple):
         moved = move_polylines(side.polylines, self.motions, side.frame if len(self.motions) > 1 else side.frame * 0)
         points = np.zeros((len(moved.coords), 3), np.float32)
         points[:, : side.dimension] = moved.coords
-        return np.split(points, moved.offsets[1:-1]) if len(moved) else []
+        if not len(moved):
+            return []
+        return np.split(points, moved.offsets[1:-1])
 
 
 def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
@@ -34,24 +36,30 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
     A map has world coordinates, which may be too large for float32. Its first point becomes the origin.
     """
     predictions, truth = sides
-    count, flat = len(truth), truth.dimension == 2
+    count = len(truth)
+    flat = truth.dimension == 2
     if protocol.name == MAP:
         shift = np.eye(4)
         first = next((side.polylines.coords[0] for side in (truth, predictions) if len(side.polylines.coords)), None)
         if first is not None:
             shift[: len(first), 3] = -first
-        return Places(np.repeat(shift[None], count, axis=0), None, (None,) * count)
-    poses = truth.poses if truth.poses is not None else predictions.poses
+        return Places(np.repeat(shift[None], count, axis=0), poses=None, rigs=(None,) * count)
+    poses = truth.poses
+    if poses is None:
+        poses = predictions.poses
     forward = truth.forward or predictions.forward
     turn = rotation_about_z(-90 if forward == "y" else 0)
     motions = np.repeat(turn[None], count, axis=0)
-    placed = None if poses is None else poses @ turn.T  # the inverse of a turn
+    placed = None
+    if poses is not None:
+        placed = poses @ turn.T  # the inverse of a turn
     rigs = tuple(None if rig is None else rig.frame(token) for token in truth.tokens)
     for k, frame in enumerate(rigs):
         if frame is None:
             continue
         motion = vehicle_from_frame(frame, None if poses is None else poses[k], forward)
         motions[k] = level(motion) if flat else motion
-        placed = np.zeros((count, 4, 4)) + np.eye(4) if placed is None else placed
+        if placed is None:
+            placed = np.zeros((count, 4, 4)) + np.eye(4)
         placed[k] = frame.pose
     return Places(motions, placed, rigs)

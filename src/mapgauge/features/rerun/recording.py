@@ -16,9 +16,9 @@ from mapgauge.cameras.rig import CameraImage, Rig, RigFrame
 from mapgauge.dependencies import require
 from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.features.rerun.blueprint import blueprint
-from mapgauge.features.rerun.colours import Causes, line_colours
+from mapgauge.features.rerun.colours import LargestCauses, line_colours
 from mapgauge.features.rerun.places import Places, places_of
-from mapgauge.features.rerun.values import Curve, curves_of
+from mapgauge.features.rerun.values import ValueCurve, curves_of
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import per_second, time_order
@@ -79,8 +79,10 @@ def write_rerun(
     results = results.of_frames(_in_time(results))
     for section in sections():
         (results,), _ = section.prepared([results], None)
-    rig = None if images is None else open_rig(images, results.tokens, results.scenes)
-    writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig)
+    rig = None
+    if images is not None:
+        rig = open_rig(images, results.tokens, results.scenes)
+    writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig=rig)
     lenient = not rr.strict_mode()
     with replacing(Path(path)) as (part, mode):
         rr.set_strict_mode(True)  # otherwise, Rerun warns of what it leaves out
@@ -116,12 +118,18 @@ class _Writer:
     """Sends results to a recording, block by block."""
 
     def __init__(self, rr: Any, stream: Any, results: Results, rig: Rig | None) -> None:
-        self.rr, self.stream, self.results, self.rig = rr, stream, results, rig
-        self.images, self.missing = 0, 0
+        self.rr = rr
+        self.stream = stream
+        self.results = results
+        self.rig = rig
+        self.images = 0
+        self.missing = 0
         self.fault = ""  # why the file is not complete
         self.origin: Floats | None = None  # (3,), of the world; points have float32
         times = timestamps_of(results, range(len(results.tokens)))
-        unit = None if times is None else per_second(times)
+        unit = None
+        if times is not None:
+            unit = per_second(times)
         self.stamps = None  # (frames,), if the unit of time stamps is known
         if times is not None and unit is not None:
             self.stamps = (times * int(_NS // unit)).astype("datetime64[ns]")
@@ -147,7 +155,8 @@ class _Writer:
 
     def _blocks(self) -> Iterator[range]:
         """Yield ranges of frames of one scene, of at most ``BLOCK`` frames."""
-        scenes, count = self.results.scenes, len(self.results.tokens)
+        scenes = self.results.scenes
+        count = len(self.results.tokens)
         ends = [k for k in range(1, count) if scenes is not None and scenes[k] != scenes[k - 1]]
         for start, stop in zip([0, *ends], [*ends, count], strict=True):
             for first in range(start, stop, BLOCK):
@@ -155,7 +164,10 @@ class _Writer:
 
     def _cameras(self, blocks: Sequence[range]) -> list[str]:
         """Return the cameras as parts of paths, from one frame of each block."""
-        rigs = [] if self.rig is None else [self.rig.frame(self.results.tokens[block.start]) for block in blocks]
+        if self.rig is None:
+            rigs = []
+        else:
+            rigs = [self.rig.frame(self.results.tokens[block.start]) for block in blocks]
         return list(
             dict.fromkeys(self._part(image.camera) for frame in rigs if frame is not None for image in frame.images)
         )
@@ -169,7 +181,9 @@ class _Writer:
         """Return the number of frames per second; 5 if it is not known."""
         steps = np.diff([] if self.stamps is None else self.stamps.astype(np.float64))
         steps = steps[steps > 0]  # scenes need not be in the order of time
-        return min(max(_NS / float(np.median(steps)), 1.0), 30.0) if len(steps) else 5.0
+        if not len(steps):
+            return 5.0
+        return min(max(_NS / float(np.median(steps)), 1.0), 30.0)
 
     def _times(self, frames: Sequence[int]) -> list[Any]:
         """Return the times of frames: their numbers, and the time if its unit is known."""
@@ -179,7 +193,7 @@ class _Writer:
             columns.append(self.rr.TimeColumn("time", timestamp=self.stamps[numbers]))
         return columns
 
-    def _send_curve(self, curve: Curve) -> None:
+    def _send_curve(self, curve: ValueCurve) -> None:
         """Send the values of frames. Those that do not exist are left out."""
         self.stream.log(curve.entity, self.rr.SeriesLines(colors=[curve.colour], names=[curve.title]), static=True)
         exists = np.flatnonzero(~np.isnan(curve.values))
@@ -190,31 +204,37 @@ class _Writer:
     def _send_block(self, part: Results, frames: range) -> None:
         """Send everything about some frames but their values."""
         x, y = (without_boxes(side) for side in part.need_data().sorted_sides)
-        places, times = places_of((x, y), part.protocol, self.rig), self._times(frames)
-        causes, matched = Causes.of(part), np.zeros(len(y.polylines), np.bool_)
-        cutoff = part.protocol.cutoffs[0] if part.protocol.cutoffs else None
+        places = places_of((x, y), part.protocol, self.rig)
+        times = self._times(frames)
+        causes = LargestCauses.of(part)
+        matched = np.zeros(len(y.polylines), np.bool_)
+        cutoff = None
+        if part.protocol.cutoffs:
+            cutoff = part.protocol.cutoffs[0]
         blocks = part.need_data().in_blocks(lambda some: match_frames(some, part.protocol, cutoff), known=part.scores)
         assignments = [frame for block in blocks for frame in block]
         for start, frame in zip(y.offsets.tolist(), assignments, strict=False):
             matched[[start + match.truth for match in frame.matches]] = True
         true = line_colours(y, causes, np.where(matched, -1, causes.largest["truth"]))
         predicted = line_colours(x, causes, causes.largest["predictions"])
-        self._send_lines("truth", y, places.strips(y), true, causes, times)
-        self._send_lines("predictions", x, places.strips(x), predicted, causes, times)
+        self._send_lines("truth", y, places.strips(y), colours=true, causes=causes, times=times)
+        self._send_lines("predictions", x, places.strips(x), colours=predicted, causes=causes, times=times)
         self._send_matches([match_ends(frame, places.motions[k]) for k, frame in enumerate(assignments)], times)
         scenes = part.scenes or [""] * len(frames)
         texts = [_text(f"{scene}\n{token}".strip()) for scene, token in zip(scenes, part.tokens, strict=True)]
         self.stream.send_columns("frame", times, self.rr.TextDocument.columns(text=texts))
         if places.poses is not None:
-            self.origin = places.poses[0, :3, 3].copy() if self.origin is None else self.origin
-            self._send_poses("world/ego", places.poses[:, :3, :3], places.poses[:, :3, 3] - self.origin, times)
+            if self.origin is None:
+                self.origin = places.poses[0, :3, 3].copy()
+            self._send_poses("world/ego", places.poses[:, :3, :3], places.poses[:, :3, 3] - self.origin, times=times)
         self._send_images(places, frames)
 
     def _send_lines(
-        self, name: str, side: MapFrames, strips: list[Floats], colours: Any, causes: Causes, times: list[Any]
+        self, name: str, side: MapFrames, strips: list[Floats], colours: Any, causes: LargestCauses, times: list[Any]
     ) -> None:
         """Send the polylines of one side: a batch for each class."""
-        archetype, labels = self.rr.LineStrips3D, causes.labels(name)
+        archetype = self.rr.LineStrips3D
+        labels = causes.labels(name)
         whole = {"radii": np.full(len(side), WIDTHS[name]), "show_labels": np.zeros(len(side), np.bool_)}
         for label, class_name in enumerate(side.classes):
             rows = np.flatnonzero(side.label == label)
@@ -229,7 +249,8 @@ class _Writer:
 
     def _send_matches(self, ends: list[Floats], times: list[Any]) -> None:
         """Send lines between matched points, given the lines of each frame."""
-        archetype, counts = self.rr.LineStrips3D, np.array([len(lines) for lines in ends])
+        archetype = self.rr.LineStrips3D
+        counts = np.array([len(lines) for lines in ends])
         whole = {"radii": np.full(len(ends), WIDTHS["matches"]), "colors": np.tile(GREY, (len(ends), 1))}
         columns = _batches(archetype, {"strips": np.concatenate(ends)}, counts)
         self.stream.send_columns("world/ego/matches", times, [*columns, *archetype.columns(**whole)])
@@ -253,9 +274,10 @@ class _Writer:
             self.stream.send_columns(entity, self._times(frames), batches)
             if not blobs:
                 continue
-            times, pairs = self._times([frames[k] for k in blobs]), [by_frame[k] for k in blobs]
+            times = self._times([frames[k] for k in blobs])
+            pairs = [by_frame[k] for k in blobs]
             mounts = np.array([np.linalg.inv(frame.pose) @ image.pose @ image.mount for frame, image in pairs])
-            self._send_poses(entity, mounts[:, :3, :3], mounts[:, :3, 3], times)
+            self._send_poses(entity, mounts[:, :3, :3], mounts[:, :3, 3], times=times)
             lenses = np.array([image.intrinsics for _, image in pairs])
             sizes = np.array([image.size for _, image in pairs])
             self.stream.send_columns(entity, times, self.rr.Pinhole.columns(image_from_camera=lenses, resolution=sizes))
@@ -263,7 +285,9 @@ class _Writer:
     def _read(self, image: CameraImage) -> bytes | None:
         """Return the bytes of an image; None if it is not on the disk."""
         try:
-            data = Content(self.rig.path(image)).data if self.rig else None
+            data = None
+            if self.rig:
+                data = Content(self.rig.path(image)).data
         except UnreadableFile:
             self.missing += 1
             return None

@@ -10,10 +10,12 @@ from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Floats
 
 WHOLES = ((230, 159, 0), (86, 180, 233), (0, 158, 115), (204, 121, 167))  # seen on dark and on light pages
-PARTS, WHOLE = "parts", "values"  # groups of curves
+# Groups of curves.
+PARTS = "parts"
+WHOLE = "values"
 
 
-class Curve(NamedTuple):
+class ValueCurve(NamedTuple):
     """One value of all frames."""
 
     entity: str
@@ -22,21 +24,22 @@ class Curve(NamedTuple):
     values: Floats  # (frames,); NaN where the value does not exist
 
 
-def curves_of(results: Results) -> list[Curve]:
+def curves_of(results: Results) -> list[ValueCurve]:
     """Return the main values of frames, such as PLD, their parts, and the mean average precisions of each frame."""
     arrays = frame_arrays(results, results.scores, range(len(results.class_names)))
-    curves, wholes = [], {}
+    curves = []
+    wholes = {}
     for metric, _ in lists_of_frames(results.metrics):
         if metric.repeats not in results.metrics:  # the causes of PLD add up to it
             wholes[metric.main.key] = arrays[metric.main.key]
         curves += [
-            Curve(f"{PARTS}/{metric.name}/{part}", title_of(part, full=True), rgb(colour), arrays[part])
+            ValueCurve(f"{PARTS}/{metric.name}/{part}", title_of(part, full=True), rgb(colour), values=arrays[part])
             for part, colour in part_colours(metric).items()
             if part in arrays
         ]
-    precisions = frame_precisions(results.scores, results.metrics, results.protocol, results.class_names)
+    precisions = frame_precisions(results.scores, results.metrics, results.protocol, class_names=results.class_names)
     wholes |= {key: table[0] for key, table in precisions.items()}  # means over classes
     for n, (key, values) in enumerate(wholes.items()):
         title = title_of(key, protocol=results.protocol)
-        curves.append(Curve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values))
+        curves.append(ValueCurve(f"{WHOLE}/{key}", title, WHOLES[n % len(WHOLES)], values=values))
     return curves

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mapgauge.features.splits.joint import Joint
     from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
+    from mapgauge.results.slices import Slices
 
 _OVERLAP = "overlap"
 _SEARCH = "File for finished frames (.npz). The same command continues from it after an interruption."
@@ -78,17 +79,29 @@ def overlap(
     check_targets([figure, search], [train, validation, *given])
     check_figure(figure)
     check_files(train, validation)
-    names, reading = parsing.file_names(given) if given else [], Reading(workers=workers)
+    names = []
+    if given:
+        names = parsing.file_names(given)
+    reading = Reading(workers=workers)
 
     from mapgauge.features.splits.overlap import splits as measure
 
     tags = tags_of([validation, train])
-    sides = reading.truth(train), reading.truth(validation)
+    of_training = reading.truth(train)
+    of_validation = reading.truth(validation)
     with out.progress("searching similar frames") as advance:
         found = measure(
-            *sides, protocol=parsing.one_protocol(protocol), tags=tags, work=search, workers=workers, progress=advance
+            of_training,
+            of_validation,
+            protocol=parsing.one_protocol(protocol),
+            tags=tags,
+            work=search,
+            workers=workers,
+            progress=advance,
         )
-    methods = load_all(given, names) if given else []
+    methods = []
+    if given:
+        methods = load_all(given, names)
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
         out.warn(note)
@@ -115,7 +128,10 @@ def _summary(found: "SplitOverlap") -> dict[str, Any]:
 
     def quartiles(values: Any) -> list[float]:
         known = values[np.isfinite(values)]
-        return np.percentile(known, (25, 50, 75)).tolist() if len(known) else [np.nan] * 3
+        if not len(known):
+            return [np.nan] * 3
+        three: list[float] = np.percentile(known, (25, 50, 75)).tolist()
+        return three
 
     return {
         "frames": len(found.tokens),
@@ -152,7 +168,7 @@ def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
     measured = counted(about["frames"], "validation frame", form=",")
     against = counted(about["training_frames"], "training frame", form=",")
     title = f"From {measured} to the nearest of {against}"
-    out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, 1), gap=False)
+    out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, fixed=1), gap=False)
     if found.close is not None:
         out.say(f"{found.close:.1%} of the validation frames lie within {CLOSE:g} m of a training frame")
     if isfinite(about["frechet_median"]):
@@ -160,18 +176,20 @@ def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
     share = 1 - about["compared"] / max(about["pairs"], 1)
     out.say(f"{about['compared']:,} of {about['pairs']:,} pairs of frames were compared; bounds saved {share:.1%}")
     for name, of in joint.items():
-        for sliced, what in (
-            (of.place, "place, in metres"),
-            (of.shape, "shape, as PLD to the most similar training frame"),
-        ):
-            if sliced is not None:
-                header, body = sliced.tables()[0]
-                out.show_table(out.Table(f"{name} by distance in {what}", header, body, 1))
+        if of.place is not None:
+            _show_slices(f"{name} by distance in place, in metres", of.place)
+        _show_slices(f"{name} by distance in shape, as PLD to the most similar training frame", of.shape)
         if of.location is not None:
             out.say(f"O_loc of {of.key}: {of.location} (far against close, with the same distances in shape)")
         elif found.place is not None:
             out.say(f"O_loc of {of.key}: - (there are no close and far frames with the same distances in shape)")
         out.say(f"O_geom of {of.key}: {of.geometry} (from the most to the least similar bin, by a straight line)")
+
+
+def _show_slices(title: str, sliced: "Slices") -> None:
+    """Print the first table of values by groups of frames."""
+    header, body = sliced.tables()[0]
+    out.show_table(out.Table(title, header, body, fixed=1))
 
 
 @splits.command("propose")
@@ -227,12 +245,14 @@ def _shares(shares: parsing.Texts) -> dict[str, float]:
     wanted: dict[str, float] = {}
     for item in parsing.listed(shares) or ():
         name, _, share = item.partition("=")
+        is_new = name.replace("-", "").replace("_", "").isalnum() and name not in wanted
         try:
-            if not name.replace("-", "").replace("_", "").isalnum() or name in wanted:
-                raise ValueError
-            wanted[name] = float(share)
+            number = float(share)
         except ValueError:
+            number = None
+        if number is None or not is_new:
             parsing.refuse("--shares", f"expected NAME=SHARE, such as train=0.8, each name once, got {item!r}")
+        wanted[name] = number
     return wanted
 
 
@@ -255,9 +275,12 @@ def _show_proposal(made: "Proposal", json: bool) -> None:
     names = list(made.splits)
     rows = [["frames", *(f"{len(made.splits[name]):,}" for name in names)]]
     rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
-    out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, 1), gap=False)
+    out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, fixed=1), gap=False)
     for (first, second), metres in made.nearest.items():
-        out.say(f"{first} and {second} are {f'{metres:.1f} m apart' if isfinite(metres) else 'in different cities'}")
+        apart = "in different cities"
+        if isfinite(metres):
+            apart = f"{metres:.1f} m apart"
+        out.say(f"{first} and {second} are {apart}")
     left = counted(len(made.dropped), "frame is", "frames are", form=",")
     out.say(f"{left} left out, closer than {made.margin:g} m to another split")
     if made.cut_scenes:
@@ -308,7 +331,7 @@ def thin(
     else:
         rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in trees.items()]
         title = "Diversity: the length of the minimum spanning tree"
-        out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, 1), gap=False)
+        out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, fixed=1), gap=False)
         left = counted(len(thinned.like), "frame is", "frames are", form=",")
         out.say(f"{left} left out, within {radius:g} of a kept frame")
     out.inform(f"tokens in {output}")

@@ -70,16 +70,21 @@ def diversity(
     lengths: list[float] = []
     # Kruskal's algorithm on bounds: the pair with the lowest bound is compared, and waits again at its distance. It is
     # done for the pairs with bounds up to a limit, then up to a higher one, without those that are connected already.
-    low, high = -1.0, -1.0
+    low = -1.0
+    high = -1.0
     while len(edges) < count - 1:
-        low, high = high, _limit(index, group, high)
-        first, second, bounds = _pairs(index, group, low, high, workers)
+        low = high
+        high = _limit(index, group, high)
+        first, second, bounds = _pairs(index, group, low, high=high, workers=workers)
         place = 0
         while len(edges) < count - 1:
             while place < len(bounds) and (not known or bounds[place] <= known[0][0]):
-                a, b = first[place : place + STEP], second[place : place + STEP]
+                a = first[place : place + STEP]
+                b = second[place : place + STEP]
                 apart = group[a] != group[b]
-                place, a, b = place + STEP, a[apart], b[apart]
+                place = place + STEP
+                a = a[apart]
+                b = b[apart]
                 for pair in zip(index.distances(a, b).tolist(), b.tolist(), a.tolist(), strict=True):
                     heappush(known, pair)
             if not known or known[0][0] > high:
@@ -102,7 +107,9 @@ def _limit(index: FrameIndex, group: Indices, low: float) -> float:
     chosen = np.random.default_rng(0).permutation(len(group))[:_SAMPLE].tolist()
     bounds = np.concatenate([_bounds(index, frame, np.flatnonzero(group != group[frame])) for frame in chosen])
     left = bounds[bounds > low]
-    return float(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0), method="higher")) if len(left) else 2.0
+    if not len(left):
+        return 2.0
+    return float(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0), method="higher"))
 
 
 def _bounds(index: FrameIndex, frame: int, others: Indices) -> NDArray[np.float32]:

@@ -45,7 +45,10 @@ def splits(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = dict(joint or {})
-    cities = sorted(set(overlap.cities[1])) if overlap.positions is not None else []
+    if overlap.positions is not None:
+        cities = sorted(set(overlap.cities[1]))
+    else:
+        cities = []
     keys = {of.key for of in methods.values()}
     if len(keys) > 1:
         raise InvalidInput(f"the methods must have the same value, got {', '.join(sorted(keys))}")
@@ -54,7 +57,8 @@ def splits(
     if not panels:
         raise InvalidInput("nothing to draw: the frames have no poses, and no method is given")
     sheet = canvas(look().page * max(panels / 4, 1.0), HEIGHT * look().room, panels, ax=ax)
-    axes, handles = list(sheet.axes), []
+    axes = list(sheet.axes)
+    handles = []
     if overlap.positions is not None and overlap.place is not None:
         near = overlap.place < CLOSE
         sides = [
@@ -78,7 +82,10 @@ def splits(
     for (name, of), colour, marker in zip(methods.items(), cycle(COLOURS[2:]), cycle(MARKERS), strict=False):
         handles.append(Line2D([], [], color=colour, marker=marker, markersize=3, label=name))
         for panel, sliced in zip(axes, (of.shape, of.place), strict=False):
-            values = {} if sliced is None else {key: by["mean"][of.key] for key, by in sliced.estimates.items()}
+            if sliced is None:
+                values = {}
+            else:
+                values = {key: by["mean"][of.key] for key, by in sliced.estimates.items()}
             middles = [float(groups.index(key)) if key in groups else _middle(key) for key in values]
             heights = [value.value for value in values.values()]
             panel.plot(middles, heights, color=colour, marker=marker, markersize=3)

@@ -39,16 +39,22 @@ def joint_of(
     results: Results, key: str, place: Floats | None, shape: Floats, *, samples: int, level: float, seed: int
 ) -> Joint:
     """Return the error over the distances of the frames of results. ``SplitOverlap.joint`` has the other arguments."""
-    draws = _Sampler(results, key, samples, seed, level)
+    draws = _Sampler(results, key, samples, seed=seed, level=level)
 
     def sliced(masks: dict[str, Any]) -> Slices:
         tokens = {name: [results.tokens[frame] for frame in np.flatnonzero(mask)] for name, mask in masks.items()}
         return results.by(tokens, samples=samples, level=level, seed=seed)
 
-    near = np.zeros(len(shape), np.bool_) if place is None else place < CLOSE
+    if place is None:
+        near = np.zeros(len(shape), np.bool_)
+    else:
+        near = place < CLOSE
     far = ~near
-    by_place = None if place is None else sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
-    matched, location = _matched(results.tokens, shape, near, far, seed), None
+    by_place = None
+    if place is not None:
+        by_place = sliced({f"closer than {CLOSE:g} m": near, f"at least {CLOSE:g} m": far})
+    matched = _matched(results.tokens, shape, near, far=far, seed=seed)
+    location = None
     if len(matched[0]):
         close, away = (draws.of(frames) for frames in matched)
         location = draws.estimate(_ratio(away - close, close), np.concatenate(matched))
@@ -56,17 +62,20 @@ def joint_of(
     edges = np.linspace(shape[chosen].min(), shape[chosen].max(), BINS + 1)
     which = np.clip(np.digitize(shape, edges[1:-1]), 0, BINS - 1)
     bins = [chosen & (which == k) for k in range(BINS)]
-    filled, middle = [k for k in range(BINS) if bins[k].any()], (edges[:-1] + edges[1:]) / 2
+    filled = [k for k in range(BINS) if bins[k].any()]
+    middle = (edges[:-1] + edges[1:]) / 2
     values = np.stack([draws.of(np.flatnonzero(bins[k])) for k in filled])
     rise = _rise(middle[filled], values, np.array([bins[k].sum() for k in filled]))
     centre = middle[which[chosen]]
     geometry = draws.estimate(rise, np.flatnonzero(chosen), centre - centre.mean())
     # Names have as many digits as tell the edges apart.
-    digits = max(2, math.ceil(-math.log10(edges[1] - edges[0]))) if edges[0] < edges[1] else 2
+    digits = 2
+    if edges[0] < edges[1]:
+        digits = max(2, math.ceil(-math.log10(edges[1] - edges[0])))
     names = [f"{low:.{digits}f} to {high:.{digits}f}" for low, high in pairwise(edges)]
     by_shape = sliced(dict(zip(names, bins, strict=True)))
     tokens = [tuple(results.tokens[frame] for frame in side) for side in matched]
-    return Joint(key, by_place, by_shape, location, geometry, (tokens[0], tokens[1]))
+    return Joint(key, by_place, by_shape, location=location, geometry=geometry, matched=(tokens[0], tokens[1]))
 
 
 def _matched(tokens: Sequence[str], shape: Floats, near: Any, far: Any, seed: int) -> tuple[Indices, Indices]:
@@ -111,7 +120,9 @@ class _Sampler:
 
     def __init__(self, results: Results, key: str, samples: int, seed: int, level: float) -> None:
         """Draw scenes, or frames if the scenes are not known."""
-        self._results, self._key, self._level = results, key, level
+        self._results = results
+        self._key = key
+        self._level = level
         keys = results.tokens if results.scenes is None else results.scenes
         self._unit, self._weights = draw_units(keys, samples, np.random.default_rng(seed))
 
@@ -129,10 +140,15 @@ class _Sampler:
         the same sum of squared weights (Kish), because the spread of few scenes with much weight is uncertain.
         """
         named = value_named(ValueKey.parse(self._key).name)
-        own = None if named is None else named[1].lower_is_better
+        own = None
+        if named is not None:
+            own = named[1].lower_is_better
         lower = named is None or (named[0].lower_is_better if own is None else own)
         worse = changes if lower else -changes
         squares = np.square(np.bincount(self._unit[frames], np.broadcast_to(weight, frames.shape)))
         units = squares.sum() ** 2 / max(np.square(squares).sum(), 1e-300)
-        samples = worse[1:] if np.count_nonzero(squares) >= FEWEST else worse[:0]
+        if np.count_nonzero(squares) >= FEWEST:
+            samples = worse[1:]
+        else:
+            samples = worse[:0]
         return estimate(float(worse[0]), Draws(samples, int(units)), self._level)

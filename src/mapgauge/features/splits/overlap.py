@@ -66,7 +66,9 @@ class SplitOverlap:
     @property
     def close(self) -> float | None:
         """The share of frames closer than 5 m to a training pose; None without poses."""
-        return None if self.place is None else float((self.place < CLOSE).mean())
+        if self.place is None:
+            return None
+        return float((self.place < CLOSE).mean())
 
     def joint(
         self, results: Results, key: str | None = None, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
@@ -84,7 +86,10 @@ class SplitOverlap:
             seed: Seed of the draws.
         """
         check_draws(samples, level, seed)
-        value = METRICS[results.metrics[0]].main.key if key is None else key
+        if key is None:
+            value = METRICS[results.metrics[0]].main.key
+        else:
+            value = key
         if results.mean.get(value) is None:
             raise InvalidInput(f"the results have no value {value!r}", remedy=f"Use one of {', '.join(results.mean)}")
         known = {token: row for row, token in enumerate(self.tokens)}
@@ -96,8 +101,11 @@ class SplitOverlap:
                 remedy="Use the truth of the evaluation as VAL",
             )
         rows = np.array([known[token] for token in results.tokens])
-        place, shape = None if self.place is None else self.place[rows], self.shape.distance[rows, 0]
-        return joint_of(results, value, place, shape, samples=samples, level=level, seed=seed)
+        place = None
+        if self.place is not None:
+            place = self.place[rows]
+        shape = self.shape.distance[rows, 0]
+        return joint_of(results, value, place, shape=shape, samples=samples, level=level, seed=seed)
 
 
 def splits(
@@ -128,8 +136,12 @@ def splits(
     >>> overlap.close, overlap.shape.distance.shape
     (0.0, (10, 1))
     """
-    first, second = loaded(train), loaded(validation)
-    place, positions, notes, settings = None, None, [], protocol_of(protocol)
+    first = loaded(train)
+    second = loaded(validation)
+    place = None
+    positions = None
+    notes = []
+    settings = protocol_of(protocol)
     cities = cities_of(first, tags), cities_of(second, tags)
     if first.poses is None or second.poses is None:
         lacking = " and ".join(name for name, side in (("TRAIN", first), ("VAL", second)) if side.poses is None)
@@ -150,9 +162,19 @@ def splits(
     ours, theirs = (prepared_truth(side, settings) for side in (second, first))
     if settings.spacing is not None or settings.count is not None:
         sampled: dict[str, Any] = {"spacing": settings.spacing, "count": settings.count, "sampling": settings.sampling}
-        ours, theirs = ours.resample(**sampled), theirs.resample(**sampled)
-    quartiles = np.array([_quartiles(ours, theirs, v, t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
-    return SplitOverlap(second.tokens, scenes_of(second), place, shape, quartiles, positions, cities, tuple(notes))
+        ours = ours.resample(**sampled)
+        theirs = theirs.resample(**sampled)
+    quartiles = np.array([_quartiles(ours, theirs, v, t=t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
+    return SplitOverlap(
+        tokens=second.tokens,
+        scenes=scenes_of(second),
+        place=place,
+        shape=shape,
+        frechet=quartiles,
+        positions=positions,
+        cities=cities,
+        notes=tuple(notes),
+    )
 
 
 def _other_axes(train: MapFrames, validation: MapFrames) -> list[str]:
@@ -176,7 +198,9 @@ def _longer_axis(frames: MapFrames) -> str | None:
     x, y = np.percentile(np.abs(coords[:, :2]), _MOST, axis=0)
     if x > _CLEARLY * y:
         return "x"
-    return "y" if y > _CLEARLY * x else None
+    if y > _CLEARLY * x:
+        return "y"
+    return None
 
 
 def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
@@ -199,7 +223,9 @@ def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
 
 def scenes_of(frames: MapFrames) -> tuple[str, ...] | None:
     """Return the scene of each frame; None if they are not known."""
-    return scenes_from_tokens(frames.tokens) if frames.scenes is None else frames.scenes
+    if frames.scenes is None:
+        return scenes_from_tokens(frames.tokens)
+    return frames.scenes
 
 
 def cities_of(frames: MapFrames, tags: Tags | None) -> tuple[str, ...]:
@@ -226,9 +252,11 @@ def cities_of(frames: MapFrames, tags: Tags | None) -> tuple[str, ...]:
 def nearest_place(train: Floats, validation: Floats, train_cities: Any, cities: Any) -> Floats:
     """Return the distance from each validation position to the nearest training position of its city."""
     nearest: Floats = np.full(len(validation), np.nan)
-    named, train_named = np.array(cities, object), np.array(train_cities, object)
+    named = np.array(cities, object)
+    train_named = np.array(train_cities, object)
     for city in set(cities):
-        rows, others = np.flatnonzero(named == city), train[train_named == city]
+        rows = np.flatnonzero(named == city)
+        others = train[train_named == city]
         for first in range(0, len(rows) if len(others) else 0, _ROWS):
             some = rows[first : first + _ROWS]
             gaps = validation[some, None] - others[None]

@@ -95,7 +95,7 @@ def propose(
     split = _assigned(places, strata, np.array([wanted[name] for name in names]))
 
     def distances(mine: Flags, others: Flags) -> Floats:
-        return nearest_place(position[others], position[mine], cities[others], cities[mine])
+        return nearest_place(position[others], position[mine], cities[others], cities=cities[mine])
 
     kept = np.ones(len(frames), np.bool_)
     for k in reversed(range(len(names) - 1)):  # a frame stays if it is apart from all frames of later splits that stay
@@ -125,28 +125,38 @@ def propose(
         for name, side in far_off[:1]
     ]
     scenes = scenes_of(frames)
-    parts = set() if scenes is None else {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
+    if scenes is None:
+        parts = set()
+    else:
+        parts = {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
     return Proposal(
-        {name: tuple(tokens[mask]) for name, mask in chosen.items()},
-        tuple(tokens[~kept]),
-        margin,
-        nearest,
-        balance,
-        sum(count > 1 for count in Counter(scene for scene, _ in parts).values()),
-        tuple(notes),
+        splits={name: tuple(tokens[mask]) for name, mask in chosen.items()},
+        dropped=tuple(tokens[~kept]),
+        margin=margin,
+        nearest=nearest,
+        balance=balance,
+        cut_scenes=sum(count > 1 for count in Counter(scene for scene, _ in parts).values()),
+        notes=tuple(notes),
     )
 
 
 def _strata(frames: MapFrames, tags: Tags | None) -> dict[str, Any]:
     """Return groups of frames that splits should share evenly, as masks: all, by tags, and by geometry."""
     masks = {"all frames": np.ones(len(frames), np.bool_)}
-    columns = {} if tags is None else tag_columns(tags, frames.tokens, scenes_of(frames))
+    if tags is None:
+        columns = {}
+    else:
+        columns = tag_columns(tags, frames.tokens, scenes_of(frames))
     for name, column in columns.items():
         if column.kind != "number":
             for value in sorted({value for value in column.values if value is not None}, key=str):
-                called = (name if value else f"not {name}") if isinstance(value, bool) else f"{name} {value}"
+                if isinstance(value, bool):
+                    called = name if value else f"not {name}"
+                else:
+                    called = f"{name} {value}"
                 masks[called] = np.array([other == value for other in column.values])
-    coords, offsets = frames.polylines.coords, frames.polylines.offsets
+    coords = frames.polylines.coords
+    offsets = frames.polylines.offsets
     length = kernels.resample.lengths_of(coords, offsets)
     ends = np.maximum(offsets[1:] - 1, offsets[:-1])
     across = np.linalg.norm(coords[ends] - coords[offsets[:-1]], axis=1)
@@ -168,7 +178,8 @@ def _assigned(places: Mapping[Any, Sequence[int]], strata: Mapping[str, Any], sh
     counts = np.maximum(members.sum(axis=0), 1.0)
     order = sorted(places, key=lambda place: (-len(places[place]), place))
     share = np.array([members[places[place]].sum(axis=0) / counts for place in order])  # of each square in all strata
-    given, chosen = np.zeros((len(shares), share.shape[1])), np.full(len(order), -1)
+    given = np.zeros((len(shares), share.shape[1]))
+    chosen = np.full(len(order), -1)
 
     def distance(split: int, added: Floats) -> float:
         """Return how far a split would be from its share in all strata, relative to the share."""

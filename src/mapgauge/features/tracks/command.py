@@ -30,7 +30,7 @@ def consistency(
     cutoff: o.CutoffOption = None,
     classes: Annotated[Texts, o.classes_option("all")] = None,
     workers: o.WorkersOption = None,
-    worst: Annotated[int, o.worst_option("the transitions with the largest flicker", 0)] = 5,
+    worst: Annotated[int, o.worst_option("the transitions with the largest flicker", least=0)] = 5,
     figure: Annotated[Path | None, o.figure_option("the flicker over the lag")] = None,
     json: o.JsonOption = False,
     csv: o.CsvOption = False,
@@ -48,9 +48,11 @@ def consistency(
     if form != "text":
         without_effect(context, ["worst"], f"with --{form}, which is for the text only")
     chosen = valid("--lags", check_lags, parsing.numbers("--lags", lags, int) or LAGS)
-    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
+    box = parsing.parse_region(region)
+    most = parsing.one_cutoff(cutoff, default=1.5)
     valid("--margin", inner, valid("--region", check_region, box), margin)
-    names, reading = parsing.file_names(predictions), Reading(workers=workers)
+    names = parsing.file_names(predictions)
+    reading = Reading(workers=workers)
     check_targets([figure], [*predictions, poses])
     check_figure(figure)
     check_files(*predictions, *([] if poses is None or poses.is_dir() else [poses]))
@@ -78,7 +80,8 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     """Print the values of all methods, and the worst transitions of each."""
     from mapgauge.features.tracks.consistency import KEYS, PART_TITLES, cells_of
 
-    several, first = len(methods) > 1, next(iter(methods.values()))
+    several = len(methods) > 1
+    first = next(iter(methods.values()))
     parts = list(PART_TITLES.values())
     title = (
         f"Flicker, lower is better (cutoff {first.cutoff:g} m, a point every {first.spacing:g} m; {first.level:.0%} of "
@@ -87,7 +90,7 @@ def _show(methods: dict[str, Any], worst: int) -> None:
     values_of = [(called, row) for called, measured in methods.items() for row in measured.rows if row["transitions"]]
     rows = [[called, *cells_of(row)][1 - several :] for called, row in values_of]
     header = ["name", "lag", "class", "transitions", "flicker ↓", *parts][1 - several :]
-    out.show_table(out.Table(title, header, rows, 2 + several), gap=False)
+    out.show_table(out.Table(title, header, rows, fixed=2 + several), gap=False)
     for finding in dict.fromkeys(finding for measured in methods.values() for finding in measured.findings):
         if finding.code in ("lags-without-transitions", "transitions-apart"):
             out.say(f"{finding.level}: {finding.text}")
@@ -95,7 +98,7 @@ def _show(methods: dict[str, Any], worst: int) -> None:
         body = [[row["earlier"], row["later"], *(f"{row[key]:.3f}" for key in KEYS)] for row in measured.worst(worst)]
         if body:
             about = f"Worst transitions at lag {measured.lags[0]}" + (f", {called}" if several else "")
-            out.show_table(out.Table(about, ["from", "to", "flicker ↓", *parts], body, 2))
+            out.show_table(out.Table(about, ["from", "to", "flicker ↓", *parts], body, fixed=2))
 
 
 def track(
@@ -142,7 +145,8 @@ def track(
     else:
         without_effect(context, ["cutoff"], "without --method pld")
     valid("--look-back", check_whole, "look-back", look_back, 1)
-    box, most = parsing.parse_region(region), parsing.one_cutoff(cutoff, 1.5)
+    box = parsing.parse_region(region)
+    most = parsing.one_cutoff(cutoff, default=1.5)
     valid("--region", check_region, box)
     check_targets([output], [predictions, poses])
     check_files(predictions, *([] if poses is None or poses.is_dir() else [poses]))
@@ -161,7 +165,10 @@ def track(
             progress=advance,
         )
     out.show_findings(tracked.findings)
-    ids = [] if tracked.track is None else tracked.track[tracked.track != ""].tolist()
+    if tracked.track is None:
+        ids = []
+    else:
+        ids = tracked.track[tracked.track != ""].tolist()
     out.say(
         f"{predictions} ({frames.format}): {counted(len(tracked), 'frame')}, "
         f"{counted(len(tracked.polylines), 'instance')}, {len(ids)} with "

@@ -85,7 +85,9 @@ class Consistency:
     def flicker(self) -> float | None:
         """The flicker at the smallest lag, as the mean over classes; None if no class has output."""
         estimates = self.estimates[self.lags[0]]
-        return estimates[MEAN][FLICKER].value if estimates else None
+        if estimates:
+            return estimates[MEAN][FLICKER].value
+        return None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -114,7 +116,10 @@ class Consistency:
             raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
         pairs = self.transitions
         # Without classes there is nothing to add.
-        sums = added(np.moveaxis(pairs.sums, 1, 0)) if self.class_names else np.zeros((len(pairs.lag), len(KEYS)))
+        if self.class_names:
+            sums = added(np.moveaxis(pairs.sums, 1, 0))
+        else:
+            sums = np.zeros((len(pairs.lag), len(KEYS)))
         values = np.nan_to_num(_values(sums))
         own = np.flatnonzero(pairs.lag == chosen).tolist()
         own.sort(key=lambda i: (-values[i, 0], pairs.scene[i], pairs.later[i]))
@@ -127,7 +132,7 @@ class Consistency:
                 "area": float(pairs.area[i]),
                 **dict(zip(KEYS, values[i].tolist(), strict=True)),
             }
-            for i in own[: check_whole("count", count, 0)]
+            for i in own[: check_whole("count", count, least=0)]
         ]
 
     def table(self) -> str:
@@ -180,7 +185,7 @@ def estimates_of(
     count[MEAN] = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
     return {
         name: {
-            key: intervals.estimate(value, intervals.draws_of(drawn, name, key, count), level, (0.0, 1.0))
+            key: intervals.estimate(value, intervals.draws_of(drawn, name, key, count=count), level, limits=(0.0, 1.0))
             for key, value in zip(KEYS, values[name], strict=True)
         }
         for name in values
@@ -189,7 +194,7 @@ def estimates_of(
 
 def _values(sums: Floats) -> Floats:
     """Return the flicker and its five parts from sums ``(..., 6)``; NaN where there is no output."""
-    flicker = np.minimum(normalised_pld(sums, 1.0), 1.0)[..., None]
+    flicker = np.minimum(normalised_pld(sums, order=1.0), 1.0)[..., None]
     values = np.concatenate([flicker, normalised_parts(sums)], axis=-1)
     return np.where(sums[..., -1:] > 0, values, np.nan)
 
@@ -258,7 +263,10 @@ def consistency(
     settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
     intervals.check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
-    frames = drives.frames if classes is None else drives.frames.select(classes)
+    if classes is None:
+        frames = drives.frames
+    else:
+        frames = drives.frames.select(classes)
     check_not_mean(frames.classes)
     if frames.confidence is None:
         frames = frames.with_confidence(1)
@@ -273,7 +281,9 @@ def consistency(
     ]
     all_pairs = np.array(pairs, np.int64).reshape(-1, 3).T
     areas = common_areas(motions_between(drives.poses, all_pairs[1], all_pairs[2]), box)
-    (lag, earlier, later), area, apart = all_pairs[:, areas > 0], areas[areas > 0], int(np.count_nonzero(areas <= 0))
+    (lag, earlier, later) = all_pairs[:, areas > 0]
+    area = areas[areas > 0]
+    apart = int(np.count_nonzero(areas <= 0))
     if not len(lag):
         raise InvalidInput(
             f"{frames.name or 'predictions'}: no two frames of a scene are {' or '.join(map(str, wanted))} frames "
@@ -284,22 +294,25 @@ def consistency(
 
     def work(block: slice | Indices, poses: Floats = drives.poses) -> Floats:
         """Return the five parts of PLD and the mass of transitions and classes. The earlier output is the truth."""
-        sides = common_parts(frames, poses, earlier[block], later[block], box)
+        sides = common_parts(frames, poses, earlier[block], later=later[block], box=box)
         before, now = (replace(side, polylines=oriented(side.polylines, frames.forward)) for side in sides)
         assert isinstance(PLD.rows, SumRows)
         parts = PLD.rows.score(group(now, before, settings), settings, settings.cutoffs[0])
         return parts.reshape(len(earlier[block]), len(frames.classes), len(KEYS))
 
-    sums = np.concatenate(in_threads(work, blocks, workers, progress))
+    sums = np.concatenate(in_threads(work, blocks, workers, progress=progress))
     tokens = [pick_rows(frames.tokens, rows) for rows in (earlier, later)]
-    columns = Transitions(lag, pick_rows(drives.frames.scenes, later), tokens[0], tokens[1], area, sums)
-    estimates = {each: estimates_of(columns, each, frames.classes, samples, float(level), seed) for each in wanted}
+    columns = Transitions(lag, pick_rows(drives.frames.scenes, later), tokens[0], later=tokens[1], area=area, sums=sums)
+    estimates = {
+        each: estimates_of(columns, each, frames.classes, samples=samples, level=float(level), seed=seed)
+        for each in wanted
+    }
     still = np.tile(np.eye(4), (len(frames), 1, 1))  # the poses of a vehicle that does not move
     findings = (
         *frames.findings,
         *drives.findings,
-        *_findings(frames, bounds, wanted, lag, apart, len(drives.scenes)),
-        *_misfits(partial(work, poses=still), drives.poses, earlier, later, columns),
+        *_findings(frames, bounds, wanted, lag=lag, apart=apart, scenes=len(drives.scenes)),
+        *_misfits(partial(work, poses=still), drives.poses, earlier, later=later, transitions=columns),
     )
     return Consistency(
         name=frames.name,
@@ -322,7 +335,7 @@ def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
     """Return the lags in rising order after checking them."""
     if not isinstance(lags, tuple | list | np.ndarray) or not len(lags):
         raise InvalidInput(f"lags must be one or more numbers of frames, got {lags!r}")
-    wanted = tuple(sorted(check_whole("lags", lag, 1) for lag in lags))
+    wanted = tuple(sorted(check_whole("lags", lag, least=1) for lag in lags))
     if len(set(wanted)) < len(wanted):
         raise InvalidInput(f"lags must differ from each other, got {lags!r}")
     return wanted
@@ -330,7 +343,10 @@ def check_lags(lags: Sequence[int]) -> tuple[int, ...]:
 
 def inner(bounds: Bounds, margin: float) -> Bounds:
     """Return a region without its edge."""
-    width = 0.0 if margin == 0 and not isinstance(margin, bool) else check_length("margin", margin)
+    if margin == 0 and not isinstance(margin, bool):
+        width = 0.0
+    else:
+        width = check_length("margin", margin)
     x_min, y_min, x_max, y_max = bounds
     if not (x_min + width < x_max - width and y_min + width < y_max - width):
         raise InvalidInput(f"margin must be smaller than half the region, got {margin!r}")
@@ -344,13 +360,14 @@ def _findings(
     empty = [str(each) for each in lags if not (lag == each).any()]
     if empty:
         text = f"no scene has two frames that are {' or '.join(empty)} frames apart and show a common region"
-        yield Finding("note", "lags-without-transitions", text, len(empty))
+        yield Finding("note", "lags-without-transitions", text, count=len(empty))
     if apart:
         text = f"{apart} transitions have no common region, because the vehicle left it. They are not compared"
-        yield Finding("note", "transitions-apart", text, apart)
+        yield Finding("note", "transitions-apart", text, count=apart)
     extent = extent_of(frames)
     if extent is not None and extent.instances >= _ENOUGH:
-        low, high = np.array(bounds[:2]), np.array(bounds[2:])
+        low = np.array(bounds[:2])
+        high = np.array(bounds[2:])
         size = high - low
         text = f"the region is {size[0]:g} x {size[1]:g} m and the output measures {extent} m"
         if (extent.size < _FITS * size).any():
@@ -359,12 +376,12 @@ def _findings(
                 "Pass --region with the region of the method, as LENGTHxWIDTH",
             )
             text += ": lines end inside the region, at another place in every frame, and this counts as flicker"
-            yield Finding("warning", "region-not-filled", text, extent.instances, remedy=remedy)
+            yield Finding("warning", "region-not-filled", text, count=extent.instances, remedy=remedy)
         elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
             text += ": what lies outside is not compared"
-            yield Finding("note", "region-exceeded", text, extent.instances)
+            yield Finding("note", "region-exceeded", text, count=extent.instances)
     if few := intervals.too_few(scenes, "scene"):  # intervals are drawn from scenes
-        yield Finding("warning", "scenes-few", few, scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        yield Finding("warning", "scenes-few", few, count=scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
 
 
 def _misfits(
@@ -379,7 +396,9 @@ def _misfits(
     sample = own[np.argsort(-moved, kind="stable")[:BLOCK]]
     if np.sort(moved)[::-1][: len(sample)].mean() < _MOVES:
         return
-    values = [float(normalised_pld(rows.sum(axis=(0, 1)), 1.0)) for rows in (transitions.sums[sample], unmoved(sample))]
+    values = [
+        float(normalised_pld(rows.sum(axis=(0, 1)), order=1.0)) for rows in (transitions.sums[sample], unmoved(sample))
+    ]
     if values[0] > values[1] + _WORSE:
         text = (
             f"output of neighbouring frames agrees better if the poses are not used: flicker {values[1]:.3f} instead "
@@ -387,4 +406,4 @@ def _misfits(
             "to frame"
         )
         remedy = Remedy.of("Check that the poses move points of these frames to the world")
-        yield Finding("warning", "poses-do-not-fit", text, len(sample), remedy=remedy)
+        yield Finding("warning", "poses-do-not-fit", text, count=len(sample), remedy=remedy)

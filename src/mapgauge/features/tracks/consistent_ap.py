@@ -24,7 +24,7 @@ from mapgauge.typing import Bounds, Flags, Floats, Indices, Points
 def _score(groups: Groups, protocol: Protocol) -> Bits:
     """Return the consistent true positives of a scene, as bits, one per threshold."""
     own = protocol.settings["c_map"]
-    hits, nearest = matches_by(chamfer_distances, groups, protocol, own)
+    hits, nearest = matches_by(chamfer_distances, groups, protocol, own=own)
     codes = track_codes(groups)
     # Groups without truth take no part. Otherwise their predictions could become the owner of "no match".
     with_truth = groups.bounds[:, 2] > groups.bounds[:, 1]
@@ -85,7 +85,7 @@ C_MAP = Metric(
     title="C-mAP",
     symbol="C-AP",
     lower_is_better=False,
-    values=(Value("c_map", "", "C-mAP", "main"),),
+    values=(Value(key="c_map", part="", title="C-mAP", role="main"),),
     rows=HitRows(_score),
     setting=Setting("thresholds", "threshold"),
     settings_type=ConsistentSettings,
@@ -101,7 +101,7 @@ PLACES = 20  # places at which two lines are compared
 _BLOCK = 256  # pairs that are compared together; they take some megabytes
 
 
-class _Lines(NamedTuple):
+class _PairLines(NamedTuple):
     """One line of each pair, in the coordinates of the later frame."""
 
     points: Points  # (points, 2), line by line
@@ -109,7 +109,7 @@ class _Lines(NamedTuple):
     sizes: Indices  # (lines,): the number of points of each line
 
     @classmethod
-    def of(cls, polylines: Polylines, rows: Indices, motions: Floats | None = None) -> "_Lines":
+    def of(cls, polylines: Polylines, rows: Indices, motions: Floats | None = None) -> "_PairLines":
         """Pick lines, and move them."""
         sizes = np.diff(polylines.offsets)[rows]
         points = polylines.coords[ranges(polylines.offsets[rows], sizes), :2]
@@ -129,28 +129,33 @@ def compare_lines(
     region of both frames are compared. The numbers are the mean distance in metres, the difference of the mean turning
     angles in radians, and whether the lines have a common place; without one, the numbers are 0.
     """
-    numbers, common = np.empty((2, len(pairs))), np.empty(len(pairs), np.bool_)
+    numbers = np.empty((2, len(pairs)))
+    common = np.empty(len(pairs), np.bool_)
     for first in range(0, len(pairs), _BLOCK):
         block = slice(first, first + _BLOCK)
-        numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region)
+        numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region=region)
     return numbers[0], numbers[1], common
 
 
 def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None) -> tuple[Floats, Flags]:
-    earlier, later = _Lines.of(polylines, pairs[:, 0], motions), _Lines.of(polylines, pairs[:, 1])
+    earlier = _PairLines.of(polylines, pairs[:, 0], motions)
+    later = _PairLines.of(polylines, pairs[:, 1])
     low, high = zip(*(boxes_of(line.points, line.start) for line in (earlier, later)), strict=True)
     axis = np.argmax(high[1] - low[1], axis=1)
     along = np.arange(len(pairs)), axis
-    begin, end = np.maximum(low[0], low[1])[along], np.minimum(high[0], high[1])[along]
+    begin = np.maximum(low[0], low[1])[along]
+    end = np.minimum(high[0], high[1])[along]
     at = begin[:, None] + (np.arange(PLACES) + 0.5) / PLACES * (end - begin)[:, None]
-    heights = np.stack([_heights(line, axis, at, motions, region) for line in (earlier, later)])
+    heights = np.stack([_heights(line, axis, at, motions=motions, region=region) for line in (earlier, later)])
     # Nowhere if ``begin >= end``: a place that both lines have lies between them.
     common: Flags = np.isfinite(heights[0]) & np.isfinite(heights[1])
-    numbers, count = np.zeros((2, len(pairs))), common.sum(axis=1)
+    numbers = np.zeros((2, len(pairs)))
+    count = common.sum(axis=1)
     for places in np.unique(count[count > 0]).tolist():
         rows = np.flatnonzero(count == places)
         some = common[rows]
-        x, values = at[rows][some].reshape(-1, places), heights[:, rows][:, some].reshape(2, -1, places)
+        x = at[rows][some].reshape(-1, places)
+        values = heights[:, rows][:, some].reshape(2, -1, places)
         numbers[0, rows] = np.abs(values[1] - values[0]).mean(axis=1)
         if places > 2:
             angles = [np.arctan(np.diff(value) / np.diff(x)) for value in values]
@@ -159,27 +164,37 @@ def _compared(polylines: Polylines, pairs: Indices, motions: Floats, region: Bou
     return numbers, count > 0
 
 
-def _heights(lines: _Lines, axis: Indices, at: Floats, motions: Floats, region: Bounds | None) -> Floats:
+def _heights(lines: _PairLines, axis: Indices, at: Floats, motions: Floats, region: Bounds | None) -> Floats:
     """Return the mean value of each line at each place, over its points there inside both regions; NaN without any."""
     line = np.repeat(np.arange(len(axis)), lines.sizes - 1)
     first = ranges(lines.start, lines.sizes - 1)
-    u, v = lines.points[first, axis[line]], lines.points[first + 1, axis[line]]
-    low, high, places = np.minimum(u, v)[:, None], np.maximum(u, v)[:, None], at[line]
+    u = lines.points[first, axis[line]]
+    v = lines.points[first + 1, axis[line]]
+    low = np.minimum(u, v)[:, None]
+    high = np.maximum(u, v)[:, None]
+    places = at[line]
     segment, place = np.nonzero((low <= places) & (places < high))
     # Few places lie on a segment, so everything else is computed for these only.
-    line, first, along = line[segment], first[segment], places[segment, place]
+    line = line[segment]
+    first = first[segment]
+    along = places[segment, place]
     across = 1 - axis[line]
     share = (along - u[segment]) / (v - u)[segment]
-    start, end = lines.points[first, across], lines.points[first + 1, across]
+    start = lines.points[first, across]
+    end = lines.points[first + 1, across]
     value = start + share * (end - start)
     if region is not None:
-        x, y = np.where(across == 1, along, value), np.where(across == 1, value, along)
+        x = np.where(across == 1, along, value)
+        y = np.where(across == 1, value, along)
         turn = motions[line]
-        dx, dy = x - turn[:, 0, 3], y - turn[:, 1, 3]
+        dx = x - turn[:, 0, 3]
+        dy = y - turn[:, 1, 3]
         earlier = dx * turn[:, 0, 0] + dy * turn[:, 1, 0], dx * turn[:, 0, 1] + dy * turn[:, 1, 1]
         places_of = np.stack([(x, y), earlier], axis=-1)  # in both frames
         inside = ((region[:2] <= places_of.T) & (region[2:] >= places_of.T)).all(axis=(0, 2))
-        line, place, value = line[inside], place[inside], value[inside]
+        line = line[inside]
+        place = place[inside]
+        value = value[inside]
     key = line * PLACES + place
     number = np.bincount(key, minlength=at.size)
     total = np.bincount(key, value, minlength=at.size)
@@ -199,9 +214,11 @@ def _stability_of_scenes(groups: Groups, protocol: Protocol, interval: int) -> F
     if groups.poses is None:
         return sums
     poses = check_poses(groups.poses[groups.frame], len(groups.frame))
-    region = None if protocol.region is None else check_region(protocol.region, groups.forward)
+    region = None
+    if protocol.region is not None:
+        region = check_region(protocol.region, groups.forward)
     anchor, pairs, motions = _pairs(groups, poses, interval)
-    rows = _rows(groups, pairs, motions, region, protocol.settings["mas"].presence)
+    rows = _rows(groups, pairs, motions, region=region, threshold=protocol.settings["mas"].presence)
     begin = np.flatnonzero(np.diff(anchor, prepend=-1))
     for a, block in zip(anchor[begin].tolist(), np.split(rows, begin[1:]), strict=False):
         # Each sum is rounded once, so the order of instances has no effect.
@@ -216,7 +233,9 @@ def _pairs(groups: Groups, poses: Floats, interval: int) -> tuple[Indices, Indic
     """
     prediction = assigned(groups)
     names = [_tracks(groups, g) for g in range(len(groups.bounds))]
-    anchor, pairs, motions = [], [], []
+    anchor = []
+    pairs = []
+    motions = []
     for label in np.unique(groups.label).tolist():
         places = np.flatnonzero(groups.label == label).tolist()
         for t, a in enumerate(places[: max(len(places) - interval, 0)]):
@@ -239,8 +258,10 @@ def _rows(groups: Groups, pairs: Indices, motions: Floats, region: Bounds | None
     rows[single, 0] = rows[single, 1] = presence[single]
     rows[single, 4] = 1.0
     both = np.flatnonzero(present.all(axis=1))
-    distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region)
-    both, distance, turning = both[common], distance[common], turning[common]
+    distance, turning, common = compare_lines(groups.polylines, pairs[both], motions[both], region=region)
+    both = both[common]
+    distance = distance[common]
+    turning = turning[common]
     localisation = np.maximum(0.0, 1 - distance / BETA)
     shape = 1 - turning / math.pi
     stability = presence[both] * (OMEGA * localisation + (1 - OMEGA) * shape)
@@ -294,12 +315,12 @@ class MasSettings(Settings):
     intervals: tuple[int, ...] = setting(
         (2,),
         unit="frames",
-        check=lambda name, value: check_whole(name, value, 1),
+        check=lambda name, value: check_whole(name, value, least=1),
         help="Largest intervals between two frames. The summary shows the first.",
     )
     presence: float = setting(
         0.3,
-        check=lambda name, value: float(check_confidence(name, [value], 1, "protocol")[0]),
+        check=lambda name, value: float(check_confidence(name, [value], count=1, of="protocol")[0]),
         help="Confidence from which a line is present.",
     )
 
@@ -310,10 +331,10 @@ MAS = Metric(
     symbol="AS",
     lower_is_better=False,
     values=(
-        Value("mas", "", "mAS", "main"),
-        Value("mas_presence", "presence", "presence", "headline"),
-        Value("mas_localisation", "localisation", "localisation", "headline"),
-        Value("mas_shape", "shape", "shape", "headline"),
+        Value(key="mas", part="", title="mAS", role="main"),
+        Value(key="mas_presence", part="presence", title="presence", role="headline"),
+        Value(key="mas_localisation", part="localisation", title="localisation", role="headline"),
+        Value(key="mas_shape", part="shape", title="shape", role="headline"),
     ),
     rows=SumRows(_COLUMNS, _stability_of_scenes, _values),
     setting=Setting("intervals", "interval", "frames"),

@@ -44,11 +44,14 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
     if not len(frames):
         raise InvalidInput(f"{name}: no frames")
     if frames.confidence is not None:
-        check_confidence(f"{name}: confidence", frames.confidence, len(frames.polylines), "instance")
+        check_confidence(f"{name}: confidence", frames.confidence, len(frames.polylines), of="instance")
     check_tokens(frames, name)
     findings: list[Finding] = []
     if poses is not None:
-        others = poses if isinstance(poses, MapFrames) else read_poses(Path(poses), frames)
+        if isinstance(poses, MapFrames):
+            others = poses
+        else:
+            others = read_poses(Path(poses), frames)
         frames, findings = _with_poses(frames, others, name)
     own_poses = frames.poses
     if own_poses is None:
@@ -71,12 +74,17 @@ def drives_of(predictions: Frames, poses: Frames | None = None, scenes: Mapping[
             ),
         )
     at_frame = [f"{name}: the pose of frame {token}" for token in frames.tokens]
-    motions = check_poses(own_poses, len(frames), at_frame.__getitem__, "Correct the pose, or leave the frame out")
+    motions = check_poses(
+        own_poses, len(frames), at_frame.__getitem__, remedy="Correct the pose, or leave the frame out"
+    )
     frames = replace(frames, scenes=known, history=None)
     if frames.dimension == 2:  # the map is flat, so the vehicle must not tilt it
         motions = np.stack([level(pose) for pose in motions])
     return Drives(
-        frames, motions, dict(sorted(frames_by_scene(frames).items())), (*findings, *findings_of_times(name, frames))
+        frames,
+        motions,
+        dict(sorted(frames_by_scene(frames).items())),
+        findings=(*findings, *findings_of_times(name, frames)),
     )
 
 
@@ -107,11 +115,14 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
     if poses is None or not lacking:  # the frames keep what the others do not have
         bare = bare.at([k for k, token in enumerate(bare.tokens) if token in frames.index])
         own = frames.at([frames.index[token] for token in bare.tokens])
-        times = own.timestamps if bare.timestamps is None else bare.timestamps
+        if bare.timestamps is None:
+            times = own.timestamps
+        else:
+            times = bare.timestamps
         kept = own.poses if poses is None else bare.poses
         return replace(own, scenes=bare.scenes or own.scenes, timestamps=times, poses=kept, history=None), []
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"
-    findings = findings_about(lacking, "warning", "frames-without-output", text)
+    findings = findings_about(lacking, "warning", "frames-without-output", text=text)
     return align(frames, bare, classes=frames.classes)[0], findings
 
 
@@ -162,7 +173,8 @@ def _clipped_area(corners: Points, box: Bounds) -> float:
         inside = sign * (polygon[:, axis] - bound)
         kept = []
         for k in range(len(polygon)):
-            a, b = inside[k - 1], inside[k]
+            a = inside[k - 1]
+            b = inside[k]
             if (a >= 0) != (b >= 0):
                 kept.append(polygon[k - 1] + a / (a - b) * (polygon[k] - polygon[k - 1]))
             if b >= 0:
@@ -188,7 +200,8 @@ def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     along = _ALONG[forward or "x"]
     counts = np.diff(polylines.offsets)
     rows = np.flatnonzero(counts > 1)
-    first, last = polylines.offsets[rows], polylines.offsets[rows + 1] - 1
+    first = polylines.offsets[rows]
+    last = polylines.offsets[rows + 1] - 1
     gap = polylines.coords[last] - polylines.coords[first]
     closed = (counts[rows] > 3) & (np.sqrt(np.square(gap).sum(axis=1)) <= CLOSED_TOLERANCE)
     falls = ~closed & ((gap[:, :2] * along).sum(axis=1) < 0)
@@ -199,7 +212,8 @@ def oriented(polylines: Polylines, forward: Forward | None = None) -> Polylines:
     coords = polylines.coords.copy()
     for a, b in zip(first[closed].tolist(), last[closed].tolist(), strict=True):
         ring = coords[a : b + 1]
-        x, y = ring[:, 0] - ring[0, 0], ring[:, 1] - ring[0, 1]
+        x = ring[:, 0] - ring[0, 0]
+        y = ring[:, 1] - ring[0, 1]
         if (x[:-1] * y[1:] - x[1:] * y[:-1]).sum() < 0:
             ring = ring[::-1]
         body = ring[:-1]

@@ -69,7 +69,10 @@ def lags(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into; None makes a new figure.
     """
-    methods = [consistency] if isinstance(consistency, Consistency) else list(consistency)
+    if isinstance(consistency, Consistency):
+        methods = [consistency]
+    else:
+        methods = list(consistency)
     for k, method in enumerate(methods):
         if not isinstance(method, Consistency):
             raise InvalidInput(
@@ -77,7 +80,9 @@ def lags(
             )
     if not methods:
         raise InvalidInput("consistency: expected at least one, got none")
-    called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)] if names is None else names
+    called = names
+    if called is None:
+        called = [Path(method.name).stem or f"method {k}" for k, method in enumerate(methods)]
     if len(called) != len(methods) or isinstance(called, str):
         raise InvalidInput(f"names must be {len(methods)} strings, got {names!r}")
     # Matplotlib omits labels with a leading underscore.
@@ -95,7 +100,7 @@ def lags(
     wanted = sorted({lag for method in methods for lag in method.lags if method.estimates[lag]})
     for k, ((name, method, row, colour), marker) in enumerate(zip(rows, cycle(MARKERS), strict=False)):
         places = {lag: i + _APART * (k - (len(rows) - 1) / 2) for i, lag in enumerate(wanted)}
-        line = _draw_line(sheet.axes[0], method, row, places, colour, marker)
+        line = _draw_line(sheet.axes[0], method, row, places=places, colour=colour, marker=marker)
         if line is not None:
             line.set_label(word_of(name) if alone else name)
             handles.append(line)
@@ -103,7 +108,9 @@ def lags(
     sheet.axes[0].set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
     sheet.axes[0].set_ylim(bottom=0)
     if alone:  # the parts of the mean over classes, as a bar for each lag
-        axes, bottom, part_colour = sheet.axes[1], np.zeros(len(wanted)), part_colours(PLD)
+        axes = sheet.axes[1]
+        bottom = np.zeros(len(wanted))
+        part_colour = part_colours(PLD)
         for key, words in PART_TITLES.items():
             heights = np.array([methods[0].estimates[lag][MEAN][key].value for lag in wanted])
             axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[key])
@@ -138,11 +145,14 @@ def _draw_line(
 
 TRUE_TRACKS = 60  # rows of true tracks in a figure
 FALSE_TRACKS = 5  # rows of predicted tracks that are false most of the time, of each class
-ROW, MARGIN, LABELS = 0.135, 0.75, 1.0  # inches: a row, the room above and below all rows, and the names of tracks
+# In inches.
+ROW = 0.135
+MARGIN = 0.75  # above and below all rows
+LABELS = 1.0  # for the names of tracks
 BAR = 0.72  # height of a bar, in rows
 
 
-class Line(NamedTuple):
+class FigureLine(NamedTuple):
     """A line of the figure: a heading, or a track of each method."""
 
     label: str
@@ -182,7 +192,7 @@ def strip(
     """
     methods = several(results, names)
     need(TRACK_PLD.name, methods.items())
-    false = check_whole("false", false, 0)
+    false = check_whole("false", false, least=0)
     first = next(iter(methods.values()))
     if isinstance(classes, str):
         raise InvalidInput(f"classes must be a list of names, got {classes!r}")
@@ -201,23 +211,28 @@ def strip(
     if not lines:
         raise InvalidInput(f"scene {scene}: no tracks of {', '.join(chosen)}")
     count = len(methods)
-    width = look().page if count > 1 else 0.75 * look().page
+    if count > 1:
+        width = look().page
+    else:
+        width = 0.75 * look().page
     sheet = canvas(width, (MARGIN + ROW * len(lines)) * look().room, count, ax=ax, share=True)
     frames = len(next(line.strips[0].frames for line in lines if line.strips))
     cell = (width - LABELS * look().room) / count / frames  # inches
     for m, (name, axes) in enumerate(zip(methods, sheet.axes, strict=True)):
         _set_axes(axes, lines, frames, left=m == 0)
         for y, line in enumerate(lines):
-            row = line.rows[m] if line.rows else None
+            row = None
+            if line.rows:
+                row = line.rows[m]
             if row is not None:
-                _draw_row(axes, line.strips[m], row, y, cell, predicted=line.predicted)
+                _draw_row(axes, line.strips[m], row, y=y, cell=cell, predicted=line.predicted)
         if count > 1:
             axes.set_title(shortened(name, cell * frames, look().normal), fontsize=look().normal, color=INK)
     sheet.legend(_legend(lines), 4)
     return sheet.finished(scene if title is None else title)
 
 
-def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[Line]:
+def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[FigureLine]:
     """Return the lines of all classes: a heading, the worst true tracks, a heading, and the false tracks."""
     by_class = [{strip.class_name: strip for strip in strips} for strips in methods]
     names = [name for name in classes if all(name in strips for strips in by_class)]
@@ -231,19 +246,23 @@ def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[L
         strips = tuple(of_method[name] for of_method in by_class)
         true = [{row.track: row for row in strip.truth} for strip in strips]
         rows = [track for track in true[0] if (name, track) in kept]
-        some = "" if len(rows) == len(true[0]) else f" ({len(rows)} of {len(true[0])})"
-        lines.append(Line(f"{name}{some}"))
-        lines += [Line(track, strips, tuple(each.get(track) for each in true)) for track in rows]
+        some = ""
+        if len(rows) != len(true[0]):
+            some = f" ({len(rows)} of {len(true[0])})"
+        lines.append(FigureLine(f"{name}{some}"))
+        lines += [FigureLine(track, strips, tuple(each.get(track) for each in true)) for track in rows]
         most = max(len(strip.false) for strip in strips)
         if most:
-            lines.append(Line("false" if len(strips) > 1 else f"false ({most} of {strips[0].false_count})"))
+            lines.append(FigureLine("false" if len(strips) > 1 else f"false ({most} of {strips[0].false_count})"))
         for k in range(most):
             of = tuple(strip.false[k] if k < len(strip.false) else None for strip in strips)
-            lines.append(Line("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True))
+            lines.append(
+                FigureLine("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True)
+            )
     return lines
 
 
-def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> None:
+def _set_axes(axes: Axes, lines: Sequence[FigureLine], frames: int, *, left: bool) -> None:
     """Set the axes: frames across, and the names of tracks upwards."""
     plain(axes)
     axes.spines["left"].set_visible(False)
@@ -255,7 +274,9 @@ def _set_axes(axes: Axes, lines: Sequence[Line], frames: int, *, left: bool) -> 
         axes.tick_params(left=False, labelleft=False)
         return
     room = 0.95 * LABELS * look().room
-    labels = [shortened(brief(line.label), room, look().small, "normal" if line.rows else "bold") for line in lines]
+    labels = [
+        shortened(brief(line.label), room, look().small, weight="normal" if line.rows else "bold") for line in lines
+    ]
     axes.set_yticks(range(len(lines)), labels)
     axes.tick_params(axis="y", length=0)
     for text, line in zip(axes.get_yticklabels(), lines, strict=True):
@@ -286,7 +307,9 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
         else:
             given |= {"facecolor": "white", "hatch": "/////"}
         axes.barh(y, len(at), BAR, at[0] - 0.5, **given)
-        text = brief(strip.names[number]) if number >= 0 and not predicted else ""
+        text = ""
+        if number >= 0 and not predicted:
+            text = brief(strip.names[number])
         if text and width_of(text, size) < 0.92 * len(at) * cell:
             light = np.dot((0.299, 0.587, 0.114), to_rgb(strip.colours[number])) > 0.55
             ink = "black" if light else "white"
@@ -299,7 +322,7 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
         axes.plot([x], [y - 0.5], color=INK, marker="v", markersize=3.2, clip_on=False)
 
 
-def _legend(lines: Sequence[Line]) -> list[Artist]:
+def _legend(lines: Sequence[FigureLine]) -> list[Artist]:
     """Return the entries of the legend."""
     true = [row for line in lines if not line.predicted for row in line.rows if row is not None]
     entries: list[Artist] = [Patch(facecolor=COLOURS[0], label="matched; colour: predicted track")]

@@ -21,7 +21,8 @@ from mapgauge.results.values import values_of
 from mapgauge.typing import Indices
 from mapgauge.views.report.pack import Added, Arrays, Section
 
-ABSENT, ALONE = -2, -1  # cells of a frame without the track, and of a frame in which it is missed or false
+ABSENT = -2  # the cell of a frame without the track
+ALONE = -1  # the cell of a frame in which the track is missed or false
 FALSE_TRACKS = 10  # rows of predicted tracks that are false most of the time
 
 
@@ -72,7 +73,9 @@ class Strip:
 
 def has_tracks(results: Results) -> bool:
     """Whether both sides of the data have tracks. A side without instances needs none."""
-    sides = () if results.geometry is None else results.geometry.all_sides
+    if results.geometry is None:
+        return False
+    sides = results.geometry.all_sides
     return bool(sides) and all(side.track is not None or not len(side.polylines) for side in sides)
 
 
@@ -94,7 +97,7 @@ def _class_values(results: Results, frames: Sequence[int]) -> list[float | None]
     counts = sum(side[list(frames)].sum(axis=0) for side in (results.scores.predicted, results.scores.true))
     has_value = [results.classes[name][TRACK_PLD.main.key] is not None for name in results.class_names]
     return [
-        values_of(TRACK_PLD, rows, column, results.protocol)[TRACK_PLD.main.key] if some and count else None
+        values_of(TRACK_PLD, rows, column, protocol=results.protocol)[TRACK_PLD.main.key] if some and count else None
         for column, count, some in zip(sums, counts, has_value, strict=True)
     ]
 
@@ -113,7 +116,8 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
     data = results.need_data()
     if not has_tracks(results):
         raise InvalidInput(f"{origin}: the geometry of these results has no tracks")
-    protocol, cost = results.protocol, results.protocol.settings["track_pld"].switch_cost
+    protocol = results.protocol
+    cost = results.protocol.settings["track_pld"].switch_cost
     frames = scene_frames(results, scene)
     of_scene = data.at(tuple(results.tokens[frame] for frame in frames))
     groups = of_scene.block(slice(0, len(frames))).lines
@@ -126,12 +130,13 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         if value is None:
             continue
         of_class = label[true] == c
-        of_truth = _rows(groups, assignment, true[of_class], partner[of_class], len(frames))
+        of_truth = _rows(groups, assignment, true[of_class], partner=partner[of_class], frames=len(frames))
         predicted = np.flatnonzero(groups.is_prediction & (label == c))
         matched = np.where(np.isin(predicted, partner), predicted, -1)
-        of_predictions = _rows(groups, assignment, predicted, matched, len(frames))
+        of_predictions = _rows(groups, assignment, predicted, partner=matched, frames=len(frames))
         # Predicted tracks that are false in most of their frames, by their confidence in those frames.
-        number, alone = assignment.track[predicted], matched < 0
+        number = assignment.track[predicted]
+        alone = matched < 0
         weight = np.bincount(number, np.where(alone, groups.confidence[predicted], 0.0))
         lonely = np.flatnonzero(2 * np.bincount(number, alone) > np.bincount(number))
         lonely = lonely[np.argsort(-weight[lonely], kind="stable")].tolist()
@@ -145,16 +150,16 @@ def strips_of(results: Results, scene: str, *, false: int = FALSE_TRACKS) -> lis
         ]
         strips.append(
             Strip(
-                scene,
-                class_name,
-                tuple(frames),
-                None if seconds is None else tuple(seconds),
-                value,
-                tuple(of_predictions[number].track for number in used),
-                _colours(renamed, len(used)),
-                tuple(renamed[: len(rows)]),
-                tuple(renamed[len(rows) :]),
-                len(lonely),
+                scene=scene,
+                class_name=class_name,
+                frames=tuple(frames),
+                seconds=None if seconds is None else tuple(seconds),
+                value=value,
+                names=tuple(of_predictions[number].track for number in used),
+                colours=_colours(renamed, len(used)),
+                truth=tuple(renamed[: len(rows)]),
+                false=tuple(renamed[len(rows) :]),
+                false_count=len(lonely),
             )
         )
     return strips
@@ -165,7 +170,8 @@ def _rows(
 ) -> dict[int, StripRow]:
     """Return a row for each track of some instances, by the number of the track."""
     tracks = groups.column("track")
-    number, frame = assignment.track[instances], assignment.frame[instances]
+    number = assignment.track[instances]
+    frame = assignment.frame[instances]
     cells = {k: np.full(frames, ABSENT) for k in np.unique(number).tolist()}
     confidence = np.bincount(number, groups.confidence[instances]) / np.maximum(np.bincount(number), 1)
     names: dict[int, str] = {}

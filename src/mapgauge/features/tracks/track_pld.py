@@ -102,7 +102,7 @@ class TrackPldResult(PooledPld[TrackParts]):
     @property
     def pld(self) -> float:
         """Normalised PLD of the same frames, pooled: T-PLD with switch cost 0."""
-        return min(float(normalised_pld(np.array([*self.pld_parts, self.mass]), 1.0)), 1.0)
+        return min(float(normalised_pld(np.array([*self.pld_parts, self.mass]), order=1.0)), 1.0)
 
     @property
     def inconsistency(self) -> float:
@@ -113,7 +113,7 @@ class TrackPldResult(PooledPld[TrackParts]):
     def changes(self) -> tuple[Change, ...]:
         """When true tracks were lost, found again or taken over, in the order of time."""
         changes = [
-            Change(after.first, history.track, before.prediction, after.prediction)
+            Change(after.first, history.track, before.prediction, after=after.prediction)
             for history in self.tracks
             for before, after in pairwise(history.stretches)
         ]
@@ -163,7 +163,7 @@ def track_pld(
     (0.5, 1, (Change(frame=2, truth='a', before='1', after='2'),))
     """
     cost = check_switch_cost("switch_cost", switch_cost)
-    way, cut, _ = check_sospa_arguments(cutoff, 1.0, directed)
+    way, cut, _ = check_sospa_arguments(cutoff, order=1.0, directed=directed)
     binary = check_flag("binary", binary)
     x = _side(predictions, confidence, "predictions")
     y = _side(truth, truth_confidence, "truth")
@@ -238,9 +238,9 @@ def _true_tracks(groups: Groups, solved: SceneAssignment, names: Sequence[str]) 
                 names[seen[0][0]],
                 len(seen),
                 sum(partner >= 0 for _, partner, _ in seen),
-                sum(a != b for a, b in pairwise(matched)),
-                sum(number < 0 for number in of[1:-1]),
-                tuple(stretches),
+                switches=sum(a != b for a, b in pairwise(matched)),
+                fragmentations=sum(number < 0 for number in of[1:-1]),
+                stretches=tuple(stretches),
             )
         )
     return tuple(sorted(rows, key=lambda row: (row.track, row.stretches[0].first)))
@@ -265,13 +265,14 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
 def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values from sums."""
     parts = np.moveaxis(sums[..., : len(PARTS)], -1, 0)
-    value, mass = added(parts), sums[..., MASS]
+    value = added(parts)
+    mass = sums[..., MASS]
     whole = normalised_value(value, mass)
     plain = np.concatenate([sums[..., PLD], mass[..., None]], axis=-1)
     count, fragments = np.moveaxis(sums[..., COUNTS], -1, 0)
     return {
         "track_pld": whole,
-        "inconsistency": np.maximum(whole - np.minimum(normalised_pld(plain, 1.0), 1.0), 0.0),
+        "inconsistency": np.maximum(whole - np.minimum(normalised_pld(plain, order=1.0), 1.0), 0.0),
         "switch_count": count,
         **{f"track_{name}": share_of(part, value, mass) for name, part in zip(PARTS, parts, strict=True)},
         "fragmentations": fragments,
@@ -291,10 +292,10 @@ TRACK_PLD = Metric(
     symbol="T-PLD",
     lower_is_better=True,
     values=(
-        Value("track_pld", "", "T-PLD", "main"),
-        Value("inconsistency", "inconsistency", "T-PLD - PLD", "headline"),
-        Value("switch_count", "switch_count", "id switches", "headline", limits=(0.0, math.inf)),
-        *(Value(f"track_{name}", name, name.removesuffix("_points"), "part") for name in PARTS),
+        Value(key="track_pld", part="", title="T-PLD", role="main"),
+        Value(key="inconsistency", part="inconsistency", title="T-PLD - PLD", role="headline"),
+        Value(key="switch_count", part="switch_count", title="id switches", role="headline", limits=(0.0, math.inf)),
+        *(Value(key=f"track_{name}", part=name, title=name.removesuffix("_points"), role="part") for name in PARTS),
         Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),

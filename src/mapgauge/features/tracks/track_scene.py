@@ -28,7 +28,9 @@ from mapgauge.typing import Flags, Floats, Indices
 PARTS = (*Parts._fields, "switches")
 # The five parts and the switches, the mass, the parts of PLD without switch costs, and two counts.
 COLUMNS = (*PARTS, "mass", *(f"pld_{name}" for name in Parts._fields), "switch_count", "fragmentations")
-MASS, PLD, COUNTS = len(PARTS), slice(len(PARTS) + 1, len(PARTS) + 6), slice(len(PARTS) + 6, len(PARTS) + 8)
+MASS = len(PARTS)
+PLD = slice(len(PARTS) + 1, len(PARTS) + 6)
+COUNTS = slice(len(PARTS) + 6, len(PARTS) + 8)
 
 
 class SceneAssignment(NamedTuple):
@@ -48,9 +50,10 @@ def solve_scene(
 
     The groups are in the order of time and have tracks. The cost of a switch belongs to the frame after it.
     """
-    plain, truth_of = score_groups(groups, directed, cutoff, 1.0)
+    plain, truth_of = score_groups(groups, directed, cutoff, order=1.0)
     rows = np.zeros((len(groups.bounds), len(COLUMNS)))
-    rows[:, MASS], rows[:, PLD] = plain[:, 5], plain[:, :5]
+    rows[:, MASS] = plain[:, 5]
+    rows[:, PLD] = plain[:, :5]
     frame = groups.side // 2 // groups.classes
     track = np.empty(len(groups.confidence), np.int64)
     for side in range(2 * groups.classes):  # predictions and truth of each class
@@ -59,7 +62,7 @@ def solve_scene(
     if switch_cost == 0:
         rows[:, :5] = plain[:, :5]
         x = np.flatnonzero(truth_of >= 0)
-        assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track, frame)
+        assignment = SceneAssignment(x, truth_of[x], np.ones(len(x)), track=track, frame=frame)
         rows[:, COUNTS] = _counts(groups, assignment)
         return rows, assignment
     confidence = groups.confidence
@@ -67,20 +70,24 @@ def solve_scene(
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     numbers = kernels.pld.savings_of_pairs(groups.lines, groups.closed, confidence, pairs, directed, cutoff, long)
     # A pair that saves nothing is not a match. It may carry an assignment from frame to frame, without any cost.
-    pairs, numbers = pairs[numbers[:, 0] > 0], numbers[numbers[:, 0] > 0]
+    pairs = pairs[numbers[:, 0] > 0]
+    numbers = numbers[numbers[:, 0] > 0]
     label = groups.side[pairs[:, 0]] // 2 % groups.classes
     frames = len(groups.bounds) // groups.classes
     weight = np.empty(len(pairs))
     order = np.lexsort((frame[pairs[:, 0]], track[pairs[:, 1]], track[pairs[:, 0]], label))
-    pairs, numbers, label = pairs[order], numbers[order], label[order]
+    pairs = pairs[order]
+    numbers = numbers[order]
+    label = label[order]
     for c in range(groups.classes):
         of_class = np.flatnonzero(label == c)
         x, y = pairs[of_class].T
-        candidates = Candidates(track[x], track[y], frame[x], numbers[of_class, 0])
+        candidates = Candidates(track[x], track[y], frame[x], saving=numbers[of_class, 0])
         weight[of_class], changes = assign_over_time(candidates, frames, switch_cost, binary=binary)
         rows[c :: groups.classes, 5] = 0.5 * switch_cost * changes
     x, y = pairs.T
-    group, count = groups.side[x] // 2, len(rows)
+    group = groups.side[x] // 2
+    count = len(rows)
     apart = 0.5 * np.abs(confidence[x] - confidence[y])
     for k, cost in enumerate((numbers[:, 1], numbers[:, 2], apart)):
         rows[:, k] = np.bincount(group, weight * cost, minlength=count)
@@ -90,9 +97,10 @@ def solve_scene(
     unmatched = 0.5 * confidence * np.maximum(left, 0.0)
     ordered = np.lexsort((track, groups.side))
     sides = np.bincount(groups.side[ordered], unmatched[ordered], minlength=2 * count).reshape(-1, 2)
-    rows[:, 3], rows[:, 4] = sides[:, 1], sides[:, 0]
+    rows[:, 3] = sides[:, 1]
+    rows[:, 4] = sides[:, 0]
     chosen = weight > 0
-    assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track, frame)
+    assignment = SceneAssignment(x[chosen], y[chosen], weight[chosen], track=track, frame=frame)
     rows[:, COUNTS] = _counts(groups, assignment)
     return rows, assignment
 
@@ -144,7 +152,8 @@ def _counts(groups: Groups, assignment: SceneAssignment) -> Floats:
     true, partner = partners(groups, assignment)
     key = groups.side[true] // 2 % groups.classes, assignment.track[true]
     matched = np.flatnonzero(partner >= 0)
-    before, after = matched[:-1], matched[1:]
+    before = matched[:-1]
+    after = matched[1:]
     same = np.logical_and.reduce([column[before] == column[after] for column in key])
     switched = same & (assignment.track[partner[before]] != assignment.track[partner[after]])
     interrupted = same & (after - before > 1)
@@ -162,7 +171,7 @@ class Candidates(NamedTuple):
     saving: Floats  # above 0
 
 
-class _Columns(NamedTuple):
+class _Variables(NamedTuple):
     """The variables: candidates, and stretches of frames without savings. Sorted by pair, then frame."""
 
     pair: Indices
@@ -178,11 +187,13 @@ def assign_over_time(
 
     A switch is two changes. The switch cost must be above 0.
     """
-    changes, assigned = np.zeros(frames), np.ones(len(candidates.saving))
+    changes = np.zeros(frames)
+    assigned = np.ones(len(candidates.saving))
     new = np.ones(len(assigned), np.bool_)
     new[1:] = (np.diff(candidates.first) != 0) | (np.diff(candidates.second) != 0)
     pair_of = new.cumsum() - 1
-    first, second = candidates.first[new], candidates.second[new]
+    first = candidates.first[new]
+    second = candidates.second[new]
     part = components_of(first, second)
     # A pair without rivals is assigned in all frames.
     contested = np.bincount(part, minlength=1)[part] > 1
@@ -191,7 +202,14 @@ def assign_over_time(
     rivals = np.flatnonzero(contested[pair_of])
     number = contested.cumsum() - 1
     columns = _columns(number[pair_of[rivals]], candidates.frame[rivals], frames)
-    problem = _problem(columns, first[contested], second[contested], candidates.saving[rivals], frames, switch_cost)
+    problem = _problem(
+        columns,
+        first[contested],
+        second[contested],
+        saving=candidates.saving[rivals],
+        frames=frames,
+        switch_cost=switch_cost,
+    )
     _, component = np.unique(part[contested], return_inverse=True)
     value = np.empty(len(columns.pair))
     for variables, part_of_problem in problem.components(component[columns.pair]):
@@ -202,31 +220,34 @@ def assign_over_time(
     return assigned, changes
 
 
-def _columns(pair: Indices, frame: Indices, frames: int) -> _Columns:
+def _columns(pair: Indices, frame: Indices, frames: int) -> _Variables:
     """Return the variables of candidates, which are sorted by pair and frame."""
     begins = np.ones(len(pair), np.bool_)
     begins[1:] = pair[1:] != pair[:-1]
     ends = np.roll(begins, -1)
     before = np.where(begins, 0, np.roll(frame, 1) + 1)  # the first frame of the stretch before a candidate
-    gap, tail = before < frame, ends & (frame < frames - 1)
+    gap = before < frame
+    tail = ends & (frame < frames - 1)
     none = np.full(len(pair), -1)
     stretches = np.stack([pair, before, none])[:, gap], np.stack([pair, frame + 1, none])[:, tail]
     columns = np.concatenate([stretches[0], np.stack([pair, frame, np.arange(len(pair))]), stretches[1]], axis=1)
     columns = columns[:, np.lexsort((columns[1], columns[0]))]
-    return _Columns(columns[0], columns[1], columns[2], columns[2] < 0)
+    return _Variables(columns[0], columns[1], columns[2], idle=columns[2] < 0)
 
 
 def _problem(
-    columns: _Columns, first: Indices, second: Indices, saving: Floats, frames: int, switch_cost: float
+    columns: _Variables, first: Indices, second: Indices, saving: Floats, frames: int, switch_cost: float
 ) -> Problem:
     """Return the problem of all variables. ``first`` and ``second`` are the tracks of each pair."""
-    idle, half = columns.idle, 0.5 * switch_cost
+    idle = columns.idle
+    half = 0.5 * switch_cost
     gain = np.where(idle, 0.0, saving[columns.candidate])
     left = np.flatnonzero(columns.pair[1:] == columns.pair[:-1])  # a link to the next variable of the pair
     right = left + 1
     plain = ~idle[left] & ~idle[right]
     # Beside a stretch without savings, the change is the larger neighbour less the stretch.
-    low, high = np.where(idle[left], left, right)[~plain], np.where(idle[left], right, left)[~plain]
+    low = np.where(idle[left], left, right)[~plain]
+    high = np.where(idle[left], right, left)[~plain]
     np.add.at(gain, low, half)
     np.add.at(gain, high, -half)
     below = _rows_of_two(low, high, (1.0, -1.0))
@@ -234,16 +255,16 @@ def _problem(
     rows = Sparse.stack([*once, below])
     limit = np.concatenate([np.ones(len(once[0]) + len(once[1])), np.zeros(len(low))])
     terms = _rows_of_two(left[plain], right[plain], (-1.0, 1.0))
-    return Problem(gain, rows, limit, terms, np.full(len(terms), half))
+    return Problem(gain, rows, limit, terms=terms, weight=np.full(len(terms), half))
 
 
 def _rows_of_two(first: Indices, second: Indices, values: tuple[float, float]) -> Sparse:
     """Return rows with two variables each."""
     count = len(first)
-    return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), count)
+    return Sparse.of(np.tile(np.arange(count), 2), np.append(first, second), np.repeat(values, count), rows=count)
 
 
-def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
+def _once(columns: _Variables, tracks: Indices, frames: int) -> Sparse:
     """Return the rows that say that each track is assigned once in each frame.
 
     Frames with the same variables have the same row. A row is also left out if it follows from that of a neighbouring
@@ -251,7 +272,8 @@ def _once(columns: _Columns, tracks: Indices, frames: int) -> Sparse:
     """
     count = np.bincount(tracks)
     rivals = count[tracks[columns.pair]] > 1
-    track, start = tracks[columns.pair][rivals], columns.start[rivals]
+    track = tracks[columns.pair][rivals]
+    start = columns.start[rivals]
     first_of_pair = np.concatenate([[True], columns.pair[1:] != columns.pair[:-1]])
     falls = columns.idle & ~first_of_pair
     rises = ~columns.idle & np.concatenate([[False], columns.idle[:-1]]) & ~first_of_pair

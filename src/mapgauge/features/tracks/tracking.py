@@ -27,7 +27,8 @@ from mapgauge.typing import Bounds, Floats, Forward, Indices, Points, Progress
 from mapgauge.words import counted
 
 FAINT = 0.4  # instances with at most this confidence get no ids, as in MapTracker
-LONG, SHORT = 200, 100  # pixels along and across the road
+LONG = 200  # pixels along the road
+SHORT = 100  # pixels across the road
 LEAST = 0.001  # overlap of two drawings of the same object
 _STEP = 0.5  # pixels between two marks of the brush, which is 3 x 3 pixels
 
@@ -43,12 +44,14 @@ class Raster(NamedTuple):
     def of(cls, region: Bounds, forward: Forward | None) -> "Raster":
         """Return the grid of a region. Its longer side lies along the axis that points forward."""
         shape = (SHORT, LONG) if forward == "y" else (LONG, SHORT)
-        low, high = np.array(region[:2]), np.array(region[2:])
+        low = np.array(region[:2])
+        high = np.array(region[2:])
         return cls(low, (high - low) / shape, shape)
 
     def masks(self, polylines: Polylines) -> NDArray[np.float32]:
         """Return the drawing of each polyline, ``(polylines, pixels)``: 1 where it is drawn, otherwise 0."""
-        (x_min, y_min), (x_max, y_max) = self.low - self.pixel, self.low + self.pixel * (np.array(self.shape) + 1)
+        x_min, y_min = self.low - self.pixel
+        x_max, y_max = self.low + self.pixel * (np.array(self.shape) + 1)
         pieces, source = crop_polylines(polylines, (x_min, y_min, x_max, y_max))  # lines may reach far beyond
         at = (pieces.coords[:, :2] - self.low) / self.pixel
         owner = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
@@ -145,22 +148,26 @@ def track(
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be {' or '.join(map(repr, METHODS))}, got {method!r}")
-    most, cut = check_whole("look_back", look_back, 1), check_cutoff("cutoff", cutoff)
+    most = check_whole("look_back", look_back, least=1)
+    cut = check_cutoff("cutoff", cutoff)
     step = check_length("spacing", spacing)
     given, left_out = _without_faint(loaded(predictions), confidence)
     drives = drives_of(given, poses, scenes)
     frames = drives.frames
     box = check_region(region, frames.forward)
-    matcher = _by_pld(drives, cut, step) if method == "pld" else _by_raster(drives, box)
+    if method == "pld":
+        matcher = _by_pld(drives, cut, step)
+    else:
+        matcher = _by_raster(drives, box)
     work = partial(_track_scene, drives, _by_content(frames), matcher, most)
     named = np.full(len(frames.polylines), "", object)
-    for rows, names in in_threads(work, list(drives.scenes), workers, progress):
+    for rows, names in in_threads(work, list(drives.scenes), workers, progress=progress):
         named[rows] = names
     findings = [*frames.findings, *drives.findings, *left_out]
     if frames.track is not None:
         count = int(np.count_nonzero(frames.track != ""))
         text = f"{counted(count, 'instance')} had ids already, which were replaced"
-        findings.append(Finding("note", "tracks-replaced", text, count))
+        findings.append(Finding("note", "tracks-replaced", text, count=count))
     tracked = replace(frames, track=named.astype(np.str_), findings=tuple(findings), history=None)
     # The order of the input, without frames that only the poses have, and with its boxes, which get no ids.
     tracked = tracked.at([tracked.index[token] for token in given.tokens])
@@ -173,7 +180,7 @@ def track(
 def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, list[Finding]]:
     """Return the lines with more than this confidence, and all boxes, with a finding about the others."""
     if most is not None:
-        check_confidence("confidence", [most], 1, "limit")
+        check_confidence("confidence", [most], count=1, of="limit")
     if most is None or frames.confidence is None:
         return frames, []
     # Confidences that are not valid are refused later.
@@ -182,15 +189,19 @@ def _without_faint(frames: MapFrames, most: float | None) -> tuple[MapFrames, li
         return frames, []
     text = f"{len(faint)} of {len(frames.polylines)} instances have a confidence of at most {most:g} and were left out"
     remedy = Remedy("Pass confidence=None to give ids to all", "Give the file as FILE,confidence=0 to give ids to all")
-    finding = Finding("note", "faint-left-out", text, len(faint), remedy=remedy)
+    finding = Finding("note", "faint-left-out", text, count=len(faint), remedy=remedy)
     return frames.keep(np.delete(np.arange(len(frames.polylines)), faint)), [finding]
 
 
 def _by_content(frames: MapFrames) -> Indices:
     """Return a rank of all instances by confidence and points, so that ids do not depend on their order."""
     counts = np.diff(frames.polylines.offsets)
-    sure = np.ones(len(counts)) if frames.confidence is None else frames.confidence
-    coords, ends = frames.polylines.coords, frames.polylines.offsets.tolist()
+    if frames.confidence is None:
+        sure = np.ones(len(counts))
+    else:
+        sure = frames.confidence
+    coords = frames.polylines.coords
+    ends = frames.polylines.offsets.tolist()
     points = [coords[begin:end].tobytes() for begin, end in pairwise(ends)]
     keys = list(zip((-sure).tolist(), counts.tolist(), points, strict=True))
     rank = np.empty(len(counts), np.int64)
@@ -202,8 +213,10 @@ def _track_scene(
     drives: Drives, rank: Indices, matcher: Matcher, look_back: int, scene: str
 ) -> tuple[Indices, list[str]]:
     """Return the instances of a scene that have ids, and the ids."""
-    frames, order = drives.frames, drives.scenes[scene].tolist()
-    rows_of, names = [np.empty(0, np.int64)], []
+    frames = drives.frames
+    order = drives.scenes[scene].tolist()
+    rows_of = [np.empty(0, np.int64)]
+    names = []
     for label, class_name in enumerate(frames.classes):
         past = [_Seen(*np.empty((4, 0), np.int64))]  # the most recent first
         count = 0
@@ -216,7 +229,7 @@ def _track_scene(
             number[born] = count + np.arange(len(born))
             count += len(born)
             older = [seen._replace(age=seen.age + 1) for seen in past[: look_back - 1]]
-            past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number), *older]
+            past = [_Seen(np.array([frame]), rows, np.ones(len(rows), np.int64), number=number), *older]
             rows_of.append(rows)
             names += [f"{scene}/{class_name}-{k}" for k in number.tolist()]
     return np.concatenate(rows_of), names
@@ -237,14 +250,17 @@ def _by_pld(drives: Drives, cutoff: float, spacing: float) -> Matcher:
     frames = drives.frames
     locate = partial(place_of, frames)
     lines = resample_polylines(frames.polylines, spacing=spacing, locate=locate, frames=frames.offsets)
-    sure = np.ones(len(lines)) if frames.confidence is None else frames.confidence
+    if frames.confidence is None:
+        sure = np.ones(len(lines))
+    else:
+        sure = frames.confidence
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
         number = np.full(len(rows), -1)
         _, last = np.unique(seen.number, return_index=True)  # the first of each track is the most recent one
         if not len(rows) or not len(last):
             return number
-        earlier = _moved(drives, lines, frame, seen, last)
+        earlier = _moved(drives, lines, frame, seen=seen, chosen=last)
         result = pld(
             lines.pick(rows),
             earlier,
@@ -267,12 +283,13 @@ def _by_raster(drives: Drives, region: Bounds) -> Matcher:
     raster = Raster.of(region, frames.forward)
 
     def match(rows: Indices, frame: int, seen: _Seen) -> Indices:
-        number, drawn = np.full(len(rows), -1), raster.masks(frames.polylines.pick(rows))
+        number = np.full(len(rows), -1)
+        drawn = raster.masks(frames.polylines.pick(rows))
         for age in np.unique(seen.age).tolist():
             free = np.flatnonzero(number == -1)
             at = np.flatnonzero((seen.age == age) & ~np.isin(seen.number, number))
             if len(free) and len(at):
-                earlier = _moved(drives, frames.polylines, frame, seen, at)
+                earlier = _moved(drives, frames.polylines, frame, seen=seen, chosen=at)
                 partner = raster.assign(drawn[free], raster.masks(earlier))
                 number[free[partner >= 0]] = seen.number[at][partner[partner >= 0]]
         return number

@@ -46,7 +46,7 @@ class Cameras:
             rig_frame = self._frame(token)
             if rig_frame is None:
                 raise InvalidInput(f"the folder of the images has no frame {token}")
-            poses.append(rig_frame.pose @ vehicle_from_frame(rig_frame, None, frames.forward))
+            poses.append(rig_frame.pose @ vehicle_from_frame(rig_frame, pose=None, forward=frames.forward))
         return replace(frames, poses=np.array(poses).reshape(-1, 4, 4))
 
     def lines(self, methods: Sequence[Results], frame: int) -> Answer:
@@ -86,13 +86,15 @@ def _heading(image: CameraImage) -> float:
     """Return where a camera looks, in degrees to the left of forward. One that looks back has -180."""
     ahead = image.mount[:2, 2]  # its z axis in the coordinates of the vehicle
     degrees = float(np.degrees(np.arctan2(ahead[1], ahead[0])))
-    return degrees - 360 if degrees > _BACK else degrees
+    if degrees > _BACK:
+        return degrees - 360
+    return degrees
 
 
 def _drawn(results: Results, frame: int) -> tuple[Assignment, Floats | None]:
     """Return the instances of a frame as they are drawn, and the pose of the frame, if it has one."""
     one = results.of_frames([frame]).need_data()
-    (assignment,) = match_frames(one.block(slice(0, 1)), results.protocol, None)
+    (assignment,) = match_frames(one.block(slice(0, 1)), results.protocol, cutoff=None)
     poses = [side.poses for side in reversed(one.sides) if side.poses is not None]
     return assignment, poses[0][0] if poses else None
 

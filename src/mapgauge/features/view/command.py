@@ -24,7 +24,7 @@ def view(
     images: o.ImagesOption = None,
     poses: o.PosesOption = None,
     title: o.TitleOption = None,
-    port: Annotated[int, o.option("--port N", o.WORK, _PORT, 0, show_default=False)] = 0,
+    port: Annotated[int, o.option("--port N", o.WORK, _PORT, least=0, show_default=False)] = 0,
     no_browser: Annotated[bool, o.option("--no-browser", o.WORK, _NO_BROWSER)] = False,
     until_closed: Annotated[bool, o.option("--until-closed", o.WORK, _UNTIL_CLOSED)] = False,
     quiet: o.QuietOption = False,
@@ -54,7 +54,7 @@ def view(
 
         check_comparable(methods, names)
     given = [
-        Method(name, _given(path), loaded, partial(with_data, loaded, path))
+        Method(name, _given(path), loaded, with_data=partial(with_data, loaded, path))
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
     shown = {"tags": tags, "title": title, "images": images, "poses": poses}

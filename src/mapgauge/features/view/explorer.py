@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.view.geometry import Placing, Reading
+from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
@@ -92,7 +92,9 @@ class Explorer:
         self._values = in_thread(self._packed_values)  # while the browser opens the page
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
         with_poses += [] if self._cameras is None else [self._cameras.with_poses]
-        self.reading = Reading(lambda: [in_order_of(first, method.with_data()) for method in methods], with_poses)
+        self.reading = GeometryReading(
+            lambda: [in_order_of(first, method.with_data()) for method in methods], with_poses
+        )
 
     @property
     def routes(self) -> Routes:

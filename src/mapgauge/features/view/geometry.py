@@ -45,20 +45,22 @@ class Geometry:
         order = [frame for some in frames_by_scene(frames).values() for frame in some] or range(len(frames))
         seconds = seconds_of(frames.timestamps)
         return cls(
-            methods,
-            world,
-            bounds,
-            np.array(order, np.int32),
-            None if seconds is None else np.array(seconds),
-            None if world else ego_tracks(frames),
-            note,
+            methods=methods,
+            world=world,
+            bounds=bounds,
+            order=np.array(order, np.int32),
+            seconds=None if seconds is None else np.array(seconds),
+            tracks=None if world else ego_tracks(frames),
+            note=note,
         )
 
     def arrays(self, frames: Sequence[int]) -> Arrays:
         """Return what the drawings of some frames show, by the names of the scripts."""
         arrays: Arrays = {}
         for k, method in enumerate(self.methods):
-            arrays |= geometry_arrays(k, method.of_frames(frames), None, lambda: None, centred=self.world)
+            arrays |= geometry_arrays(
+                k, method.of_frames(frames), causes=None, advance=lambda: None, centred=self.world
+            )
         return arrays
 
 
@@ -88,15 +90,17 @@ def ego_tracks(frames: MapFrames) -> Floats | None:
     return np.column_stack([frames.poses[:, :2, 3], np.arctan2(ahead[:, 1], ahead[:, 0])])
 
 
-class Reading:
+class GeometryReading:
     """Reads the geometry once, in a thread."""
 
     def __init__(self, read: Callable[[], list[Results]], poses: Sequence[Placing] = ()) -> None:
         """Keep how to read; nothing is read yet. ``poses`` may have the poses of the frames."""
         self.failure = ""  # why there is no geometry
-        self._read, self._poses = read, poses
+        self._read = read
+        self._poses = poses
         self._geometry: Geometry | None = None
-        self._done, self._begun = threading.Event(), threading.Lock()
+        self._done = threading.Event()
+        self._begun = threading.Lock()
 
     def begin(self) -> None:
         """Begin to read. Nothing happens the second time."""

@@ -53,7 +53,7 @@ class Answer:
     status: HTTPStatus = HTTPStatus.OK
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that is not answered. It has the status and a sentence."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
@@ -187,7 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: Server
     protocol_version = "HTTP/1.1"
-    server_version, sys_version = "mapgauge", ""
+    server_version = "mapgauge"
+    sys_version = ""
     timeout = 120  # seconds without a request
 
     def do_GET(self) -> None:
@@ -196,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # what is not read would be taken for the next request
         try:
             answer = self._answer()
-        except Refused as error:
+        except RefusedRequest as error:
             answer = _sentence(error.status, str(error))
         except MapgaugeError as error:
             answer = _sentence(HTTPStatus.UNPROCESSABLE_ENTITY, error.for_shell())
@@ -233,43 +234,45 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.body)
 
     def _answer(self) -> Answer:
-        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        hosts = self.headers.get_all("Host", [])
+        origins = self.headers.get_all("Origin", [])
         if len(hosts) != 1 or not _OWN.fullmatch(hosts[0]):
-            raise Refused(HTTPStatus.FORBIDDEN, "This server answers to 127.0.0.1 and localhost only.")
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "This server answers to 127.0.0.1 and localhost only.")
         if any(origin != f"http://{hosts[0]}" for origin in origins) or (self.command == "POST" and not origins):
-            raise Refused(HTTPStatus.FORBIDDEN, "This server answers to its own page only.")
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "This server answers to its own page only.")
         address = urlsplit(self.path)
         _, token, *parts = address.path.split("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise Refused(HTTPStatus.FORBIDDEN, "The address lacks the token that mapgauge view printed.")
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "The address lacks the token that mapgauge view printed.")
         if parts[:1] in (["alive"], ["closed"]) and len(parts) == 2:
             (self.server.tabs.alive if parts[0] == "alive" else self.server.tabs.close)(parts[1])
             return Answer(b"")
         route = self.server.routes.get(parts[0] if parts else "")
         if not parts or route is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
         sent = []
         if isinstance(route, Posted) != (self.command == "POST"):
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "This address is not used in this way.")
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "This address is not used in this way.")
         if isinstance(route, Posted):
-            route, sent = route.answer, [self._sent()]
+            route = route.answer
+            sent = [self._sent()]
         query = {name: value for name, value in parse_qsl(address.query, keep_blank_values=True) if name.isidentifier()}
         try:
             return route(*sent, *map(unquote, parts[1:]), **query)
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # wrong number of arguments
-                raise Refused(HTTPStatus.NOT_FOUND, "There is nothing at this address.") from error
+                raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.") from error
             raise
 
     def _sent(self) -> bytes:
         lengths = self.headers.get_all("Content-Length", [])
         if len(set(lengths)) != 1 or "Transfer-Encoding" in self.headers:
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
+            raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
         length = lengths[0]
         if not (length.isascii() and length.isdecimal()):
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
+            raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "The length of what is sent must be known.")
         if len(length) > _DIGITS or int(length) > _LARGEST:  # Python converts some thousand digits at most
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST >> 20} MiB can be sent.")
+            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST >> 20} MiB can be sent.")
         return self.rfile.read(int(length))
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -11,7 +11,7 @@ import torch
 from mapgauge.arguments import check_cutoff, check_flag
 from mapgauge.errors import InvalidInput
 from mapgauge.training.torch import plain
-from mapgauge.training.torch.plain import NOTHING, Problem
+from mapgauge.training.torch.plain import NOTHING, SospaProblem
 from mapgauge.training.torch.targets import pad_lines
 
 
@@ -21,7 +21,7 @@ class _Sospa(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, backend: ModuleType, *values: Any) -> tuple[Any, Any]:
         """Keep lines, costs and readings for the backward pass. The matching is computed again."""
-        cost, reading = backend.costs(Problem(*values))
+        cost, reading = backend.costs(SospaProblem(*values))
         tensors = [value if isinstance(value, torch.Tensor) else None for value in values]
         context.save_for_backward(cost, reading, *tensors)
         context.backend = backend
@@ -44,7 +44,7 @@ class _SospaGradient(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, backend: ModuleType, *arguments: Any) -> tuple[Any, Any]:
         reading, cost, weight, of_y, *values = arguments
-        gradients: tuple[Any, Any] = backend.gradients(Problem(*values), reading, cost, weight, of_y)
+        gradients: tuple[Any, Any] = backend.gradients(SospaProblem(*values), reading, cost, weight, of_y)
         return gradients
 
     @staticmethod
@@ -70,7 +70,10 @@ def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kin
     """Return a value per line with a batch dimension. Refuse values of another kind or on another device."""
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
     if not is_kind or tuple(value.shape) != shape:
-        got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+        if isinstance(value, torch.Tensor):
+            got = f"{value.dtype} {tuple(value.shape)}"
+        else:
+            got = repr(value)
         raise InvalidInput(f"{name} must be {kind} of shape {shape}, got {got}")
     if value.device != lines.device:
         raise InvalidInput(f"{name} is on {value.device}, the lines are on {lines.device}")
@@ -153,7 +156,14 @@ def sospa_cost(
     [[[0.0, -1.0], [0.0, -1.0]]]
     """
     problem, single = problem_of(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=normalised,
+        n=prediction_points,
+        m=truth_points,
     )
     cost, _ = solve(problem, backend)
     return cost[0] if single else cost
@@ -181,17 +191,26 @@ def sospa_matching(
     ([[[1, 0]]], [[True]])
     """
     problem, single = problem_of(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=normalised,
+        n=prediction_points,
+        m=truth_points,
     )
     cost, reading = solve(problem, backend)
     with torch.no_grad():
         partner = _backend(backend, problem).matchings(problem, reading).to(torch.int64)
         backward = (reading % 2).to(torch.bool)
-        matching = SospaMatching(cost, partner, backward, _shift(problem, partner, backward))
-    return SospaMatching(*(value[0] for value in matching)) if single else matching
+        matching = SospaMatching(cost, partner, backward, shift=_shift(problem, partner, backward))
+    if not single:
+        return matching
+    return SospaMatching(*(value[0] for value in matching))
 
 
-def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
+def solve(problem: SospaProblem, backend: Backend = "auto") -> tuple[Any, Any]:
     """Return the costs, which have a gradient, and the readings of all pairs."""
     cost, reading = _Sospa.apply(_backend(backend, problem), *problem)
     return cost, reading
@@ -199,10 +218,11 @@ def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
 
 def problem_of(
     predictions: Any, truth: Any, cutoff: float, closed: Any, directed: Any, normalised: bool, n: Any, m: Any
-) -> tuple[Problem, bool]:
+) -> tuple[SospaProblem, bool]:
     """Check the arguments; n and m are numbers of points. Returns the problem, and whether its batch was added."""
     if not torch.compiler.is_compiling():  # the checks of numbers use numpy, which is not traced
-        cutoff, normalised = check_cutoff("cutoff", cutoff), check_flag("normalised", normalised)
+        cutoff = check_cutoff("cutoff", cutoff)
+        normalised = check_flag("normalised", normalised)
     x, single = as_batch(predictions, "predictions")
     if not isinstance(truth, torch.Tensor):
         if m is not None:
@@ -223,29 +243,43 @@ def problem_of(
             f"predictions are on {x.device} and truth is on {y.device}",
             remedy="Move the truth: truth.to(predictions.device)",
         )
-    kind = torch.float64 if torch.float64 in (x.dtype, y.dtype) else torch.float32
-    x, y = x.to(kind), y.to(kind)
+    if torch.float64 in (x.dtype, y.dtype):
+        kind = torch.float64
+    else:
+        kind = torch.float32
+    x = x.to(kind)
+    y = y.to(kind)
     counts = []
     for name, count, lines in (("prediction_points", n, x), ("truth_points", m, y)):
         if count is not None:
             is_whole = isinstance(count, torch.Tensor) and not count.dtype.is_floating_point
-            count = _per_line(name, count, lines, single, "a tensor of whole numbers", is_whole)
+            count = _per_line(name, count, lines, single=single, kind="a tensor of whole numbers", is_kind=is_whole)
             count = count.clamp(0, lines.shape[2]).int()
         counts.append(count)
     flags = []
     for name, flag in (("closed", closed), ("directed", directed)):
         if isinstance(flag, torch.Tensor):
             is_flag = flag.dtype == torch.bool
-            flag = _per_line(name, flag, y, single, "True, False or a tensor of booleans", is_flag)
+            flag = _per_line(name, flag, y, single=single, kind="True, False or a tensor of booleans", is_kind=is_flag)
         flags.append(flag if isinstance(flag, bool | torch.Tensor) else check_flag(name, flag))
-    (x_points, y_points), (cyclic, along) = counts, flags
+    x_points, y_points = counts
+    cyclic, along = flags
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
     undirected = not along if isinstance(along, bool) else ~along
-    return Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised), single
+    return SospaProblem(
+        x=x,
+        y=y,
+        x_points=x_points,
+        y_points=y_points,
+        closed=cyclic,
+        undirected=undirected,
+        cutoff=cutoff,
+        normalised=normalised,
+    ), single
 
 
-def _backend(name: Backend, problem: Problem) -> ModuleType:
+def _backend(name: Backend, problem: SospaProblem) -> ModuleType:
     """Return the module that computes."""
     if name not in ("auto", "plain", "triton"):
         raise InvalidInput(f"backend must be 'auto', 'plain' or 'triton', got {name!r}")
@@ -261,11 +295,14 @@ def _backend(name: Backend, problem: Problem) -> ModuleType:
     return fast if fast.fits(problem) else plain
 
 
-def _shift(problem: Problem, partner: Any, backward: Any) -> Any:
+def _shift(problem: SospaProblem, partner: Any, backward: Any) -> Any:
     """Return where a true line is read from: the partner of the first matched point, if the matching wraps around."""
     if not partner.shape[-1]:
         return partner.new_zeros(problem.shape)
-    count = problem.y.shape[2] if problem.y_points is None else problem.y_points[:, None, :, None]
+    if problem.y_points is None:
+        count = problem.y.shape[2]
+    else:
+        count = problem.y_points[:, None, :, None]
     walked = torch.where(backward[..., None], count - 1 - partner, partner)
     matched = partner != NOTHING
     highest = torch.cummax(torch.where(matched, walked, NOTHING), -1).values  # so far

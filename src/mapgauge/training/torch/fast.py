@@ -22,7 +22,7 @@ import torch
 import triton
 import triton.language as tl
 
-from mapgauge.training.torch.plain import NOTHING, Problem
+from mapgauge.training.torch.plain import NOTHING, SospaProblem
 
 LONGEST = 128  # points of y; the tile of a longer line does not fit into registers
 _PROGRAMS = 2048  # of the matching, which bounds its scratch
@@ -34,22 +34,30 @@ LANES = {32: 32, 64: 32, 128: 8}
 MATCHING_LANES = {32: 16, 64: 8, 128: 8}
 
 
-def fits(problem: Problem) -> bool:
+def fits(problem: SospaProblem) -> bool:
     """Whether the kernels can take lines of this length."""
     return int(problem.y.shape[2]) <= LONGEST and int(problem.x.shape[2]) < 2**15
 
 
-def costs(problem: Problem) -> tuple[Any, Any]:
+def costs(problem: SospaProblem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
-    x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
+    n = x.shape[2]
+    m = y.shape[2]
+    pairs = math.prod(problem.shape)
     cost = x.new_empty(problem.shape)
     reading = torch.empty(problem.shape, dtype=torch.int32, device=x.device)
     if not pairs:
         return cost, reading
-    cyclic, both = problem.closed is not False and n > 0, problem.undirected is not False
-    bound = x.new_empty(problem.shape) if cyclic else x
-    lanes, ways = LANES[_rows(m)], 2 if both else 1
+    cyclic = problem.closed is not False and n > 0
+    both = problem.undirected is not False
+    if cyclic:
+        bound = x.new_empty(problem.shape)
+    else:
+        bound = x
+    lanes = LANES[_rows(m)]
+    ways = 2 if both else 1
     flags = (problem.closed, problem.undirected)
     closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
     arguments = (
@@ -72,17 +80,18 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     return cost, reading
 
 
-def matchings(problem: Problem, reading: Any) -> Any:
+def matchings(problem: SospaProblem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
-    return _matchings(problem, reading, None, False)[0]
+    return _matchings(problem, reading, weight=None, of_y=False)[0]
 
 
-def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+def gradients(problem: SospaProblem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     """Return the gradients for x and y (None unless ``of_y``), given the gradient ``weight`` of the costs."""
     weight = weight.contiguous()
-    partners = _matchings(problem, reading, weight, of_y)
+    partners = _matchings(problem, reading, weight, of_y=of_y)
     batch, queries, truths = problem.shape
-    x, y = problem.x.contiguous(), problem.y.contiguous()
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
     sides = [(x, y, problem.x_points, problem.y_points, truths, 1)]
     if of_y:
         sides.append((y, x, problem.y_points, problem.x_points, 1, truths))
@@ -103,11 +112,17 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     return grads[0], grads[1] if of_y else None
 
 
-def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
-    x, y = problem.x.contiguous(), problem.y.contiguous()
-    n, m, pairs = x.shape[2], y.shape[2], math.prod(problem.shape)
+def _matchings(problem: SospaProblem, reading: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
+    n = x.shape[2]
+    m = y.shape[2]
+    pairs = math.prod(problem.shape)
     partner_x = torch.empty((*problem.shape, n), dtype=torch.int16, device=x.device)
-    partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device) if of_y else partner_x
+    if of_y:
+        partner_y = torch.full((*problem.shape, m), NOTHING, dtype=torch.int16, device=x.device)
+    else:
+        partner_y = partner_x
     lanes = MATCHING_LANES[_rows(m)]
     programs = min(-(-pairs // lanes), _PROGRAMS)
     if pairs and n:
@@ -124,7 +139,7 @@ def _matchings(problem: Problem, reading: Any, weight: Any, of_y: bool) -> tuple
     return partner_x, partner_y
 
 
-def _cutoff(problem: Problem) -> tuple[float, float]:
+def _cutoff(problem: SospaProblem) -> tuple[float, float]:
     """Return the cutoff as a float32 and the remainder."""
     near = struct.unpack("f", struct.pack("f", problem.cutoff))[0]
     return near, problem.cutoff - near
@@ -132,7 +147,9 @@ def _cutoff(problem: Problem) -> tuple[float, float]:
 
 def _rows(points: int) -> int:
     """Return the rows of a tile for lines with this number of points: a power of two, and whole words of bits."""
-    return max(1 << (points - 1).bit_length(), 32) if points else 32
+    if not points:
+        return 32
+    return max(1 << (points - 1).bit_length(), 32)
 
 
 def or_placeholder(other: Any, *values: Any) -> list[Any]:
@@ -142,8 +159,11 @@ def or_placeholder(other: Any, *values: Any) -> list[Any]:
 
 def on_device_of(tensor: Any) -> Any:
     """Launch on the device of a tensor."""
-    is_current = tensor.device.index in (None, torch.cuda.current_device()) if tensor.is_cuda else True
-    return nullcontext() if is_current else torch.cuda.device_of(tensor)
+    if not tensor.is_cuda:
+        return nullcontext()
+    if tensor.device.index in (None, torch.cuda.current_device()):
+        return nullcontext()
+    return torch.cuda.device_of(tensor)
 
 
 FAR = tl.constexpr(1e15)  # metres; the square is an ordinary float32

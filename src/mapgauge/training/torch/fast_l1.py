@@ -8,14 +8,15 @@ import triton
 import triton.language as tl
 
 from mapgauge.training.torch.fast import lines_of, on_device_of, or_placeholder
-from mapgauge.training.torch.plain import Problem
+from mapgauge.training.torch.plain import SospaProblem
 
 LANES = 32
 
 
-def l1_costs(problem: Problem) -> tuple[Any, Any]:
+def l1_costs(problem: SospaProblem) -> tuple[Any, Any]:
     """Return the smallest L1 distance per point in metres, and its reading, both ``(batch, queries, truths)``."""
-    x, y = problem.x.contiguous(), problem.y.contiguous()
+    x = problem.x.contiguous()
+    y = problem.y.contiguous()
     pairs = math.prod(problem.shape)
     cost = x.new_zeros(problem.shape)
     reading = torch.zeros(problem.shape, dtype=torch.int32, device=x.device)

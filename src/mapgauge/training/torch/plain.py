@@ -19,7 +19,7 @@ _CELLS = {"cpu": 2**18}  # numbers in one state of the recurrence; small enough 
 _MANY_CELLS = 2**25
 
 
-class Problem(NamedTuple):
+class SospaProblem(NamedTuple):
     """All pairs of a batch of lines x and y, with the settings of SOSPA."""
 
     x: Any  # (batch, queries, points, dimension), float32 or float64
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
         return self.x.shape[0], self.x.shape[1], self.y.shape[1]
 
 
-def costs(problem: Problem) -> tuple[Any, Any]:
+def costs(problem: SospaProblem) -> tuple[Any, Any]:
     """Return SOSPA and the best reading of every pair, both of shape ``(batch, queries, truths)``."""
     solved = [
         (index, *_best_reading(gain, _flags_of(closed, y_line), _flags_of(problem.undirected, y_line)))
@@ -51,26 +51,28 @@ def costs(problem: Problem) -> tuple[Any, Any]:
     return cost, read.reshape(problem.shape).to(torch.int32)
 
 
-def matchings(problem: Problem, reading: Any) -> Any:
+def matchings(problem: SospaProblem, reading: Any) -> Any:
     """Return the partner in y of each point of x, or -1: ``(batch, queries, truths, points of x)``."""
-    chunks = _chunks(problem, _pairs(problem), False)
+    chunks = _chunks(problem, _pairs(problem), closed=False)
     partners = [_match(gain, reading.reshape(-1)[index]) for index, _, _, gain in chunks]
     return torch.cat(partners, dim=1).T.reshape(*problem.shape, problem.x.shape[2])
 
 
-def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
+def gradients(problem: SospaProblem, reading: Any, cost: Any, weight: Any, of_y: bool) -> tuple[Any, Any]:
     """Return the gradients for x and y (None unless ``of_y``), given the gradient ``weight`` of the costs.
 
     A matched point moves towards its partner, or away from it, by a unit vector. A point at the place of its partner
     does not move.
     """
-    x, y = problem.x.flatten(0, 1), problem.y.flatten(0, 1)
-    grad_x, grad_y = torch.zeros_like(x), torch.zeros_like(y)
+    x = problem.x.flatten(0, 1)
+    y = problem.y.flatten(0, 1)
+    grad_x = torch.zeros_like(x)
+    grad_y = torch.zeros_like(y)
     pull = _pull_of(problem, cost, weight).reshape(-1)
     pairs = _pairs(problem)
     if _may_choose(problem):
         pairs = pairs[_near(problem).reshape(-1) & (pull != 0)]
-    for index, x_line, y_line, gain in _chunks(problem, pairs, False):
+    for index, x_line, y_line, gain in _chunks(problem, pairs, closed=False):
         partner = _match(gain, reading.reshape(-1)[index]).T  # (pairs, points of x)
         place = partner.clamp(min=0)[..., None].expand(*partner.shape, x.shape[-1])
         apart = x[x_line] - y[y_line].gather(1, place)
@@ -86,7 +88,7 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     return grad_x, grad_y.view_as(problem.y) + _masked(problem.y, problem.y_points) * 0.0 if of_y else None
 
 
-def _cost_of(problem: Problem, gain: Any) -> Any:
+def _cost_of(problem: SospaProblem, gain: Any) -> Any:
     """Return SOSPA from the gain of the best matching."""
     most = _half_points(problem)
     left = (most - gain).clamp(min=0)
@@ -95,7 +97,7 @@ def _cost_of(problem: Problem, gain: Any) -> Any:
     return problem.cutoff * left
 
 
-def _pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
+def _pull_of(problem: SospaProblem, cost: Any, weight: Any) -> Any:
     """Return the gradient of the distance of each matched point of a pair, from the gradient of its cost."""
     if not problem.normalised:
         return weight
@@ -105,7 +107,7 @@ def _pull_of(problem: Problem, cost: Any, weight: Any) -> Any:
     return weight * 2 * most / (total * total * problem.cutoff)
 
 
-def _half_points(problem: Problem) -> Any:
+def _half_points(problem: SospaProblem) -> Any:
     """Return half the number of points of each pair, ``(batch, queries, truths)``."""
     counts = [
         points.new_full((1, 1), float(points.shape[2])) if given is None else given.to(points.dtype)
@@ -114,7 +116,7 @@ def _half_points(problem: Problem) -> Any:
     return ((counts[0][:, :, None] + counts[1][:, None, :]) / 2).expand(problem.shape)
 
 
-def poison(problem: Problem) -> Any:
+def poison(problem: SospaProblem) -> Any:
     """Return NaN for pairs with a coordinate that is not finite, and 0 for others."""
     x = (_masked(problem.x, problem.x_points) * 0.0).sum((-1, -2))
     y = (_masked(problem.y, problem.y_points) * 0.0).sum((-1, -2))
@@ -129,17 +131,18 @@ def _masked(points: Any, given: Any, value: float = 0.0) -> Any:
     return torch.where((place < given[..., None])[..., None], points, value)
 
 
-def _pairs(problem: Problem) -> Any:
+def _pairs(problem: SospaProblem) -> Any:
     batch, queries, truths = problem.shape
     return torch.arange(batch * queries * truths, device=problem.x.device)
 
 
-def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
+def _parts(problem: SospaProblem) -> Iterator[tuple[Any, Any]]:
     """Yield pairs and their flag ``closed``.
 
     On a CPU, pairs that are too far apart for a match are left out, and open pairs are separated: they need one shift.
     """
-    pairs, closed = _pairs(problem), problem.closed
+    pairs = _pairs(problem)
+    closed = problem.closed
     if not _may_choose(problem):
         yield pairs, closed
         return
@@ -154,12 +157,12 @@ def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
             yield some, flag
 
 
-def _may_choose(problem: Problem) -> bool:
+def _may_choose(problem: SospaProblem) -> bool:
     """Whether pairs may be chosen by their values. On other devices this would wait for the device."""
     return problem.x.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def _near(problem: Problem) -> Any:
+def _near(problem: SospaProblem) -> Any:
     """Whether the boxes around the lines of each pair are within the cutoff, or are not finite."""
     if not problem.x.shape[2] or not problem.y.shape[2]:
         return torch.zeros(problem.shape, dtype=torch.bool)
@@ -171,20 +174,23 @@ def _near(problem: Problem) -> Any:
     return ~(gap.square().sum(-1) > 1.001 * problem.cutoff**2)
 
 
-def _lines(problem: Problem, pairs: Any) -> tuple[Any, Any]:
+def _lines(problem: SospaProblem, pairs: Any) -> tuple[Any, Any]:
     """Return the line of x and the line of y of pairs, in the flat batch."""
     _, queries, truths = problem.shape
     return pairs // max(truths, 1), pairs // max(queries * truths, 1) * truths + pairs % max(truths, 1)
 
 
 def _flags_of(flag: Any, y_line: Any) -> Any:
-    return flag if isinstance(flag, bool) else flag.reshape(-1)[y_line]
+    if isinstance(flag, bool):
+        return flag
+    return flag.reshape(-1)[y_line]
 
 
-def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _chunks(problem: SospaProblem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Yield pairs in chunks that bound the memory: their indices, their lines of x and of y, and their gains."""
     x, y = (line.flatten(0, 1).permute(2, 1, 0) for line in (problem.x, problem.y))
-    n, m = x.shape[1], y.shape[1]
+    n = x.shape[1]
+    m = y.shape[1]
     width = n * max(m, n if closed is not False else 1, 1)
     step = max(_CELLS.get(x.device.type, _MANY_CELLS) // max(width, 1), 1)
     for start in range(0, max(len(pairs), 1), step):
@@ -208,7 +214,10 @@ def _best_reading(gain: Any, closed: Any, undirected: Any) -> tuple[Any, Any]:
     if undirected is False:
         return best, 2 * shift
     other, other_shift = _best_shift(gain.flip(0), closed)
-    better = other > best if undirected is True else (other > best) & undirected
+    if undirected is True:
+        better = other > best
+    else:
+        better = (other > best) & undirected
     return torch.where(better, other, best), torch.where(better, 2 * other_shift + 1, 2 * shift)
 
 
@@ -230,7 +239,8 @@ def heaviest(gain: Any, shifts: int) -> Any:
     windows = twice.unfold(0, n, 1)  # (shifts, points of y from the last, pairs, points of x)
     before, last, this = (gain.new_zeros(n + 1, shifts, pairs) for _ in range(3))
     for both in range(2, n + m + 1):  # cells with i + j = both
-        start, stop = max(1, both - m), min(n, both - 1) + 1
+        start = max(1, both - m)
+        stop = min(n, both - 1) + 1
         matched = torch.diagonal(windows, m - both + 1, 3, 1).permute(2, 0, 1)
         # Rows from ``stop`` on are still 0. Rows before ``start`` are not needed any more, and hold anything.
         before, last, this = last, this, before
@@ -256,7 +266,10 @@ def _match(gain: Any, reading: Any) -> Any:
         first = (rows[i] < value).sum(0)  # the first column at which the row reaches the value
         partner.append(torch.where(used, first - 1, NOTHING))
         column = torch.where(used, first - 1, column)
-    partners = torch.stack(partner[::-1]) if partner else gain.new_zeros((0, pairs), dtype=torch.int64)
+    if partner:
+        partners = torch.stack(partner[::-1])
+    else:
+        partners = gain.new_zeros((0, pairs), dtype=torch.int64)
     return torch.zeros_like(partners).scatter(0, order, partners)
 
 

@@ -56,7 +56,7 @@ class _Area(msgspec.Struct):
     area_boundary: list[_Point]
 
 
-class _Map(msgspec.Struct):
+class _Argoverse2Map(msgspec.Struct):
     lane_segments: dict[str, _LaneSegment]
     pedestrian_crossings: dict[str, _Crossing]
     drivable_areas: dict[str, _Area]
@@ -65,7 +65,7 @@ class _Map(msgspec.Struct):
 E = TypeVar("E", _LaneSegment, _Crossing, _Area)
 
 
-class Side(NamedTuple):
+class SegmentSide(NamedTuple):
     """One side of a lane segment."""
 
     line: Points  # (n, 3), in the direction of travel
@@ -73,12 +73,12 @@ class Side(NamedTuple):
     neighbour: int | None  # id of the lane segment on the other side of the line
 
 
-class Lane(NamedTuple):
+class Argoverse2Lane(NamedTuple):
     """A lane segment."""
 
     id: int
-    left: Side
-    right: Side
+    left: SegmentSide
+    right: SegmentSide
     intersection: bool
     predecessors: tuple[int, ...]
     successors: tuple[int, ...]
@@ -101,7 +101,7 @@ class VectorMap(NamedTuple):
     """The map of a log. Its elements are in the order of the file."""
 
     log: str
-    lanes: tuple[Lane, ...]
+    lanes: tuple[Argoverse2Lane, ...]
     crossings: tuple[Outline, ...]
     areas: tuple[Outline, ...]
 
@@ -111,7 +111,9 @@ def find_map(log: Path) -> Path | None:
     maps = sorted((log / "map").glob(ARCHIVE)) or sorted(log.glob(ARCHIVE))
     if len(maps) > 1:
         raise UnreadableFile(f"{log}: expected one map, found {len(maps)}: {', '.join(path.name for path in maps)}")
-    return maps[0] if maps else None
+    if maps:
+        return maps[0]
+    return None
 
 
 def read_vector_map(log: Path) -> VectorMap:
@@ -139,25 +141,27 @@ def read_vector_map(log: Path) -> VectorMap:
             raise UnreadableFile(f"{path}: {where}: expected finite coordinates, found NaN or infinity")
         return array
 
-    def lane_of(segment: _LaneSegment) -> Lane:
+    def lane_of(segment: _LaneSegment) -> Argoverse2Lane:
         where = f"lane segment {segment.id}"
         left, right = (
-            Side(points(line, f"{name} boundary of {where}"), mark not in ("NONE", "UNKNOWN"), neighbour)
+            SegmentSide(points(line, f"{name} boundary of {where}"), mark not in ("NONE", "UNKNOWN"), neighbour)
             for name, line, mark, neighbour in (
                 ("left", segment.left_lane_boundary, segment.left_lane_mark_type, segment.left_neighbor_id),
                 ("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
             )
         )
-        given = None if segment.centerline is None else points(segment.centerline, f"centreline of {where}")
+        given = None
+        if segment.centerline is not None:
+            given = points(segment.centerline, f"centreline of {where}")
         ways = tuple(segment.predecessors), tuple(segment.successors)
-        return Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
+        return Argoverse2Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
 
     def crossing_of(crossing: _Crossing) -> Outline:
         """Return the outline of a crossing, which follows one edge, and the other edge back."""
         edges = [points(edge, f"pedestrian crossing {crossing.id}") for edge in (crossing.edge1, crossing.edge2)]
         return Outline(crossing.id, np.concatenate([edges[0], edges[1][::-1]]))
 
-    content = read_json(path, _Map, "a vector map of Argoverse 2")
+    content = read_json(path, _Argoverse2Map, "a vector map of Argoverse 2")
     lanes = elements(content.lane_segments, "lane segment")
     crossings = elements(content.pedestrian_crossings, "pedestrian crossing")
     areas = elements(content.drivable_areas, "drivable area")
@@ -165,13 +169,14 @@ def read_vector_map(log: Path) -> VectorMap:
         log.name,
         tuple(map(lane_of, lanes)),
         tuple(map(crossing_of, crossings)),
-        tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
+        areas=tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
     )
 
 
 def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
     """Read the lanes of a log, with height."""
-    lanes, left_out = [], []
+    lanes = []
+    left_out = []
     for lane in read_vector_map(log).lanes:
         points = _centreline(lane)
         if len(points) < 2:
@@ -184,7 +189,7 @@ def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
     return lane_graphs.LaneGraph.of(lanes, lane_graphs.left_out_lanes(log.name, left_out))
 
 
-def _centreline(lane: Lane) -> Points:
+def _centreline(lane: Argoverse2Lane) -> Points:
     """Return the centreline of a lane, or no points if it has no length."""
     if lane.centreline is not None:
         return distinct(lane.centreline)

@@ -12,7 +12,7 @@ from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import Finding
 from mapgauge.truth.cutting.shapes import Layer, as_geometries, union_boundaries, valid_polygons
 from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
-from mapgauge.truth.from_nuscenes.frame_by_frame import FrameByFrame
+from mapgauge.truth.from_nuscenes.frame_by_frame import NuScenesFrameByFrame
 from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
 from mapgauge.truth.json_files import read_json
 from mapgauge.truth.rules import Rules
@@ -29,7 +29,7 @@ class _Node(msgspec.Struct, gc=False):
     y: float
 
 
-class _Line(msgspec.Struct):
+class _NuScenesLine(msgspec.Struct):
     token: str
     node_tokens: list[str]
 
@@ -44,25 +44,25 @@ class _Polygon(msgspec.Struct):
     holes: list[_Hole] | None = None
 
 
-class _Element(msgspec.Struct):
+class _NuScenesElement(msgspec.Struct):
     token: str
     line_token: str | None = None
     polygon_token: str | None = None
 
 
-class _Map(msgspec.Struct):
+class _NuScenesMap(msgspec.Struct):
     node: list[_Node]
-    line: list[_Line]
+    line: list[_NuScenesLine]
     polygon: list[_Polygon]
     version: str | float | None = None
-    ped_crossing: list[_Element] | None = None
-    lane_divider: list[_Element] | None = None
-    road_divider: list[_Element] | None = None
-    road_segment: list[_Element] | None = None
-    lane: list[_Element] | None = None
+    ped_crossing: list[_NuScenesElement] | None = None
+    lane_divider: list[_NuScenesElement] | None = None
+    road_divider: list[_NuScenesElement] | None = None
+    road_segment: list[_NuScenesElement] | None = None
+    lane: list[_NuScenesElement] | None = None
 
 
-Shape = TypeVar("Shape", _Line, _Polygon)
+Shape = TypeVar("Shape", _NuScenesLine, _Polygon)
 T = TypeVar("T")
 
 
@@ -71,7 +71,7 @@ def read_map(root: Path, location: str, rules: Rules) -> Cutter:
     remedy = f"Download the map expansion, version {VERSION}, which is separate from the other data"
     if (root / "maps" / f"{location}.json").is_file():
         remedy = f"Move the JSON files in maps/ to {FOLDER.as_posix()}/"
-    path, content = read_expansion(root, location, _Map, remedy)
+    path, content = read_expansion(root, location, _NuScenesMap, remedy=remedy)
     return _MapReader(path, location, content).cutter(rules)
 
 
@@ -88,12 +88,14 @@ def read_expansion(root: Path, location: str, schema: type[T], remedy: str) -> t
 class _MapReader:
     """Makes layers of one map, and collects what was repaired, skipped or left out."""
 
-    def __init__(self, path: Path, location: str, content: _Map) -> None:
-        self.path, self.location, self.content = path, location, content
+    def __init__(self, path: Path, location: str, content: _NuScenesMap) -> None:
+        self.path = path
+        self.location = location
+        self.content = content
         self.repeated: list[str] = []
-        self.nodes = records_by_token(content.node, path, "node", self.repeated)
-        self.lines = records_by_token(content.line, path, "line", self.repeated)
-        self.polygons = records_by_token(content.polygon, path, "polygon", self.repeated)
+        self.nodes = records_by_token(content.node, path, "node", repeated=self.repeated)
+        self.lines = records_by_token(content.line, path, "line", repeated=self.repeated)
+        self.polygons = records_by_token(content.polygon, path, "polygon", repeated=self.repeated)
         self.left_out: list[str] = []
         self.repaired: list[str] = []
         self.skipped: list[str] = []
@@ -115,12 +117,13 @@ class _MapReader:
         polygons = np.concatenate([layer.geometries for layer in areas])
         edges = union_boundaries(polygons, f"{self.location}-boundary")
         if rules.per_frame:
-            return FrameByFrame(crossings, dividers, areas, edges, self.findings())
-        return MapLayers(crossings, dividers, edges, self.findings())
+            return NuScenesFrameByFrame(crossings, dividers, areas, edges=edges, findings=self.findings())
+        return MapLayers(crossings, dividers, edges, findings=self.findings())
 
     def line_layer(self, names: tuple[str, ...]) -> Layer:
         """Return the lines of some map layers, one layer after the other."""
-        lines, ids = [], []
+        lines = []
+        ids = []
         for token, line in self.shapes(names, "line", self.lines):
             points = self.points(line.node_tokens, f"line {line.token}")
             if len(np.unique(points, axis=0)) < 2:
@@ -132,7 +135,8 @@ class _MapReader:
 
     def polygon_layer(self, names: tuple[str, ...], skip: bool) -> Layer:
         """Return the polygons of some map layers, one layer after the other. Invalid ones are skipped or repaired."""
-        polygons, ids = [], []
+        polygons = []
+        ids = []
         for token, polygon in self.shapes(names, "polygon", self.polygons):
             where = f"polygon {polygon.token}"
             outline = self.points(polygon.exterior_node_tokens, where)
@@ -155,7 +159,9 @@ class _MapReader:
     def shapes(self, names: tuple[str, ...], kind: str, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
         """Yield the token of each element of some map layers, and the line or polygon that it refers to."""
         for name in names:
-            for element in records_by_token(getattr(self.content, name), self.path, name, self.repeated).values():
+            for element in records_by_token(
+                getattr(self.content, name), self.path, name, repeated=self.repeated
+            ).values():
                 token = getattr(element, f"{kind}_token")
                 if token not in known:
                     raise self.error(f"{name} {element.token} refers to a missing {kind}, {token}")

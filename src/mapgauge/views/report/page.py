@@ -39,7 +39,7 @@ from mapgauge.views.report.explorer import (
 from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
 from mapgauge.views.report.pack import Arrays, Section, pack
 from mapgauge.views.report.sections import sections
-from mapgauge.views.report.summary import Summary, summary
+from mapgauge.views.report.summary import StaticPage, summary
 
 FRAMES = 200
 SOURCE = ("inflate", "block")  # scripts that read the arrays from the page
@@ -113,7 +113,7 @@ def write_report(
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
 
-class _Explorer(NamedTuple):
+class _ExplorerPart(NamedTuple):
     """The list of frames and the drawings."""
 
     meta: dict[str, Any]
@@ -129,7 +129,7 @@ def _explorer(
     causes: bool | None,
     tags: Tags | None,
     progress: Progress | None,
-) -> _Explorer:
+) -> _ExplorerPart:
     """Return what the list and the drawings show. The arguments are as in ``write_report``."""
     first, every = methods[0], [all_numbers(method) for method in methods]
     numbers = [frame_numbers(method, table) for method, table in zip(methods, every, strict=True)]
@@ -179,7 +179,7 @@ def _explorer(
     moved = "The data are a map. Each frame is drawn around its centre, without an ego." if world else ""
     said = [_about_drawings(methods, drawn, frames), moved, *(added.about for added in additions.values())]
     scripted = [section for section, added in additions.items() if section.resource and added.meta]
-    return _Explorer(meta, data, scripted, " ".join(filter(None, said)))
+    return _ExplorerPart(meta, data, scripted, " ".join(filter(None, said)))
 
 
 def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query) -> str:
@@ -232,7 +232,7 @@ def _without_folders(results: Results) -> Results:
     return replace(results, records=(predictions, truth), findings=tuple(findings))
 
 
-def _page(heading: str, top: Summary, about: str, explorer: _Explorer) -> str:
+def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart) -> str:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
     source = [resource(f"{name}.js") for name in SOURCE]
     added = [resource(f"{name}.js") for name in FILTER]

@@ -30,7 +30,7 @@ def _about_parts() -> dict[str, str]:
     return {key: text for section in sections() for key, text in section.about.items()}
 
 
-class Summary(NamedTuple):
+class StaticPage(NamedTuple):
     """The parts of the page that need no script, as HTML."""
 
     subtitle: str
@@ -39,7 +39,7 @@ class Summary(NamedTuple):
     sections: str  # below the list of frames
 
 
-def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> Summary:
+def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> StaticPage:
     """Return the parts above and below the list of frames. ``sliced`` are the slices of each method, if any."""
     names = comparison.names
     added = [section.bodies(methods, names) for section in sections()]
@@ -53,7 +53,7 @@ def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence
     }
     shown = {name: section for name, section in bodies.items() if section[0]}
     titles = {"overview": "Overview", "explorer": "Frames"} | {name: title for name, (title, _) in shown.items()}
-    return Summary(
+    return StaticPage(
         subtitle=_subtitle(methods),
         overview=_scoreboard(methods, comparison) + _worries(methods, names),
         links="".join(f'<a href="#{name}">{title}</a>' for name, title in titles.items()),
