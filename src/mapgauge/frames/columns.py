@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.manifest import Table
+from mapgauge.manifest import RowTable
 from mapgauge.metrics.settings import no_such
 from mapgauge.typing import Flags
 
@@ -106,7 +106,7 @@ class Column:
 
 
 # Files list the columns in this order.
-COLUMNS: "Table[Column]" = Table("columns", "mapgauge.frames.columns:Column", order=lambda column: column.order)
+COLUMNS: "RowTable[Column]" = RowTable("columns", "mapgauge.frames.columns:Column", order=lambda column: column.order)
 
 
 def column_of(name: str) -> Column:
