@@ -326,6 +326,19 @@ def test_a_plug_in_with_a_fault_is_a_warning_that_names_its_distribution(
     assert words in asked.stderr.split("unknown metric 'price'")[1]
 
 
+def test_a_command_that_cannot_be_imported_does_not_stop_the_help(world: Path, tmp_path: Path) -> None:
+    code = (
+        "from mapgauge.plugin import Command, Feature\n"
+        'BAD = {"bad": Command(place="nowhere:bad", group="Ask")}\n'
+        'FEATURE = Feature(commands=BAD, lists={"bad": "nowhere:bad"})\n'
+    )
+    site = str(made(tmp_path / "site", code=code))
+    for words in (["--help"], ["list", "--help"]):
+        done = python(world, "-m", "mapgauge", *words, path=site)
+        assert done.returncode == 0, done.stderr
+        assert f"{DISTRIBUTION}: mapgauge_prices.nowhere:bad cannot be imported" in done.stderr
+
+
 def test_a_plug_in_may_read_tables_while_it_is_imported(world: Path, tmp_path: Path) -> None:
     code = (
         f'{HEAD}import mapgauge as mg\nOURS = mg.protocol("paper-60x30", spacing=0.25).replace(name="ours")\n'

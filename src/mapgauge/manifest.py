@@ -213,14 +213,20 @@ def each_object(name: str, *, among: Iterable[Manifest] | None = None) -> Iterat
     chosen = manifests() if among is None else among
     for manifest in chosen:
         for place in getattr(manifest.feature, name):
-            try:
-                loaded = manifest.load(place)
-            except Exception as error:
-                if not manifest.is_installed:
-                    raise
-                _tell(f"{manifest.owner}: {manifest.full(place)} cannot be imported: {type(error).__name__}: {error}")
-                continue
-            yield manifest, loaded
+            loaded = load_if_possible(manifest, place)
+            if loaded is not None:
+                yield manifest, loaded
+
+
+def load_if_possible(manifest: Manifest, place: str) -> Any:
+    """Return the object at a place. One of an installed plug-in that cannot be imported is a warning, and None."""
+    try:
+        return manifest.load(place)
+    except Exception as error:
+        if not manifest.is_installed:
+            raise
+        _tell(f"{manifest.owner}: {manifest.full(place)} cannot be imported: {type(error).__name__}: {error}")
+        return None
 
 
 class RowTable(MutableMapping[str, Row], Generic[Row]):

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from mapgauge.cli.compile import show_compiling
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.output import set_quiet
-from mapgauge.manifest import GROUPS, Command, Manifest, mapping, own
+from mapgauge.manifest import GROUPS, Command, Manifest, load_if_possible, mapping, own
 from mapgauge.version import __version__
 
 
@@ -155,7 +155,9 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
     commands = commands_of(plug_ins=names is None)
     for name in commands if names is None else names:
         manifest, command = commands[name]
-        function = manifest.load(command.place)
+        function = load_if_possible(manifest, command.place)
+        if function is None:
+            continue
         lines = "\n".join(f"mapgauge {name} {example}".strip() for example in command.examples)
         if isinstance(function, typer.Typer):
             for registered in function.registered_commands:

@@ -6,7 +6,7 @@ import typer
 
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table, say, say_columns, show_table, write_json
-from mapgauge.manifest import mapping
+from mapgauge.manifest import load_if_possible, mapping
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
@@ -85,7 +85,9 @@ def _made() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name, (manifest, place) in mapping("lists").items():
-        made.command(name)(manifest.load(place))
+        function = load_if_possible(manifest, place)
+        if function is not None:
+            made.command(name)(function)
     return made
 
 
