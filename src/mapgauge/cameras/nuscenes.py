@@ -80,7 +80,7 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
         return len(sweeps) == len(wanted) and bool(images)
 
     path = tables / "sample_data.json"
-    sweeps, images = keyframes(find_records(path, _Data, _KEYFRAMES, None, complete))
+    sweeps, images = keyframes(find_records(path, _Data, _KEYFRAMES, wanted=None, complete=complete))
     if lacking := sorted(wanted - sweeps.keys()):
         raise UnreadableFile(
             f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
@@ -92,10 +92,17 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
         if min(row.width, row.height) < 1:
             size = f"{row.width} x {row.height}"
             raise UnreadableFile(f"{path}: {row.filename} has the size {size}, expected at least 1 x 1 pixels")
-        mount, pose = row.calibrated_sensor_token, ego_poses[row.ego_pose_token]
+        mount = row.calibrated_sensor_token
+        pose = ego_poses[row.ego_pose_token]
         of_sample[sample].append(
             CameraImage(
-                camera, row.filename, row.timestamp, (row.width, row.height), cameras[mount], mounted[mount], pose
+                camera,
+                row.filename,
+                row.timestamp,
+                size=(row.width, row.height),
+                intrinsics=cameras[mount],
+                mount=mounted[mount],
+                pose=pose,
             )
         )
     return {
@@ -117,16 +124,17 @@ def _matrix(tables: Path, row: _Mount) -> Floats:
 
 def _ego_poses(tables: Path, tokens: set[str]) -> dict[str, Floats]:
     """Return ego poses by token."""
-    path, names = tables / "ego_pose.json", {token.encode() for token in tokens}
+    path = tables / "ego_pose.json"
+    names = {token.encode() for token in tokens}
     complete: Callable[[list[_Pose]], bool] = lambda rows: len(rows) >= len(tokens)
-    rows = _by_token(path, find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, complete))
+    rows = _by_token(path, find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', wanted=names, complete=complete))
     if lacking := sorted(tokens - rows.keys()):
         raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of images not found ({lacking[0]}, ...)")
     return _motions({token: rows[token] for token in tokens}, path)
 
 
 def _by_token(path: Path, rows: Iterable[P]) -> dict[str, P]:
-    return records_by_token(rows, path, path.stem, [])
+    return records_by_token(rows, path, path.stem, repeated=[])
 
 
 def _motions(rows: Mapping[str, _Pose], path: Path) -> dict[str, Floats]:
