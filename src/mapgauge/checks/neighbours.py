@@ -50,7 +50,9 @@ class Neighbours(NamedTuple):
             sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
             x = spread(predictions, sure, 100)  # there may be no confidences to choose by
             if len(x) and len(y):
-                frames.append(Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x]))
+                frames.append(
+                    Frame(coarse(truth, y), truth.label[y], coarse(predictions, x), label=predictions.label[x])
+                )
         return cls(tuple(frames))
 
     @property
@@ -84,7 +86,8 @@ def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
     gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
     rows, columns = np.nonzero((gap <= most * (1 + 1e-9)).all(axis=2))  # a mean may be rounded down
     for first in range(0, len(rows), _PAIRS):
-        i, j = rows[first : first + _PAIRS], columns[first : first + _PAIRS]
+        i = rows[first : first + _PAIRS]
+        j = columns[first : first + _PAIRS]
         distance[i, j] = chamfer(x[i], y[j])
     return distance
 
@@ -156,7 +159,10 @@ class Turn:
         if not self.degrees:
             return Remedy.of(self.instead)
         file = file or "FILE"
-        auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto") if certain else ("", "")
+        if certain:
+            auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto")
+        else:
+            auto = ("", "")
         return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use {file},rotate={self.degrees}{auto[1]}")
 
 
@@ -177,7 +183,9 @@ def find_turn(neighbours: Neighbours) -> Turn:
     if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
         return Turn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(TURNS))[:2]
-    return TURNS[i] if best < 0.6 * here and best < 0.75 * second else Turn()
+    if best < 0.6 * here and best < 0.75 * second:
+        return TURNS[i]
+    return Turn()
 
 
 def find_exchange(
@@ -191,7 +199,12 @@ def find_exchange(
     meant: dict[str, str] = {}
     for name, row in zip(true, votes, strict=True):
         total = row.sum()
-        own = row[predicted.index(name)] if name in predicted else 0
+        if name in predicted:
+            own = row[predicted.index(name)]
+        else:
+            own = 0
         if total >= _VOTES and row.max() >= _WON * total and own <= _OWN * total:
             meant[predicted[int(row.argmax())]] = name
-    return meant if set(meant) == set(meant.values()) else {}
+    if set(meant) != set(meant.values()):
+        return {}
+    return meant
