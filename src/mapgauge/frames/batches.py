@@ -21,9 +21,13 @@ ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossi
 def plain(value: Any) -> Any:
     """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
     for name in ("detach", "cpu"):
-        value = getattr(value, name)() if hasattr(value, name) else value
+        if hasattr(value, name):
+            value = getattr(value, name)()
     floating = getattr(value, "is_floating_point", None)
-    return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
+    # numpy has no bfloat16.
+    if callable(floating) and floating():
+        return value.double()
+    return value
 
 
 def as_array(value: Any, where: str) -> NDArray[Any]:
@@ -40,7 +44,7 @@ def _links(item: Mapping[str, Any], where: str, boxes: Flags) -> Links:
     ``links`` of the frame is an array ``(polylines, polylines)`` of scores in [0, 1]. Entry ``[i, j]`` says that lane i
     leads into lane j, or that traffic element j, which is a box, applies to lane i. 0 is no link.
     """
-    _check_given("links", item, where, "zeros where there are none")
+    _check_given("links", item, where, otherwise="zeros where there are none")
     count = len(boxes)
     scores = as_array(item["links"], f"{where}['links']")
     if scores.shape != (count, count) and not (count == 0 and scores.size == 0):
@@ -61,7 +65,8 @@ def _links(item: Mapping[str, Any], where: str, boxes: Flags) -> Links:
     source, target = np.nonzero(scores)
     from_box = np.flatnonzero(boxes[source])
     if len(from_box):
-        i, j = int(source[from_box[0]]), int(target[from_box[0]])
+        i = int(source[from_box[0]])
+        j = int(target[from_box[0]])
         raise InvalidInput(f"{where}['links'][{i}, {j}] begins at a traffic element, expected a lane")
     kind = np.where(boxes[target], CONTROLLED_BY, SUCCESSOR)
     return Links.of(source, target, weight=scores[source, target], kind=kind)
@@ -102,19 +107,35 @@ def frames_from_batch(
         where = f"{side}[{b}]"
         _check_keys(item, where, scored)
         coords, size = _polylines(item["polylines"], f"{where}['polylines']", dimension)
-        dimension = coords.shape[1] if len(coords) else dimension
-        label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
-        scores = _numbers(item["confidence"], f"{where}['confidence']", len(size)) if scored else np.ones(len(size))
-        track = _tracks(item, where, len(size)) if tracked else np.full(len(size), "")
-        flags = _flags(item, where, len(size)) if flagged else np.zeros(len(size), np.bool_)
-        ends = _links(item, where, is_box[label]) if linked else None
-        sound = _sound(coords, size, scores, where, degenerate)
-        confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), "polyline")
+        if len(coords):
+            dimension = coords.shape[1]
+        label = _labels(item["labels"], f"{where}['labels']", len(size), classes=classes, numbers=numbers)
+        if scored:
+            scores = _numbers(item["confidence"], f"{where}['confidence']", len(size))
+        else:
+            scores = np.ones(len(size))
+        if tracked:
+            track = _tracks(item, where, len(size))
+        else:
+            track = np.full(len(size), "")
+        if flagged:
+            flags = _flags(item, where, len(size))
+        else:
+            flags = np.zeros(len(size), np.bool_)
+        if linked:
+            ends = _links(item, where, is_box[label])
+        else:
+            ends = None
+        sound = _sound(coords, size, scores, where=where, degenerate=degenerate)
+        confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), of="polyline")
         if not sound.all():
             dropped[b] = np.count_nonzero(~sound)
             coords = coords[np.repeat(sound, size)]
-            size, label, confidence = size[sound], label[sound], confidence[sound]
-            track, flags = track[sound], flags[sound]
+            size = size[sound]
+            label = label[sound]
+            confidence = confidence[sound]
+            track = track[sound]
+            flags = flags[sound]
             ends = kept_links(ends, np.flatnonzero(sound), len(sound))
         rows.append((coords, size, label, confidence, track, flags))
         links.append(ends)
@@ -127,10 +148,10 @@ def frames_from_batch(
         tuple(str(b) for b in range(len(batch))),
         classes,
         np.repeat(np.arange(len(batch)), counts),
-        labels,
-        Polylines(points, np.append(0, sizes.cumsum(dtype=np.int64))),
-        confidence if scored else None,
-        tracks if tracked else None,
+        label=labels,
+        polylines=Polylines(points, np.append(0, sizes.cumsum(dtype=np.int64))),
+        confidence=confidence if scored else None,
+        track=tracks if tracked else None,
         name=side,
         links=joined_links(links, counts) if links else None,
         boxes=tuple(boxes),
@@ -140,7 +161,9 @@ def frames_from_batch(
 
 
 def _check_keys(item: Any, where: str, scored: bool) -> None:
-    expected = ("polylines", "labels", "confidence") if scored else ("polylines", "labels")
+    expected = ["polylines", "labels"]
+    if scored:
+        expected.append("confidence")
     if not isinstance(item, Mapping):
         raise InvalidInput(f"{where} must be a dict with {', '.join(expected)}, got a {type(item).__name__}")
     lacking = [key for key in expected if key not in item]
@@ -168,7 +191,9 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
                 f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3)",
                 remedy="Put a single polyline in a list",
             )
-        known = (2, 3) if dimension is None else (dimension,)
+        known = [2, 3]
+        if dimension is not None:
+            known = [dimension]
         if array.size and array.dtype.kind in "iuf" and array.shape[2] in known:
             coords = np.ascontiguousarray(array, np.float64).reshape(-1, array.shape[2])
             return coords, np.full(len(array), array.shape[1])
@@ -182,7 +207,8 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
         points = as_points(plain(line), f"{where}[{i}]", dimension)
         if len(points) and points.shape[1] not in (2, 3):
             raise InvalidInput(f"{where}[{i}]: points have {points.shape[1]} coordinates, expected 2 or 3")
-        dimension = points.shape[1] if len(points) else dimension
+        if len(points):
+            dimension = points.shape[1]
         arrays.append(points)
     filled = [points for points in arrays if len(points)]
     return np.concatenate(filled) if filled else np.empty((0, 2)), np.array([len(a) for a in arrays], np.int64)
@@ -190,7 +216,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
 
 def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], numbers: tuple[str, ...] | None) -> Indices:
     """Return the class of each polyline from names or numbers."""
-    array = _column(value, where, count, "labels")
+    array = _column(value, where, count, what="labels")
     if not count:
         return np.empty(0, np.int64)
     if array.dtype.kind == "U":
@@ -213,7 +239,10 @@ def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], number
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
         first = array[unknown[0]].item()
-        more = f" ({len(unknown)} of {count} labels are unknown)" if len(unknown) > 1 else ""
+        if len(unknown) > 1:
+            more = f" ({len(unknown)} of {count} labels are unknown)"
+        else:
+            more = ""
         raise InvalidInput(f"{where}[{unknown[0]}] is {first!r}, expected one of: {known}{more}")
     return codes
 
@@ -237,8 +266,8 @@ def _column(value: Any, where: str, count: int, what: str) -> NDArray[Any]:
 
 def _tracks(item: Mapping[str, Any], where: str, count: int) -> Names:
     """Return the track of each polyline as text."""
-    _check_given("tracks", item, where, "an empty list where there are no polylines")
-    array = _column(item["tracks"], f"{where}['tracks']", count, "ids")
+    _check_given("tracks", item, where, otherwise="an empty list where there are no polylines")
+    array = _column(item["tracks"], f"{where}['tracks']", count, what="ids")
     if count and array.dtype.kind not in "iuU":
         raise InvalidInput(f"{where}['tracks'] must be whole numbers or texts, got values of type {array.dtype}")
     names = np.array([str(name) for name in array.tolist()], np.str_)
@@ -249,14 +278,14 @@ def _tracks(item: Mapping[str, Any], where: str, count: int) -> Names:
 
 def _flags(item: Mapping[str, Any], where: str, count: int) -> Flags:
     """Return which polylines of the truth are ignored; none if the frame does not say it."""
-    array = _column(item.get("ignore", np.zeros(count, np.bool_)), f"{where}['ignore']", count, "flags")
+    array = _column(item.get("ignore", np.zeros(count, np.bool_)), f"{where}['ignore']", count, what="flags")
     if count and array.dtype != np.bool_:
         raise InvalidInput(f"{where}['ignore'] must be True or False, got values of type {array.dtype}")
     return array.astype(np.bool_)
 
 
 def _numbers(value: Any, where: str, count: int) -> Confidences:
-    array = _column(value, where, count, "numbers")
+    array = _column(value, where, count, what="numbers")
     if count and array.dtype.kind not in "iuf":
         raise InvalidInput(f"{where} must be numbers in [0, 1], got values of type {array.dtype}")
     return array.astype(np.float64)
@@ -279,6 +308,9 @@ def _sound(coords: Points, sizes: Indices, scores: Confidences, where: str, dege
             )
         else:
             what = f"{where}['confidence'][{i}] is {scores[i]}, expected a number in [0, 1]"
-        more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are invalid)" if (~sound).sum() > 1 else ""
+        if (~sound).sum() > 1:
+            more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are invalid)"
+        else:
+            more = ""
         raise InvalidInput(f"{what}{more}", remedy='Pass degenerate="drop" to leave such instances out')
     return sound
