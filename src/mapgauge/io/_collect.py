@@ -47,11 +47,17 @@ class Collector:
         ``locate`` returns the place of an instance from the index of its frame, the token and its index in the frame.
         A class of ``rare`` is only present if an instance has it. Ids of ``rare`` follow the ids of ``classes``.
         """
-        self.name, self.format_name, self.options, self.locate = str(content.path), format_name, options, locate
+        self.name = str(content.path)
+        self.format_name = format_name
+        self.options = options
+        self.locate = locate
         self.error = content.error
         self.check = ValueChecker(content.error)
         own = options.classes
-        self.table = dict(enumerate([*classes, *rare])) if own is None else own
+        if own is None:
+            self.table = dict(enumerate([*classes, *rare]))
+        else:
+            self.table = own
         always = dict.fromkeys(name for name in self.table.values() if own is not None or name not in rare)
         self.codes: dict[str, int] = {name: code for code, name in enumerate(always)}
         self.has_confidence = confidence
@@ -153,8 +159,20 @@ class Collector:
         **more: Flags | Names | None,
     ) -> None:
         """Add all instances of the file at once, in place of ``add_instance``; labels are values of ``codes``."""
-        names = np.asarray(track, np.str_) if track is not None and any(track) else None
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, names, links, **more)  # type: ignore[arg-type]
+        if track is not None and any(track):
+            names = np.asarray(track, np.str_)
+        else:
+            names = None
+        self._columns = InstanceColumns(
+            frame,
+            label,
+            confidence,
+            sizes=sizes,
+            coords=coords,
+            track=names,
+            links=links,
+            **more,  # type: ignore[arg-type]
+        )
 
     @property
     def next_place(self) -> str:
@@ -193,30 +211,36 @@ class Collector:
         if self.boxes:
             flat = np.zeros((2, width - 2))  # the height of a box
             with_points = [p if p.shape[1] == width else np.hstack([p, flat[: len(p)]]) for p in with_points]
-        frame, label, confidence, tracks = zip(*rows, strict=True) if rows else ((),) * 4
+        if rows:
+            frame, label, confidence, tracks = zip(*rows, strict=True)
+        else:
+            frame, label, confidence, tracks = ((),) * 4
         return InstanceColumns(
             np.array(frame, np.int64),
             np.array(label, np.int64),
             np.array(confidence, np.float64) if self.has_confidence else None,
-            np.array([len(points) for points in self._points], np.int64),
-            np.concatenate(with_points) if with_points else np.empty((0, 2)),
-            np.array(tracks, np.str_) if any(tracks) else None,
-            self.links,
+            sizes=np.array([len(points) for points in self._points], np.int64),
+            coords=np.concatenate(with_points) if with_points else np.empty((0, 2)),
+            track=np.array(tracks, np.str_) if any(tracks) else None,
+            links=self.links,
             **self.more,  # type: ignore[arg-type]
         )
 
     def finish(self) -> MapFrames:
         """Return the frames. Degenerate instances are an error, or dropped and counted."""
-        given = self._gathered() if self._columns is None else self._columns
+        if self._columns is None:
+            given = self._gathered()
+        else:
+            given = self._columns
         self._check_names()
         locate = partial(self.place, given.frame)
         columns, dropped = given.without_degenerate(self.name, self.options.degenerate, locate)
         boxes = [name in self.boxes for name in self.codes]
-        check_corners(columns, boxes, self.error, partial(self.place, columns.frame))
+        check_corners(columns, boxes, self.error, locate=partial(self.place, columns.frame))
         findings = [*self.findings, *dropped]
         wrong = self._wrong_counts
         text = f"{self.name}: {len(wrong)} instances state a number of points that differs from the points they have"
-        findings += findings_about(wrong, "warning", "points-number", text)
+        findings += findings_about(wrong, "warning", "points-number", text=text)
         return MapFrames(
             tuple(self.tokens),
             tuple(self.codes),
@@ -243,7 +267,9 @@ class Collector:
     def _for_all(self, what: str, values: list[Any], make: Callable[[list[Any]], Any]) -> Any:
         if values and len(values) != len(self.tokens):
             raise self.error(f"{len(values)} of {len(self.tokens)} frames have a {what}, expected all or none")
-        return make(values) if values else None
+        if not values:
+            return None
+        return make(values)
 
 
 def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFrames:
@@ -262,7 +288,7 @@ def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFra
     if not lacking:
         return replace(frames, poses=np.array(poses))
     text = f"{frames.name}: {len(lacking)} of {len(frames)} frames have no usable pose, so all poses are left out"
-    return replace(frames, findings=(*frames.findings, *findings_about(lacking, "note", "poses-left-out", text)))
+    return replace(frames, findings=(*frames.findings, *findings_about(lacking, "note", "poses-left-out", text=text)))
 
 
 def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | None:
@@ -273,7 +299,8 @@ def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | N
         if moves.shape != (count, 3) or matrices.shape != (count, 3, 3):
             return None
         poses = np.tile(np.eye(4), (count, 1, 1))
-        poses[:, :3, :3], poses[:, :3, 3] = matrices, moves
+        poses[:, :3, :3] = matrices
+        poses[:, :3, 3] = moves
         return check_poses(poses, count)
     except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
         return None

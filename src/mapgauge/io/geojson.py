@@ -93,15 +93,23 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         return "$.features"  # until the order of the features is known
 
     collector = partial(Collector, content, GEOJSON.name, options, locate, confidence=False)
-    sound = _read_lines(content, collector(), called) if content.kind == "json" else None
-    return read_objects(content, collector(), called) if sound is None else sound
+    if content.kind == "json":
+        sound = _read_lines(content, collector(), called)
+    else:
+        sound = None
+    if sound is None:
+        return read_objects(content, collector(), called)
+    return sound
 
 
 @gc_paused()
 def _read_lines(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames | None:
     """Read a collection of lines without faults, fast: points are parsed into one array, which is sorted by frame."""
     schema = _schema(tuple(called.values()))
-    document: Any = None if schema is None else decode(content.text, schema)
+    if schema is None:
+        document: Any = None
+    else:
+        document = decode(content.text, schema)
     if document is None:
         return None
     projected = "project" in collector.options.extra
@@ -120,7 +128,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         for name, default in (("predictions", None), ("classes", []), ("frames", []), ("forward", None), ("boxes", []))
     )
     try:
-        collector.has_confidence = has_confidence(collector, stated, given, called["confidence"])
+        collector.has_confidence = has_confidence(collector, stated, given, name=called["confidence"])
         collector.codes.update(listed_names(collector, classes, "classes"))
         collector.boxes = tuple(listed_names(collector, boxes, "boxes"))
         collector.forward = stated_forward(collector, forward)
@@ -144,7 +152,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         polylines = polylines.pick(order)
     linked = [[getattr(feature, name) for feature in document.features] for name in ("id", "links")]
     try:
-        links = read_links(collector, linked, document.links, rows, frame.tolist())
+        links = read_links(collector, linked, document.links, order=rows, frame=frame.tolist())
     except UnreadableFile:
         return None
     codes = collector.codes
@@ -152,10 +160,10 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         frame,
         np.array([codes.setdefault(names[i], len(codes)) for i in rows], np.int64),
         np.array([confidences[i] for i in rows], np.float64) if collector.has_confidence else None,
-        np.diff(polylines.offsets),
-        polylines.coords,
-        [tracks[i] for i in rows],
-        links,
+        sizes=np.diff(polylines.offsets),
+        coords=polylines.coords,
+        track=[tracks[i] for i in rows],
+        links=links,
         intersection=flags_of([inside[i] for i in rows]),
         ignore=flags_of([ignored[i] for i in rows]),
         change=names_of([changes[i] for i in rows]),
@@ -166,7 +174,10 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
 def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
     """Return the number of keys that were decoded, or fewer. Values of absent properties are None or empty."""
     members = (document.frames, document.classes, document.boxes, document.predictions, document.crs, document.forward)
-    listed = document.frames if isinstance(document.frames, list) else []
+    if isinstance(document.frames, list):
+        listed = document.frames
+    else:
+        listed = []
     given = (len(values) - values.count("") - values.count(None) for values in properties)
     return (
         2
@@ -182,7 +193,8 @@ def _plain_columns(properties: list[Any]) -> list[list[Any]] | None:
 
     What a feature does not have is None; its track and its scene are empty.
     """
-    flag, text = (bool, NoneType), (str, NoneType)
+    flag = (bool, NoneType)
+    text = (str, NoneType)
     allowed = ((str, int), (str,), (float, int, NoneType), *[(str, int, NoneType)] * 2, flag, flag, text)
     columns = []
     for name, types in zip(PROPERTIES, allowed, strict=True):
@@ -244,15 +256,20 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         for points in lines:
             label, *members = next(instances)
             properties = _Properties(token, frames.classes[label], *members)
-            linked = () if links is None else (number, links[number])
-            features.append(_Feature(properties, _Geometry(points), *linked))
+            feature = _Feature(properties, _Geometry(points))
+            if links is not None:
+                feature = _Feature(properties, _Geometry(points), number, links=links[number])
+            features.append(feature)
             number += 1
         if features:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))
     head = {"type": "FeatureCollection", "predictions": frames.confidence is not None, "classes": frames.classes}
-    head |= {} if links is None else {"links": True}
-    head |= {} if frames.forward is None else {"forward": frames.forward}
-    head |= {"boxes": frames.boxes} if frames.boxes else {}
+    if links is not None:
+        head |= {"links": True}
+    if frames.forward is not None:
+        head |= {"forward": frames.forward}
+    if frames.boxes:
+        head |= {"boxes": frames.boxes}
     # Features before frames: the list of frames is long, and a file is recognised by its beginning.
     return (
         encoder.encode(head)[:-1]
@@ -283,8 +300,8 @@ GEOJSON = Format(
     "geojson",
     "a FeatureCollection of lines: the format for your own data",
     _is_collection,
-    _read,
-    _write,
+    read=_read,
+    write=_write,
     flags=True,
     suffix=".geojson",
     options=("properties", "project"),
