@@ -69,7 +69,8 @@ class Groups:
         return self._lines(self.repeats)
 
     def _lines(self, drop: Flags) -> "Lines":
-        start, stop = self.offsets[:-1], self.offsets[1:] - drop
+        start = self.offsets[:-1]
+        stop = self.offsets[1:] - drop
         lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
         return lines
 
@@ -154,7 +155,10 @@ class Groups:
         kept = ~np.isin(self.label, self.boxes)
         rows = self.rows(np.flatnonzero(kept))
         ends = (np.diff(self.bounds, axis=1) * kept[:, None]).ravel().cumsum().reshape(-1, 2)
-        first = np.concatenate([[0], ends[:-1, 1]]) if len(ends) else np.empty(0, np.int64)
+        if len(ends):
+            first = np.concatenate([[0], ends[:-1, 1]])
+        else:
+            first = np.empty(0, np.int64)
         return replace(self, bounds=np.column_stack([first, ends]), **self.columns(rows)), rows
 
     def within(self, inner: float, outer: float) -> "Groups":
@@ -201,7 +205,9 @@ class Block:
 
     @cached_property
     def _lines(self) -> tuple[Groups, Indices | None]:
-        return self.groups.of_lines() if self.groups.boxes else (self.groups, None)
+        if self.groups.boxes:
+            return self.groups.of_lines()
+        return (self.groups, None)
 
     @property
     def lines(self) -> Groups:
@@ -228,36 +234,54 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
     sizes = [len(side.polylines) for side in sides]
-    joined = joined_links([side.links for side in sides], sizes) if links else None
+    if links:
+        joined = joined_links([side.links for side in sides], sizes)
+    else:
+        joined = None
     both = np.concatenate([key[0], key[1] + 1])
-    order = np.argsort(both, kind="stable") if protocol.ties == "file" else by_content(both, sides, joined)
+    if protocol.ties == "file":
+        order = np.argsort(both, kind="stable")
+    else:
+        order = by_content(both, sides, joined)
     forward = truth.forward or predictions.forward
 
     def measured(side: MapFrames) -> Side:
-        kept = is_box(side) if side.boxes else None
+        if side.boxes:
+            kept = is_box(side)
+        else:
+            kept = None
         starts = None
         if protocol.sampling == "even":
             starts = with_fixed_starts(
                 side.polylines, protocol.closed, protocol.closed_tolerance, forward=forward, kept=kept
             )
         return Side.of(
-            side.polylines, protocol.spacing, protocol.count, partial(place_of, side), side.offsets, kept, starts
+            side.polylines,
+            protocol.spacing,
+            protocol.count,
+            locate=partial(place_of, side),
+            frames=side.offsets,
+            kept=kept,
+            starts=starts,
         )
 
     points, offsets, ends_meet = resample_sides(
         measured(predictions),
         measured(truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)),
         order,
-        protocol.spacing,
-        protocol.count,
-        protocol.sampling,
-        protocol.closed_tolerance if protocol.closed == "auto" else -1.0,  # -1: ends that are equal
+        spacing=protocol.spacing,
+        count=protocol.count,
+        sampling=protocol.sampling,
+        tolerance=protocol.closed_tolerance if protocol.closed == "auto" else -1.0,  # -1: ends that are equal
     )
     counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
     ends = counts.sum(axis=1).cumsum()
     bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
     ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
-    closed = ends_meet if protocol.closed == "auto" else np.full(len(order), protocol.closed)
+    if protocol.closed == "auto":
+        closed = ends_meet
+    else:
+        closed = np.full(len(order), protocol.closed)
     track = None
     if truth.track is not None or not len(truth.polylines):
         names = [np.full(len(side.polylines), "") if side.track is None else side.track for side in sides]
@@ -268,19 +292,19 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
         points,
         offsets,
         bounds,
-        np.concatenate(ones)[order],
-        closed,
-        ends_meet & closed,
-        np.repeat(np.arange(len(truth)), classes),
-        np.tile(np.arange(classes), len(truth)),
-        np.concatenate([np.arange(size) for size in sizes])[order],
-        classes,
-        track,
-        predictions.poses if truth.poses is None else truth.poses,
-        forward,
-        kept_links(joined, order, sum(sizes)),
-        None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
-        tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
-        truth.classes,
-        None if predictions.nodes is None and truth.nodes is None else np.concatenate(nodes)[order],
+        confidence=np.concatenate(ones)[order],
+        closed=closed,
+        repeats=ends_meet & closed,
+        frame=np.repeat(np.arange(len(truth)), classes),
+        label=np.tile(np.arange(classes), len(truth)),
+        row=np.concatenate([np.arange(size) for size in sizes])[order],
+        classes=classes,
+        track=track,
+        poses=predictions.poses if truth.poses is None else truth.poses,
+        forward=forward,
+        links=kept_links(joined, order, sum(sizes)),
+        intersection=None if inside[0] is None or inside[1] is None else np.concatenate([inside[0], inside[1]])[order],
+        boxes=tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
+        names=truth.classes,
+        nodes=None if predictions.nodes is None and truth.nodes is None else np.concatenate(nodes)[order],
     )
