@@ -48,7 +48,10 @@ def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
     """Return the rows of some frames, in the given order."""
     order = np.asarray(frames, np.int64)
     where = order.tolist()
-    scenes = None if rows.scenes is None else tuple(rows.scenes[i] for i in where)
+    if rows.scenes is None:
+        scenes = None
+    else:
+        scenes = tuple(rows.scenes[i] for i in where)
     return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order))
 
 
@@ -64,7 +67,7 @@ def frame_precisions(
     table = np.full((len(keys), 1 + len(class_names), len(scores.true)), np.nan)
     for frame in range(table.shape[2] if keys else 0):
         totals = Totals.of(scores.at(np.array([frame])), protocol)
-        by_class = values_of_classes(totals, class_names, names, protocol, ())
+        by_class = values_of_classes(totals, class_names, names, protocol=protocol, ranges=())
         rows = [mean_of(by_class.values()), *(by_class[name] for name in class_names)]
         values = [[row.get(key) for row in rows] for key in keys]
         table[..., frame] = np.array(values, np.float64)  # None becomes NaN
@@ -75,7 +78,7 @@ def frame_columns(
     scores: Scores, metrics: Sequence[str], protocol: Protocol, classes: Sequence[int]
 ) -> dict[str, list[Any]]:
     """Return what ``frame_arrays`` does as lists. Values that do not exist are None."""
-    arrays = frame_arrays(scores, metrics, protocol, classes)
+    arrays = frame_arrays(scores, metrics, protocol, classes=classes)
     return {key: plain_values(column) for key, column in arrays.items()}
 
 
@@ -159,8 +162,8 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
         return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
     count = len(summary.class_names)
     if level == "frames":
-        return _named(rows) | frame_columns(rows.scores, summary.metrics, summary.protocol, range(count))
-    by_class = [frame_columns(rows.scores, summary.metrics, summary.protocol, [c]) for c in range(count)]
+        return _named(rows) | frame_columns(rows.scores, summary.metrics, summary.protocol, classes=range(count))
+    by_class = [frame_columns(rows.scores, summary.metrics, summary.protocol, classes=[c]) for c in range(count)]
     names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
     names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.
@@ -172,7 +175,10 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
 
 
 def _named(rows: Rows) -> Columns:
-    scenes = {} if rows.scenes is None else {"scene": list(rows.scenes)}
+    if rows.scenes is None:
+        scenes = {}
+    else:
+        scenes = {"scene": list(rows.scenes)}
     return {"token": list(rows.tokens)} | scenes
 
 
