@@ -67,9 +67,9 @@ class BatchRows:
             Scores.concatenate([part.scores for part in parts]),
             np.concatenate([part.tally for part in parts]),
             tuple(token for part in parts for token in part.tokens),
-            tuple(scene for part in parts for scene in part.scenes),
-            np.concatenate([part.hashes for part in parts]),
-            SceneFrames.concatenate(kept) if kept else None,
+            scenes=tuple(scene for part in parts for scene in part.scenes),
+            hashes=np.concatenate([part.hashes for part in parts]),
+            kept=SceneFrames.concatenate(kept) if kept else None,
         )
 
     def at(self, frames: list[int]) -> "BatchRows":
@@ -78,9 +78,9 @@ class BatchRows:
             self.scores.at(np.asarray(frames, np.int64)),
             self.tally[frames],
             tuple(self.tokens[i] for i in frames),
-            tuple(self.scenes[i] for i in frames),
-            self.hashes[frames],
-            None if self.kept is None else self.kept.at(frames),
+            scenes=tuple(self.scenes[i] for i in frames),
+            hashes=self.hashes[frames],
+            kept=None if self.kept is None else self.kept.at(frames),
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -98,8 +98,13 @@ class BatchRows:
         """Return the rows of the arrays of ``columns``."""
         scores = Scores.of_arrays(columns, settings.of("frame"))
         names = columns["names"].tobytes().decode().split("\0")[:-1]
-        kept = SceneFrames.of_columns(columns, settings.classes) if settings.of("scene") else None
-        return cls(scores, columns["tally"], tuple(names[::2]), tuple(names[1::2]), columns["hashes"], kept)
+        if settings.of("scene"):
+            kept = SceneFrames.of_columns(columns, settings.classes)
+        else:
+            kept = None
+        return cls(
+            scores, columns["tally"], tuple(names[::2]), scenes=tuple(names[1::2]), hashes=columns["hashes"], kept=kept
+        )
 
     def hash_of(self, side: int) -> str:
         """Return the content hash of the predictions (0) or of the truth (1), in the same form as ``Input.hash``."""
@@ -260,7 +265,8 @@ class Accumulator:
         return sum(len(rows.tokens) for rows in self._rows)
 
     def __repr__(self) -> str:
-        protocol, metrics = full_name(self.settings.protocol), ", ".join(self.settings.metrics)
+        protocol = full_name(self.settings.protocol)
+        metrics = ", ".join(self.settings.metrics)
         return f"<Accumulator {protocol}: {metrics} of {counted(len(self), 'frame')}>"
 
     def update(
@@ -304,10 +310,12 @@ class Accumulator:
                     "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
                     remedy="Leave them out",
                 )
-            x, y = predictions, truth
+            x = predictions
+            y = truth
             check_sides(x, y)
             dropped = [np.zeros(len(y), np.int64)] * 2
-            names, scene_names = y.tokens, y.scenes or ("",) * len(y)
+            names = y.tokens
+            scene_names = y.scenes or ("",) * len(y)
         else:
             labels = tuple(dict.fromkeys((*classes, *(self.numbers or ()))))
             settings = (labels, self.numbers, self.degenerate)
@@ -320,7 +328,8 @@ class Accumulator:
                 )
             check_sides(x, y)
             dropped = [less_x, less_y]
-            names, scene_names = _texts("tokens", tokens, len(y)), _texts("scenes", scenes, len(y))
+            names = _texts("tokens", tokens, len(y))
+            scene_names = _texts("scenes", scenes, len(y))
             y = replace(
                 y,
                 scenes=None if scenes is None else scene_names,
@@ -339,8 +348,11 @@ class Accumulator:
         sides = cropped(*aligned, protocol)
         scores = score_frames(Data.of(*sides, protocol), self.settings.of("frame"), workers=None)
         of_scenes = self.settings.of("scene")
-        kept = SceneFrames.of(*sides, of_scenes) if of_scenes else None
-        return BatchRows(scores, tally, names, scene_names, hashes, kept)
+        if of_scenes:
+            kept = SceneFrames.of(*sides, of_scenes)
+        else:
+            kept = None
+        return BatchRows(scores, tally, names, scenes=scene_names, hashes=hashes, kept=kept)
 
     def merge(self, other: "Accumulator") -> None:
         """Add the frames of another accumulator with the same settings. The other accumulator does not change."""
@@ -378,10 +390,11 @@ class Accumulator:
 
     def results(self) -> Results:
         """Return the results of ``evaluate`` for these frames, without the geometry and without the checks of files."""
-        rows, (protocol, metrics, classes) = self.rows(), self.settings
+        rows = self.rows()
+        protocol, metrics, classes = self.settings
         sides = rows.scores.predicted, rows.scores.true
         counts = [dict(zip(classes, side.sum(axis=0).tolist(), strict=True)) for side in sides]
-        x, y = (Input("", "", len(rows.tokens), count, rows.hash_of(k)) for k, count in enumerate(counts))
+        x, y = (Input("", "", len(rows.tokens), counts=count, hash=rows.hash_of(k)) for k, count in enumerate(counts))
         tokens = tuple(token or f"#{i}" for i, token in enumerate(rows.tokens))
         scores, findings = self._whole(rows, tokens)
         dropped = []
@@ -389,16 +402,16 @@ class Accumulator:
             if count:
                 instances = counted(count, "instance")
                 text = f"{side}: {instances} dropped with fewer than 2 points or a number that is not finite"
-                dropped.append(Finding("warning", "dropped-degenerate", text, count))
+                dropped.append(Finding("warning", "dropped-degenerate", text, count=count))
         if self._repeats:
             text = f"{counted(self._repeats, 'frame')} dropped with a token that was seen before"
-            dropped.append(Finding("note", "dropped-repeated", text, self._repeats))
+            dropped.append(Finding("note", "dropped-repeated", text, count=self._repeats))
         return Results(
             protocol,
             metrics,
             classes,
-            (),
-            (x, y),
+            ranges=(),
+            records=(x, y),
             frames_missing=int(rows.tally[:, 2].sum()),
             frames_ignored=0,
             findings=(*dropped, *findings),

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESOLUTION = 150  # dots per inch
-MOST, LONGEST = 5, 200  # things that a warning names, and letters of the error of each
+MOST = 5  # things that a warning names
+LONGEST = 200  # letters of the error of each
 METRICS_OF_A_REQUEST = 1000  # a server of MLflow refuses more
 REFUSED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in names of metrics and files; a server of Windows refuses colons too
 
@@ -70,7 +71,10 @@ def attempts(results: Results, worst: int) -> Iterator[Attempt]:
 
     yield attempt
     if failed:
-        more = f" and {len(failed) - MOST} more" if len(failed) > MOST else ""
+        if len(failed) > MOST:
+            more = f" and {len(failed) - MOST} more"
+        else:
+            more = ""
         warnings.warn(f"mapgauge did not log {', '.join(failed[:MOST])}{more}", RuntimeWarning, stacklevel=4)
 
 
@@ -110,12 +114,14 @@ def pictures_of(results: Results, worst: int, attempt: Attempt) -> Iterator[Pict
     can_be_drawn = results.geometry is not None and results.protocol.cutoffs
     if not (worst and can_be_drawn) or first is None or results.mean[first.main.key] is None:
         return
-    key, rows = first.main.key, list[dict[str, Any]]()
+    key = first.main.key
+    rows = list[dict[str, Any]]()
     title = title_of(key, protocol=results.protocol)
     with attempt("worst frames"):
         rows = [row for row in results.frames(sort=key) if row[key] is not None]
     for k, row in enumerate(rows[:worst], 1):
-        token, value = row["token"], row[key]
+        token = row["token"]
+        value = row[key]
         yield Picture(f"worst/{k}", f"{token}: {title} {value:.3f}", partial(_frame, results, token, {title: value}))
 
 
@@ -216,7 +222,10 @@ def log_tensorboard(
         note = ""
         if report and folder is not None:
             with attempt("report"):
-                file = "mapgauge-report.html" if step is None else f"mapgauge-report-{step}.html"
+                if step is None:
+                    file = "mapgauge-report.html"
+                else:
+                    file = f"mapgauge-report-{step}.html"
                 write_report(results, Path(folder) / file)
                 note = f"\n\nThe report is {file}, in the folder of this run."
         with attempt("table"):

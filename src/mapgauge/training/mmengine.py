@@ -73,7 +73,10 @@ class MapgaugeMetric(BaseMetric):
     ) -> None:
         """Create the metric without frames."""
         super().__init__(**settings)
-        self._protocol, self._metrics, self._classes, self._degenerate = protocol, metrics, classes, degenerate
+        self._protocol = protocol
+        self._metrics = metrics
+        self._classes = classes
+        self._degenerate = degenerate
         keys = {"polylines": polylines, "labels": labels} | ({} if tracks is None else {"tracks": tracks})
         scored = keys | {"confidence": confidence}
         self._sides = [  # the paths of both sides, by the keys of an accumulator
@@ -85,7 +88,10 @@ class MapgaugeMetric(BaseMetric):
             self._accumulator()  # raises an error for wrong settings here, not after an epoch
 
     def _accumulator(self) -> Accumulator:
-        known = (self.dataset_meta or {}).get("classes") if self._classes is None else self._classes
+        if self._classes is None:
+            known = (self.dataset_meta or {}).get("classes")
+        else:
+            known = self._classes
         return Accumulator(self._protocol, metrics=self._metrics, classes=known, degenerate=self._degenerate)
 
     def process(self, data_batch: Any, data_samples: Sequence[Mapping[str, Any]]) -> None:
@@ -117,7 +123,13 @@ def _at(sample: Any, path: str) -> Any:
     for key in path.split("."):
         is_mapping = isinstance(value, Mapping)
         if not (key in value if is_mapping else hasattr(value, key)):
-            where = f"; available: {', '.join(map(str, value))}" if is_mapping else f" in a {type(value).__name__}"
+            if is_mapping:
+                where = f"; available: {', '.join(map(str, value))}"
+            else:
+                where = f" in a {type(value).__name__}"
             raise InvalidInput(f"{path}: {key} not found{where}", remedy="Pass the right path or key to MapgaugeMetric")
-        value = value[key] if is_mapping else getattr(value, key)
+        if is_mapping:
+            value = value[key]
+        else:
+            value = getattr(value, key)
     return value

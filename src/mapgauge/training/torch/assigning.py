@@ -23,16 +23,18 @@ class HostCosts(NamedTuple):
 
 def costs_to_host(cost: Any, group: Any, limit: Any) -> HostCosts:
     """Start to copy costs. ``limit`` is a tensor on the host."""
-    device, cost, group = cost.device, cost.detach().contiguous(), group.to(torch.int64)
+    device = cost.device
+    cost = cost.detach().contiguous()
+    group = group.to(torch.int64)
     if device.type != "cuda":
-        return HostCosts(cost.cpu(), group.cpu(), limit, None, device)
+        return HostCosts(cost.cpu(), group.cpu(), limit, ready=None, device=device)
     cost, group = (
         torch.empty(value.shape, dtype=value.dtype, pin_memory=True).copy_(value, non_blocking=True)
         for value in (cost, group)
     )
     ready = torch.cuda.Event()
     ready.record(torch.cuda.current_stream(device))
-    return HostCosts(cost, group, limit, ready, device)
+    return HostCosts(cost, group, limit, ready=ready, device=device)
 
 
 @torch.compiler.disable

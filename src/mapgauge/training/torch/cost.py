@@ -63,18 +63,25 @@ def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
         )
     if not lines.dtype.is_floating_point:
         raise InvalidInput(f"{name} must hold floating-point numbers, got {lines.dtype}")
-    return (lines[None], True) if lines.ndim == 3 else (lines, False)
+    if lines.ndim == 3:
+        return (lines[None], True)
+    return (lines, False)
 
 
 def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kind: bool) -> Any:
     """Return a value per line with a batch dimension. Refuse values of another kind or on another device."""
     shape = tuple(lines.shape[1:2] if single else lines.shape[:2])
     if not is_kind or tuple(value.shape) != shape:
-        got = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+        if isinstance(value, torch.Tensor):
+            got = f"{value.dtype} {tuple(value.shape)}"
+        else:
+            got = repr(value)
         raise InvalidInput(f"{name} must be {kind} of shape {shape}, got {got}")
     if value.device != lines.device:
         raise InvalidInput(f"{name} is on {value.device}, the lines are on {lines.device}")
-    return value[None] if single else value
+    if single:
+        return value[None]
+    return value
 
 
 def without_closing_points(lines: Any, count: Any, closed: Any) -> Any:
@@ -153,10 +160,19 @@ def sospa_cost(
     [[[0.0, -1.0], [0.0, -1.0]]]
     """
     problem, single = problem_of(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=normalised,
+        n=prediction_points,
+        m=truth_points,
     )
     cost, _ = solve(problem, backend)
-    return cost[0] if single else cost
+    if single:
+        return cost[0]
+    return cost
 
 
 def sospa_matching(
@@ -181,14 +197,23 @@ def sospa_matching(
     ([[[1, 0]]], [[True]])
     """
     problem, single = problem_of(
-        predictions, truth, cutoff, closed, directed, normalised, prediction_points, truth_points
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=normalised,
+        n=prediction_points,
+        m=truth_points,
     )
     cost, reading = solve(problem, backend)
     with torch.no_grad():
         partner = _backend(backend, problem).matchings(problem, reading).to(torch.int64)
         backward = (reading % 2).to(torch.bool)
-        matching = SospaMatching(cost, partner, backward, _shift(problem, partner, backward))
-    return SospaMatching(*(value[0] for value in matching)) if single else matching
+        matching = SospaMatching(cost, partner, backward, shift=_shift(problem, partner, backward))
+    if single:
+        return SospaMatching(*(value[0] for value in matching))
+    return matching
 
 
 def solve(problem: Problem, backend: Backend = "auto") -> tuple[Any, Any]:
@@ -202,7 +227,8 @@ def problem_of(
 ) -> tuple[Problem, bool]:
     """Check the arguments; n and m are numbers of points. Returns the problem, and whether its batch was added."""
     if not torch.compiler.is_compiling():  # the checks of numbers use numpy, which is not traced
-        cutoff, normalised = check_cutoff("cutoff", cutoff), check_flag("normalised", normalised)
+        cutoff = check_cutoff("cutoff", cutoff)
+        normalised = check_flag("normalised", normalised)
     x, single = as_batch(predictions, "predictions")
     if not isinstance(truth, torch.Tensor):
         if m is not None:
@@ -223,26 +249,36 @@ def problem_of(
             f"predictions are on {x.device} and truth is on {y.device}",
             remedy="Move the truth: truth.to(predictions.device)",
         )
-    kind = torch.float64 if torch.float64 in (x.dtype, y.dtype) else torch.float32
-    x, y = x.to(kind), y.to(kind)
+    if torch.float64 in (x.dtype, y.dtype):
+        kind = torch.float64
+    else:
+        kind = torch.float32
+    x = x.to(kind)
+    y = y.to(kind)
     counts = []
     for name, count, lines in (("prediction_points", n, x), ("truth_points", m, y)):
         if count is not None:
             is_whole = isinstance(count, torch.Tensor) and not count.dtype.is_floating_point
-            count = _per_line(name, count, lines, single, "a tensor of whole numbers", is_whole)
+            count = _per_line(name, count, lines, single=single, kind="a tensor of whole numbers", is_kind=is_whole)
             count = count.clamp(0, lines.shape[2]).int()
         counts.append(count)
     flags = []
     for name, flag in (("closed", closed), ("directed", directed)):
         if isinstance(flag, torch.Tensor):
             is_flag = flag.dtype == torch.bool
-            flag = _per_line(name, flag, y, single, "True, False or a tensor of booleans", is_flag)
+            flag = _per_line(name, flag, y, single=single, kind="True, False or a tensor of booleans", is_kind=is_flag)
         flags.append(flag if isinstance(flag, bool | torch.Tensor) else check_flag(name, flag))
-    (x_points, y_points), (cyclic, along) = counts, flags
+    x_points, y_points = counts
+    cyclic, along = flags
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
-    undirected = not along if isinstance(along, bool) else ~along
-    return Problem(x, y, x_points, y_points, cyclic, undirected, cutoff, normalised), single
+    if isinstance(along, bool):
+        undirected = not along
+    else:
+        undirected = ~along
+    return Problem(
+        x, y, x_points, y_points=y_points, closed=cyclic, undirected=undirected, cutoff=cutoff, normalised=normalised
+    ), single
 
 
 def _backend(name: Backend, problem: Problem) -> ModuleType:
@@ -265,7 +301,10 @@ def _shift(problem: Problem, partner: Any, backward: Any) -> Any:
     """Return where a true line is read from: the partner of the first matched point, if the matching wraps around."""
     if not partner.shape[-1]:
         return partner.new_zeros(problem.shape)
-    count = problem.y.shape[2] if problem.y_points is None else problem.y_points[:, None, :, None]
+    if problem.y_points is None:
+        count = problem.y.shape[2]
+    else:
+        count = problem.y_points[:, None, :, None]
     walked = torch.where(backward[..., None], count - 1 - partner, partner)
     matched = partner != NOTHING
     highest = torch.cummax(torch.where(matched, walked, NOTHING), -1).values  # so far

@@ -111,10 +111,13 @@ class PldCriterion(torch.nn.Module):
             raise InvalidInput(
                 f"cutoffs must be two lengths and pld_cutoffs one factor or more, got {cutoffs!r} and {pld_cutoffs!r}"
             )
-        self.steps, self.switch, self.step = check_whole("steps", steps, 1), check_share("switch", switch), 0
+        self.steps = check_whole("steps", steps, 1)
+        self.switch = check_share("switch", switch)
+        self.step = 0
         self.cutoffs = check_cutoff("cutoffs", cutoffs[0]), check_cutoff("cutoffs", cutoffs[1])
         self.pld_cutoffs = tuple(check_cutoff("pld_cutoffs", factor) for factor in pld_cutoffs)
-        self.class_loss, self.no_line = class_loss, check_not_negative("no_line", no_line)
+        self.class_loss = class_loss
+        self.no_line = check_not_negative("no_line", no_line)
         self.class_weight = check_not_negative("class_weight", class_weight)
         self.l1_weight = check_not_negative("l1_weight", l1_weight)
         self.sospa_weight = check_not_negative("sospa_weight", sospa_weight)
@@ -122,7 +125,8 @@ class PldCriterion(torch.nn.Module):
         self.temperature = check_not_negative("temperature", temperature)
         self.late_l1 = check_not_negative("late_l1", late_l1)
         self.late_class = check_not_negative("late_class", late_class)
-        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
+        self.closed = check_flag("closed", closed)
+        self.directed = check_flag("directed", directed)
 
     def get_extra_state(self) -> Any:
         """Return the number of steps so far, as a tensor: some libraries take all values of a state for tensors."""
@@ -140,8 +144,11 @@ class PldCriterion(torch.nn.Module):
         """
         first, last = self.cutoffs
         if progress < self.switch:
-            return Stage(self.class_weight, self.class_weight, self.l1_weight, 0.0, 0.0, first)
-        late = (progress - self.switch) / (1 - self.switch) if self.switch < 1 else 1.0
+            return Stage(self.class_weight, self.class_weight, self.l1_weight, sospa=0.0, pld=0.0, cutoff=first)
+        if self.switch < 1:
+            late = (progress - self.switch) / (1 - self.switch)
+        else:
+            late = 1.0
         return Stage(
             classes=self.class_weight,
             last_classes=self.class_weight * (self.late_class if self.pld_weight else 1.0),
@@ -173,14 +180,24 @@ class PldCriterion(torch.nn.Module):
         logits, points = _layers(outputs)
         layers, batch = points.shape[:2]
         with torch.autocast(points.device.type, enabled=False):
-            logits, points = logits.float(), points.float()
+            logits = logits.float()
+            points = points.float()
             padded = self._padded(targets, logits, points[0])
             repeated = Targets(*(_repeat(value, layers) for value in padded))
             problem, _ = problem_of(
-                points.flatten(0, 1), repeated.points, stage.cutoff, repeated.closed, repeated.directed, True, None,
-                repeated.counts,
-            )  # fmt: skip
-            solved: tuple[Any, Any] = solve(problem) if stage.sospa or stage.pld else (None, None)
+                points.flatten(0, 1),
+                repeated.points,
+                stage.cutoff,
+                closed=repeated.closed,
+                directed=repeated.directed,
+                normalised=True,
+                n=None,
+                m=repeated.counts,
+            )
+            if stage.sospa or stage.pld:
+                solved: tuple[Any, Any] = solve(problem)
+            else:
+                solved = (None, None)
             sospa, sospa_reading = solved
             of_pld = [
                 sospa[-batch:] if factor == 1 else solve(_last(problem, batch, factor * stage.cutoff))[0]
@@ -194,7 +211,8 @@ class PldCriterion(torch.nn.Module):
                 if sospa is not None:
                     cost = cost + stage.sospa * sospa
                 group = torch.where(live, 0, -1).repeat(layers, 1)
-                costs, groups = [torch.where(group[:, None] < 0, 0.0, cost)], [group]
+                costs = [torch.where(group[:, None] < 0, 0.0, cost)]
+                groups = [group]
                 chance = of_lines(self._confidence(logits[-1]), padded.labels)
                 for distance in of_pld:
                     costs.append(torch.where(live[:, None], chance * (distance - 1), 0.0))
@@ -204,32 +222,46 @@ class PldCriterion(torch.nn.Module):
                 checked = functional.pad(torch.cat(costs), (0, 1))
                 checked[: layers * batch, :, -1] = (points * 0.0).sum((-1, -2)).flatten(0, 1)
             host = costs_to_host(checked, functional.pad(torch.cat(groups), (0, 1), value=-1), limit)
-        return Pending(stage, logits, points, padded, problem, l1_reading, sospa, sospa_reading, of_pld, host)
+        return Pending(
+            stage,
+            logits,
+            points,
+            targets=padded,
+            problem=problem,
+            l1_reading=l1_reading,
+            sospa=sospa,
+            sospa_reading=sospa_reading,
+            of_pld=of_pld,
+            host=host,
+        )
 
     @torch.compiler.disable
     def finish(self, pending: Pending) -> dict[str, Any]:
         """Compute the assignments, and return the losses."""
-        stage, logits, targets, problem = pending.stage, pending.logits, pending.targets, pending.problem
+        stage = pending.stage
+        logits = pending.logits
+        targets = pending.targets
+        problem = pending.problem
         layers, batch = logits.shape[:2]
         with torch.autocast(logits.device.type, enabled=False):
             lines = _mean_over_processes((targets.labels >= 0).sum().float()).clamp(min=1.0)
             assigned = assign(pending.host)[:, :-1]
             queries, *of_pld = assigned.split([layers * batch, *[batch] * len(pending.of_pld)])
             chosen = queries.reshape(layers, batch, -1)
-            losses = {"loss_class": self._class_loss(stage, logits, targets.labels, chosen, lines)}
+            losses = {"loss_class": self._class_loss(stage, logits, targets.labels, chosen=chosen, lines=lines)}
             if stage.l1:
                 apart = _l1_of(problem, queries, pending.l1_reading)
                 losses["loss_l1"] = stage.l1 * torch.where(queries >= 0, apart, 0.0).sum() / lines
             if stage.sospa:
                 if self.temperature:
-                    apart = _smooth_of(problem, queries, pending.sospa_reading, self.temperature)
+                    apart = _smooth_of(problem, queries, pending.sospa_reading, temperature=self.temperature)
                 else:
                     apart = _at(pending.sospa, queries)
                 losses["loss_sospa"] = stage.sospa * torch.where(queries >= 0, apart, 0.0).sum() / lines
             if stage.pld:
                 confidence = self._confidence(logits[-1])
                 values = [
-                    _pooled_pld(confidence, targets.labels, distance, query)
+                    _pooled_pld(confidence, targets.labels, distance, query=query)
                     for distance, query in zip(pending.of_pld, of_pld, strict=True)
                 ]
                 losses["loss_pld"] = stage.pld * torch.stack(values).mean()
@@ -239,8 +271,9 @@ class PldCriterion(torch.nn.Module):
 
     def _padded(self, targets: Any, logits: Any, points: Any) -> Targets:
         """Return padded targets, whose lines have as many points as the predictions."""
-        padded = pad_targets(targets, points, self.closed, self.directed)
-        size, classes = points.shape[2], logits.shape[-1] - (self.class_loss == "softmax")
+        padded = pad_targets(targets, points, self.closed, directed=self.directed)
+        size = points.shape[2]
+        classes = logits.shape[-1] - (self.class_loss == "softmax")
         if isinstance(targets, Targets):
             lengths = {padded.points.shape[2]}
         else:
@@ -259,12 +292,17 @@ class PldCriterion(torch.nn.Module):
         return padded
 
     def _confidence(self, logits: Any) -> Any:
-        return logits.softmax(-1)[..., :-1] if self.class_loss == "softmax" else logits.sigmoid()
+        if self.class_loss == "softmax":
+            return logits.softmax(-1)[..., :-1]
+        return logits.sigmoid()
 
     def _class_loss(self, stage: Stage, logits: Any, labels: Any, chosen: Any, lines: Any) -> Any:
         """Return the class loss of all layers."""
         layers, batch, queries, columns = logits.shape
-        nothing = columns - 1 if self.class_loss == "softmax" else columns
+        if self.class_loss == "softmax":
+            nothing = columns - 1
+        else:
+            nothing = columns
         # A column more takes what is written for lines without a query.
         wanted = torch.full((layers, batch, queries + 1), nothing, dtype=torch.int64, device=logits.device)
         slot = torch.where(chosen >= 0, chosen, queries)
@@ -287,7 +325,8 @@ class PldCriterion(torch.nn.Module):
 def _layers(outputs: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return logits and points of all decoder layers, the last layer at the end."""
     check_keys("outputs", outputs, "pred_logits", "pred_points")
-    logits, points = outputs["pred_logits"], outputs["pred_points"]
+    logits = outputs["pred_logits"]
+    points = outputs["pred_points"]
     if logits.ndim == 3 and points.ndim == 4:
         earlier: Sequence[Mapping[str, Any]] = outputs.get("aux_outputs", ())
         for number, layer in enumerate(earlier):
@@ -304,7 +343,9 @@ def _layers(outputs: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _repeat(value: Any, layers: int) -> Any:
     """Return a tensor of a batch for each layer."""
-    return value.repeat(layers, *[1] * (value.ndim - 1)) if isinstance(value, torch.Tensor) else value
+    if isinstance(value, torch.Tensor):
+        return value.repeat(layers, *[1] * (value.ndim - 1))
+    return value
 
 
 def _last(problem: Problem, batch: int, cutoff: float) -> Problem:
@@ -326,7 +367,7 @@ def _chosen_points(problem: Problem, query: Any) -> Any:
 
 def _l1_of(problem: Problem, query: Any, reading: Any) -> Any:
     """Return the L1 distance per point of each true line and its query, in the given readings."""
-    true = in_order(problem.y, counts_of(problem), _at(reading, query), problem.x.shape[2])
+    true = in_order(problem.y, counts_of(problem), _at(reading, query), points=problem.x.shape[2])
     return (_chosen_points(problem, query) - true).abs().sum(-1).mean(-1)
 
 

@@ -14,13 +14,17 @@ from mapgauge.training.torch.cost import Backend, as_batch, problem_of, solve, s
 from mapgauge.training.torch.plain import Problem, reading_order
 from mapgauge.training.torch.targets import check_keys, pad_targets
 
-ALPHA, GAMMA, _SMALL = 0.25, 2.0, 1e-8  # of the focal loss
+# Of the focal loss, as T.-Y. Lin et al. chose them ("Focal loss for dense object detection", ICCV 2017).
+ALPHA = 0.25
+GAMMA = 2.0
+_SMALL = 1e-8
 ClassCost = Literal["softmax", "focal"]
 
 
 def smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
     """Return the debiased smooth SOSPA of pairs, each an item of the batch, with their readings as in ``plain.py``."""
-    x, y = problem.x[:, 0], problem.y[:, 0]
+    x = problem.x[:, 0]
+    y = problem.y[:, 0]
     n, m = (
         torch.full((len(x),), line.shape[1], dtype=torch.int32, device=x.device) if count is None else count[:, 0]
         for line, count in ((x, problem.x_points), (y, problem.y_points))
@@ -32,7 +36,8 @@ def smooth_costs(problem: Problem, reading: Any, temperature: float) -> Any:
     # All three products run side by side. Points of padding come after those that count, and are not read.
     longest = max(x.shape[1], y.shape[1])
     x, y = (functional.pad(line, (0, 0, 0, longest - line.shape[1])) for line in (x, y))
-    a, b = torch.cat([x, y, x]), torch.cat([x, y, y])
+    a = torch.cat([x, y, x])
+    b = torch.cat([x, y, y])
     square = (a[:, :, None] - b[:, None]).square().sum(-1)
     apart = square > 0
     distance = torch.where(apart, torch.where(apart, square, 1.0).sqrt(), 0.0)
@@ -54,10 +59,12 @@ def _soft_chain(gain: Any, n: Any, m: Any) -> Any:
     before = this = gain.new_zeros(rows + 1, pairs)
     sums = [before, this]  # by i + j
     for both in range(2, rows + columns + 1):  # cells with i + j = both
-        start, stop = max(1, both - columns), min(rows, both - 1) + 1
+        start = max(1, both - columns)
+        stop = min(rows, both - 1) + 1
         matched = before[start - 1 : stop - 1] + torch.diagonal(flipped, columns - both + 1, 0, 1).T
         here = torch.logaddexp(torch.logaddexp(this[start - 1 : stop - 1], this[start:stop]), matched)
-        before, this = this, torch.cat([this[:start], here, this[stop:]])
+        before = this
+        this = torch.cat([this[:start], here, this[stop:]])
         sums.append(this)
     empty = (n == 0) | (m == 0)
     end = torch.where(empty, 0, (n + m) * (rows + 1) + n).to(torch.int64)
@@ -101,13 +108,17 @@ class SospaLoss(torch.nn.Module):
         """Keep the settings."""
         super().__init__()
         self.cutoff = check_cutoff("cutoff", cutoff)
-        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
+        self.closed = check_flag("closed", closed)
+        self.directed = check_flag("directed", directed)
         self.normalised = check_flag("normalised", normalised)
         self.temperature = check_not_negative("temperature", temperature)
         if reduction not in ("mean", "sum", "none"):
             raise InvalidInput(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
         self.reduction = reduction
-        weights = None if class_weights is None else torch.as_tensor(class_weights, dtype=torch.float32)
+        if class_weights is None:
+            weights = None
+        else:
+            weights = torch.as_tensor(class_weights, dtype=torch.float32)
         self.register_buffer("class_weights", weights)
 
     def forward(
@@ -135,11 +146,16 @@ class SospaLoss(torch.nn.Module):
         as_batch(predictions, "predictions")
         if isinstance(truth, torch.Tensor):
             as_batch(truth, "truth")
-        y = truth[:, None] if isinstance(truth, torch.Tensor) else [[line] for line in truth]
+        if isinstance(truth, torch.Tensor):
+            y = truth[:, None]
+        else:
+            y = [[line] for line in truth]
         flags = (self.closed if closed is None else closed, self.directed if directed is None else directed)
         per_pair = (*flags, prediction_points, truth_points)
         closed, directed, n, m = (value[:, None] if isinstance(value, torch.Tensor) else value for value in per_pair)
-        problem, _ = problem_of(predictions[:, None], y, self.cutoff, closed, directed, self.normalised, n, m)
+        problem, _ = problem_of(
+            predictions[:, None], y, self.cutoff, closed=closed, directed=directed, normalised=self.normalised, n=n, m=m
+        )
         loss, reading = (value.reshape(-1) for value in solve(problem))
         if self.temperature and len(loss):
             loss = smooth_costs(problem, reading, self.temperature)
@@ -198,25 +214,43 @@ def pld_loss(
     >>> round(loss.item(), 3), confidence.grad.item()
     (0.1, -0.5)
     """
-    problem, single = problem_of(predictions, truth, cutoff, closed, directed, True, prediction_points, truth_points)
+    problem, single = problem_of(
+        predictions,
+        truth,
+        cutoff,
+        closed=closed,
+        directed=directed,
+        normalised=True,
+        n=prediction_points,
+        m=truth_points,
+    )
     cost, _ = solve(problem, backend)
     if not isinstance(confidence, torch.Tensor) or confidence.shape != predictions.shape[:-2]:
-        got = tuple(confidence.shape) if isinstance(confidence, torch.Tensor) else type(confidence).__name__
+        if isinstance(confidence, torch.Tensor):
+            got = str(tuple(confidence.shape))
+        else:
+            got = type(confidence).__name__
         raise InvalidInput(f"confidence must be a tensor of shape {tuple(predictions.shape[:-2])}, got {got}")
     r = (confidence[None] if single else confidence).to(cost.dtype)
     is_padded = truth_points is not None or not isinstance(truth, torch.Tensor)
-    s = (problem.y_points > 0).to(cost.dtype) if is_padded else cost.new_ones(len(cost), cost.shape[2])
+    if is_padded:
+        s = (problem.y_points > 0).to(cost.dtype)
+    else:
+        s = cost.new_ones(len(cost), cost.shape[2])
     with torch.no_grad():
         saving = torch.minimum(r[:, :, None], s[:, None, :]) * (1 - cost)
         group = torch.zeros(s.shape, dtype=torch.int64, device=s.device)
         query = assign(costs_to_host(-saving, group, torch.zeros(len(cost))))
-    matched, query = query >= 0, query.clamp(min=0)
+    matched = query >= 0
+    query = query.clamp(min=0)
     saved = torch.minimum(r.gather(1, query), s) * (1 - cost.gather(1, query[:, None])[:, 0])
     mass = (r.sum(1) + s.sum(1)) / 2
     value = (mass - torch.where(matched, saved, 0.0).sum(1)).clamp(min=0)
     if check_flag("normalised", normalised):
         value = 2 * value / torch.where(mass > 0, mass + value, 1.0)
-    return value[0] if single else value
+    if single:
+        return value[0]
+    return value
 
 
 class SospaMatcher(torch.nn.Module):
@@ -252,8 +286,10 @@ class SospaMatcher(torch.nn.Module):
         """Keep the settings."""
         super().__init__()
         self.cutoff = check_cutoff("cutoff", cutoff)
-        self.closed, self.directed = check_flag("closed", closed), check_flag("directed", directed)
-        self.point_weight, self.class_weight = float(point_weight), float(class_weight)
+        self.closed = check_flag("closed", closed)
+        self.directed = check_flag("directed", directed)
+        self.point_weight = float(point_weight)
+        self.class_weight = float(class_weight)
         if class_cost not in ("softmax", "focal"):
             raise InvalidInput(f"class_cost must be 'softmax' or 'focal', got {class_cost!r}")
         self.class_cost = class_cost
@@ -274,13 +310,14 @@ class SospaMatcher(torch.nn.Module):
             true lines than queries, every query has a line.
         """
         check_keys("outputs", outputs, "pred_logits", "pred_points")
-        points, logits = outputs["pred_points"], outputs["pred_logits"]
+        points = outputs["pred_points"]
+        logits = outputs["pred_logits"]
         if points.ndim != 4 or logits.ndim != 3 or points.shape[:2] != logits.shape[:2]:
             raise InvalidInput(
                 f"pred_points must be (batch, queries, points, 2 or 3) and pred_logits (batch, queries, classes), got "
                 f"{tuple(points.shape)} and {tuple(logits.shape)}"
             )
-        padded = pad_targets(targets, points, self.closed, self.directed)
+        padded = pad_targets(targets, points, self.closed, directed=self.directed)
         with torch.no_grad():
             apart = sospa_cost(
                 points, padded.points, cutoff=self.cutoff, closed=padded.closed, directed=padded.directed,

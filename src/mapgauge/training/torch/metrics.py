@@ -42,7 +42,8 @@ def _packed(rows: BatchRows) -> NDArray[np.uint8]:
 
 def _unpacked(data: bytes, settings: ScoringSettings) -> list[BatchRows]:
     """Return the rows of each part of concatenated bytes."""
-    parts, at = [], 0
+    parts = []
+    at = 0
     while at < len(data):
         begin = at + _LENGTH
         at = begin + int.from_bytes(data[at:begin], "little")
@@ -133,12 +134,16 @@ class PolylineMetric(Metric):
             return super().forward(*arguments, **keywords)
         finally:
             self._seen_before.update(self._seen)
-            self._seen, self._seen_before = self._seen_before, set()
+            self._seen = self._seen_before
+            self._seen_before = set()
 
     def compute(self) -> dict[str, Any]:
         """Return the values of all classes and their means as scalar tensors, by keys such as ``pld/mean``."""
         # The mps devices of Apple have no float64.
-        kind = torch.float32 if self.device.type == "mps" else torch.float64
+        if self.device.type == "mps":
+            kind = torch.float32
+        else:
+            kind = torch.float64
         values = flat(self.results())
         return {key: torch.tensor(value, dtype=kind, device=self.device) for key, value in values.items()}
 
@@ -149,7 +154,10 @@ class PolylineMetric(Metric):
         """
         whole = self._empty.fresh()
         state = getattr(self, self._state)  # a list; a tensor after synchronisation
-        data = torch.cat(state) if isinstance(state, list) else state
+        if isinstance(state, list):
+            data = torch.cat(state)
+        else:
+            data = state
         parts = _unpacked(data.cpu().numpy().tobytes(), whole.settings)
         if parts:
             whole.add(BatchRows.concatenate(parts))
@@ -192,7 +200,12 @@ class PolylineAveragePrecision(PolylineMetric):
         chosen = protocol_of(protocol)
         known = [metric.name for metric, _ in hit_metrics(tuple(METRICS))]
         able = [name for name in known if METRICS[name].settings(chosen)]
-        wanted = able if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
+        if metrics is None:
+            wanted = able
+        elif isinstance(metrics, str):
+            wanted = [metrics]
+        else:
+            wanted = list(metrics)
         if not wanted or not all(name in known for name in wanted if name in METRICS):
             raise InvalidInput(
                 f"average precision needs one or more of {', '.join(known)} with thresholds in the protocol "
@@ -214,7 +227,10 @@ class TrackPolylineLocalisationDetection(PolylineMetric):
         self, protocol: str | Protocol = "paper-60x30", *, switch_cost: float | None = None, **arguments: Any
     ) -> None:
         """Create the metric without frames."""
-        own = {} if switch_cost is None else {"switch_cost": switch_cost}
+        if switch_cost is None:
+            own = {}
+        else:
+            own = {"switch_cost": switch_cost}
         chosen = protocol_of(protocol).replace(settings={"track_pld": own})
         super().__init__(chosen, metrics=("track_pld",), **arguments)
 

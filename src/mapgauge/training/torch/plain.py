@@ -64,8 +64,10 @@ def gradients(problem: Problem, reading: Any, cost: Any, weight: Any, of_y: bool
     A matched point moves towards its partner, or away from it, by a unit vector. A point at the place of its partner
     does not move.
     """
-    x, y = problem.x.flatten(0, 1), problem.y.flatten(0, 1)
-    grad_x, grad_y = torch.zeros_like(x), torch.zeros_like(y)
+    x = problem.x.flatten(0, 1)
+    y = problem.y.flatten(0, 1)
+    grad_x = torch.zeros_like(x)
+    grad_y = torch.zeros_like(y)
     pull = _pull_of(problem, cost, weight).reshape(-1)
     pairs = _pairs(problem)
     if _may_choose(problem):
@@ -139,7 +141,8 @@ def _parts(problem: Problem) -> Iterator[tuple[Any, Any]]:
 
     On a CPU, pairs that are too far apart for a match are left out, and open pairs are separated: they need one shift.
     """
-    pairs, closed = _pairs(problem), problem.closed
+    pairs = _pairs(problem)
+    closed = problem.closed
     if not _may_choose(problem):
         yield pairs, closed
         return
@@ -178,13 +181,16 @@ def _lines(problem: Problem, pairs: Any) -> tuple[Any, Any]:
 
 
 def _flags_of(flag: Any, y_line: Any) -> Any:
-    return flag if isinstance(flag, bool) else flag.reshape(-1)[y_line]
+    if isinstance(flag, bool):
+        return flag
+    return flag.reshape(-1)[y_line]
 
 
 def _chunks(problem: Problem, pairs: Any, closed: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Yield pairs in chunks that bound the memory: their indices, their lines of x and of y, and their gains."""
     x, y = (line.flatten(0, 1).permute(2, 1, 0) for line in (problem.x, problem.y))
-    n, m = x.shape[1], y.shape[1]
+    n = x.shape[1]
+    m = y.shape[1]
     width = n * max(m, n if closed is not False else 1, 1)
     step = max(_CELLS.get(x.device.type, _MANY_CELLS) // max(width, 1), 1)
     for start in range(0, max(len(pairs), 1), step):
@@ -208,7 +214,10 @@ def _best_reading(gain: Any, closed: Any, undirected: Any) -> tuple[Any, Any]:
     if undirected is False:
         return best, 2 * shift
     other, other_shift = _best_shift(gain.flip(0), closed)
-    better = other > best if undirected is True else (other > best) & undirected
+    if undirected is True:
+        better = other > best
+    else:
+        better = (other > best) & undirected
     return torch.where(better, other, best), torch.where(better, 2 * other_shift + 1, 2 * shift)
 
 
@@ -230,7 +239,8 @@ def heaviest(gain: Any, shifts: int) -> Any:
     windows = twice.unfold(0, n, 1)  # (shifts, points of y from the last, pairs, points of x)
     before, last, this = (gain.new_zeros(n + 1, shifts, pairs) for _ in range(3))
     for both in range(2, n + m + 1):  # cells with i + j = both
-        start, stop = max(1, both - m), min(n, both - 1) + 1
+        start = max(1, both - m)
+        stop = min(n, both - 1) + 1
         matched = torch.diagonal(windows, m - both + 1, 3, 1).permute(2, 0, 1)
         # Rows from ``stop`` on are still 0. Rows before ``start`` are not needed any more, and hold anything.
         before, last, this = last, this, before
@@ -256,7 +266,10 @@ def _match(gain: Any, reading: Any) -> Any:
         first = (rows[i] < value).sum(0)  # the first column at which the row reaches the value
         partner.append(torch.where(used, first - 1, NOTHING))
         column = torch.where(used, first - 1, column)
-    partners = torch.stack(partner[::-1]) if partner else gain.new_zeros((0, pairs), dtype=torch.int64)
+    if partner:
+        partners = torch.stack(partner[::-1])
+    else:
+        partners = gain.new_zeros((0, pairs), dtype=torch.int64)
     return torch.zeros_like(partners).scatter(0, order, partners)
 
 

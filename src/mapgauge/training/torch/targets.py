@@ -25,18 +25,29 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
     """
     if not isinstance(lines, Sequence):
         raise InvalidInput(f"truth must be a tensor or a sequence of tensors, got {type(lines).__name__}")
-    batch: list[Any] = [lines] if single else list(lines)
+    if single:
+        batch: list[Any] = [lines]
+    else:
+        batch = list(lines)
     if len(batch) != len(like):
         raise InvalidInput(f"truth must have one entry per item of the batch, {len(like)}, got {len(batch)}")
-    counts, parts = [], []
+    counts = []
+    parts = []
     for i, item in enumerate(batch):
         whole = isinstance(item, torch.Tensor) and item.ndim == 3
         for j, line in enumerate(item[:1] if whole else item):
             _check_line(f"truth[{j}]" if single else f"truth[{i}][{j}]", line, like)
         counts.append([item.shape[1]] * len(item) if whole else [len(line) for line in item])
-        parts += [item.flatten(0, 1)] if whole else [line for line in item if len(line)]
-    most, longest = max(map(len, counts), default=0), max((max(row, default=0) for row in counts), default=0)
-    kind = torch.float64 if any(part.dtype == torch.float64 for part in parts) else torch.float32
+        if whole:
+            parts += [item.flatten(0, 1)]
+        else:
+            parts += [line for line in item if len(line)]
+    most = max(map(len, counts), default=0)
+    longest = max((max(row, default=0) for row in counts), default=0)
+    if any(part.dtype == torch.float64 for part in parts):
+        kind = torch.float64
+    else:
+        kind = torch.float32
     table = torch.tensor([row + [0] * (most - len(row)) for row in counts], dtype=torch.int32)
     table = table.reshape(len(batch), most)
     padded = torch.zeros(len(batch), most, longest, like.shape[-1], dtype=kind, device=like.device)
@@ -44,7 +55,9 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
         _fill(padded.flatten(0, 2), torch.arange(longest) < table[..., None], parts)
     # The copy to a device does not wait for it.
     table = table.to(like.device, non_blocking=True)
-    return (padded[0], table[0]) if single else (padded, table)
+    if single:
+        return (padded[0], table[0])
+    return (padded, table)
 
 
 def pad_targets(targets: Any, like: Any, closed: bool, directed: bool) -> Targets:
@@ -81,7 +94,7 @@ def pad_targets(targets: Any, like: Any, closed: bool, directed: bool) -> Target
             ]
             _fill(table.flatten(), live, values)
         tables.append(table)
-    return Targets(points, tables[0], counts, tables[1], tables[2])
+    return Targets(points, tables[0], counts, closed=tables[1], directed=tables[2])
 
 
 def check_keys(name: str, given: Any, *keys: str) -> None:
@@ -104,14 +117,20 @@ def _fill(table: Any, live: Any, values: list[Any]) -> None:
 def _check_per_line(where: str, values: Any, lines: int) -> None:
     is_tensor = isinstance(values, torch.Tensor)
     if not is_tensor or values.shape != (lines,) or (lines and values.dtype.is_floating_point):
-        got = f"{values.dtype} {tuple(values.shape)}" if is_tensor else type(values).__name__
+        if is_tensor:
+            got = f"{values.dtype} {tuple(values.shape)}"
+        else:
+            got = type(values).__name__
         raise InvalidInput(f"{where} must be a tensor of shape ({lines},), flags or whole numbers, got {got}")
 
 
 def _check_line(where: str, line: Any, like: Any) -> None:
     dimension = like.shape[-1]
     if not isinstance(line, torch.Tensor) or line.ndim != 2 or (len(line) and line.shape[1] != dimension):
-        got = tuple(line.shape) if isinstance(line, torch.Tensor) else type(line).__name__
+        if isinstance(line, torch.Tensor):
+            got = str(tuple(line.shape))
+        else:
+            got = type(line).__name__
         raise InvalidInput(f"{where} must be a tensor of shape (points, {dimension}), got {got}")
     if not line.dtype.is_floating_point:
         raise InvalidInput(f"{where} must hold floating-point numbers, got {line.dtype}")
