@@ -73,9 +73,20 @@ def nuscenes(
     from mapgauge.truth.from_nuscenes.scenes import NuScenes
     from mapgauge.truth.selection import Selection
 
-    chosen, selection = rules_named("nuscenes", rules), Selection.of(split, scenes, tokens, every)
-    dataset = NuScenes(Path(dataroot), version, selection, chosen)
-    return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
+    chosen = rules_named("nuscenes", rules)
+    selection = Selection.of(split, scenes, tokens, every)
+    dataset = NuScenes(Path(dataroot), version, selection, rules=chosen)
+    return _build(
+        dataset,
+        chosen,
+        region,
+        centerlines=centerlines,
+        whole=whole,
+        workers=workers,
+        progress=progress,
+        parts=parts,
+        restart=restart,
+    )
 
 
 def argoverse2(
@@ -125,10 +136,23 @@ def argoverse2(
     from mapgauge.truth.from_argoverse2.scenes import Argoverse2
     from mapgauge.truth.selection import Selection
 
-    chosen = with_height(rules_named("argoverse2", rules)) if height else rules_named("argoverse2", rules)
+    if height:
+        chosen = with_height(rules_named("argoverse2", rules))
+    else:
+        chosen = rules_named("argoverse2", rules)
     selection = Selection.of(split, scenes, tokens, every, every_counts)
     dataset = Argoverse2(Path(dataroot), selection, chosen)
-    return _build(dataset, chosen, region, centerlines, whole, workers, progress, parts, restart)
+    return _build(
+        dataset,
+        chosen,
+        region,
+        centerlines=centerlines,
+        whole=whole,
+        workers=workers,
+        progress=progress,
+        parts=parts,
+        restart=restart,
+    )
 
 
 def own_map(
@@ -169,18 +193,38 @@ def own_map(
     from mapgauge.truth.from_map.dataset import OwnMap
     from mapgauge.truth.from_map.layers import read_layers
 
-    chosen, size = rules_named("map", rules), check_size(region)
+    chosen = rules_named("map", rules)
+    size = check_size(region)
     given = dict(properties or {})
     if set(given) - {"class"}:
         raise InvalidInput(f'properties must be {{"class": name}}, got {properties!r}')
-    placed = poses if isinstance(poses, MapFrames) else read_poses(Path(poses))
+    if isinstance(poses, MapFrames):
+        placed = poses
+    else:
+        placed = read_poses(Path(poses))
     if placed.forward == "y":
         placed = take_poses(placed.with_forward("x"), placed)
-    layers = read_layers(Path(path), given.get("class"), dict(rename or {}), project)
-    dataset = OwnMap(Path(path), layers, placed, size)
-    frames = _build(dataset, chosen, size, False, whole, workers, progress, None, False)
-    scenes = frames.scenes if placed.scenes is not None else None
-    times = frames.timestamps if placed.timestamps is not None else None
+    layers = read_layers(Path(path), given.get("class"), dict(rename or {}), project=project)
+    dataset = OwnMap(Path(path), layers, placed, region=size)
+    frames = _build(
+        dataset,
+        chosen,
+        size,
+        centerlines=False,
+        whole=whole,
+        workers=workers,
+        progress=progress,
+        parts=None,
+        restart=False,
+    )
+    if placed.scenes is not None:
+        scenes = frames.scenes
+    else:
+        scenes = None
+    if placed.timestamps is not None:
+        times = frames.timestamps
+    else:
+        times = None
     findings = (*pose_findings(placed), *_projection_findings(placed, project), *frames.findings)
     return replace(frames, scenes=scenes, timestamps=times, name=f"{path} ({chosen.name})", findings=findings)
 
@@ -225,10 +269,13 @@ def _build(
     if parts is not None:
         about = {"mapgauge": __version__, "dataset": dataset.name, **dataset.about}
         settings = {**about, "region": "x".join(f"{side:g}" for side in size), **asdict(rules)}
-        settings |= {"whole": "yes"} if whole else {}
+        if whole:
+            settings |= {"whole": "yes"}
         store = SceneStore(parts, settings, restart=restart)
     frames = build(dataset, rules, size, whole=whole, workers=workers, progress=progress, store=store)
-    return add_centerlines(frames, dataset.lane_graph, size, rules.forward) if centerlines else frames
+    if centerlines:
+        return add_centerlines(frames, dataset.lane_graph, size, forward=rules.forward)
+    return frames
 
 
 def check_size(region: object) -> tuple[float, float]:

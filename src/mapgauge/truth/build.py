@@ -44,14 +44,19 @@ def build(
     store: "SceneStore | None" = None,
 ) -> MapFrames:
     """Return the truth of all frames, or one map for each scene. Scenes in the store are not cut again."""
-    scenes, sizes = list(dataset.scenes()), dict[str, tuple[float, float]]()
+    scenes = list(dataset.scenes())
+    sizes = dict[str, tuple[float, float]]()
     if whole:
         placed = [_as_one_frame(scene, rules, region) for scene in scenes if scene.frames]
-        scenes, sizes = [scene for scene, _ in placed], {scene.name: size for scene, size in placed}
+        scenes = [scene for scene, _ in placed]
+        sizes = {scene.name: size for scene, size in placed}
     total = sum(len(scene.frames) for scene in scenes)
     finished: dict[int, MapFrames] = {}
     for k, scene in enumerate(scenes):
-        kept = store.load(scene.name, [frame.token for frame in scene.frames]) if store else None
+        if store:
+            kept = store.load(scene.name, [frame.token for frame in scene.frames])
+        else:
+            kept = None
         if kept is not None:
             finished[k] = kept
 
@@ -60,8 +65,9 @@ def build(
             progress(sum(map(len, finished.values())), total)
 
     def work(scene: Scene) -> MapFrames:
-        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, sizes.get(scene.name, region))
-        frames = _in_world(frames) if whole else frames
+        frames = cut_scene(scene, dataset.cutter(scene, rules), rules, region=sizes.get(scene.name, region))
+        if whole:
+            frames = _in_world(frames)
         if store:
             store.save(scene.name, frames)
         return frames
@@ -81,7 +87,7 @@ def build(
     frames = join_frames([finished[k] for k in range(len(scenes))])
     empty = [frames.tokens[k] for k in np.flatnonzero(np.diff(frames.offsets) == 0).tolist()]
     text = f"{len(empty)} of {len(frames)} frames have no map elements in their region; they are kept without instances"
-    about_empty = findings_about(empty, "note", "empty-frames", text)
+    about_empty = findings_about(empty, "note", "empty-frames", text=text)
     findings = (*dataset.findings, *summed(frames.findings, "maps"), *about_empty)
     if rules.forward == "y" and not whole:
         frames = frames.rotate(90)
@@ -91,12 +97,13 @@ def build(
 def _as_one_frame(scene: Scene, rules: Rules, region: tuple[float, float]) -> tuple[Scene, tuple[float, float]]:
     """Return a scene with one frame in the axes of the map that shows what all its frames show, and its size."""
     places = np.array([frame.pose[:2, 3] for frame in scene.frames])
-    low, high = places.min(axis=0), places.max(axis=0)
+    low = places.min(axis=0)
+    high = places.max(axis=0)
     pose = np.eye(4)
     pose[:2, 3] = 0.5 * (low + high)
     length, width = (high - low + np.hypot(*region) + 2 * _AROUND).tolist()
     right = -90.0  # where the x axis of the LiDAR points
-    frame = Frame(scene.name, 0, pose, 0.0 if rules.centre == "ego" else right)
+    frame = Frame(scene.name, 0, pose, heading=0.0 if rules.centre == "ego" else right)
     return scene._replace(frames=(frame,)), (length, width)
 
 
@@ -113,7 +120,9 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
     """Return the frames of one scene, with x forward."""
     tilted = np.array([frame.pose for frame in scene.frames]).reshape(-1, 4, 4)
     trackers = [Tracker() for _ in CLASSES]
-    points, track, places = [], [], []
+    points = []
+    track = []
+    places = []
     for index, by_class in enumerate(zip(*cutter.cut(scene.frames, rules, region), strict=True)):
         for k, fragments in enumerate(by_class):
             points += [fragment.points for fragment in fragments]
@@ -126,8 +135,10 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
         tuple(step.token for step in scene.frames),
         CLASSES,
         np.ascontiguousarray(frame),
-        np.ascontiguousarray(label),
-        Polylines(np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()),
+        label=np.ascontiguousarray(label),
+        polylines=Polylines(
+            np.concatenate([np.empty((0, dimension)), *points]), np.array([0, *sizes], np.int64).cumsum()
+        ),
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
         timestamps=np.array([step.timestamp for step in scene.frames], np.int64),
@@ -204,12 +215,17 @@ class SceneStore:
             frames = read(path, "parquet")
         except UnreadableFile:
             return None  # a damaged scene is cut again
-        return frames if list(frames.tokens) == list(tokens) else None
+        if list(frames.tokens) != list(tokens):
+            return None
+        return frames
 
     def _error(self, error: OSError) -> MapgaugeError:
         return MapgaugeError(f"{self.folder}: finished scenes cannot be kept here: {error.strerror or error}")
 
 
 def _short(value: object) -> str:
-    text = "nothing" if value is None else str(value)
+    if value is None:
+        text = "nothing"
+    else:
+        text = str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."

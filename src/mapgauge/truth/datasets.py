@@ -96,7 +96,7 @@ def map_findings(
     leaving = f"{map_name}: {counted(len(left_out), 'element')} with too few points for a line or a polygon left out"
     remedy = Remedy('Pass rules="mapgauge" to repair them', "Pass --rules mapgauge to repair them")
     return (
-        *findings_about(skipped, "note", "polygons-skipped", skipping, remedy),
-        *findings_about(repaired, "note", "polygons-repaired", repairing),
-        *findings_about(left_out, "note", "elements-left-out", leaving),
+        *findings_about(skipped, "note", "polygons-skipped", text=skipping, remedy=remedy),
+        *findings_about(repaired, "note", "polygons-repaired", text=repairing),
+        *findings_about(left_out, "note", "elements-left-out", text=leaving),
     )

@@ -62,9 +62,9 @@ class LaneGraph:
             tuple(lane.id for lane in lanes),
             Polylines.of([lane.points for lane in lanes], "lanes"),
             Links.of([a for a, _, _ in links], [b for _, b, _ in links], kind=[kind for *_, kind in links]),
-            np.array([lane.intersection for lane in lanes], np.bool_),
-            tuple(lane.lane_type for lane in lanes),
-            tuple(findings),
+            intersection=np.array([lane.intersection for lane in lanes], np.bool_),
+            lane_type=tuple(lane.lane_type for lane in lanes),
+            findings=tuple(findings),
         )
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class LaneGraph:
 def left_out_lanes(map_name: str, ids: Sequence[str]) -> list[Finding]:
     """Return the finding about lanes that were left out, if there are any."""
     text = f"{map_name}: {counted(len(ids), 'lane')} without a path of at least two points left out"
-    return findings_about(ids, "note", "lanes-left-out", text)
+    return findings_about(ids, "note", "lanes-left-out", text=text)
 
 
 class CutLanes(NamedTuple):
@@ -102,10 +102,10 @@ def cut_graph(
     columns = np.column_stack([local, lengths_along(graph.lines.coords, graph.lines.offsets)[points]])
     whole = Polylines(np.ascontiguousarray(columns), np.concatenate([[0], sizes]).cumsum())
     parts, sources = crop_polylines(whole, (region[0], region[1]))
-    links = cut_links(_links(graph, frame, lane), whole, parts, sources)
+    links = cut_links(_links(graph, frame, lane), whole, parts, sources=sources)
     ends = np.column_stack([parts.coords[parts.offsets[:-1], -1], parts.coords[parts.offsets[1:] - 1, -1]])
     lines = Polylines(np.ascontiguousarray(parts.coords[:, :-1]), parts.offsets)
-    return CutLanes(frame[sources], lane[sources], lines, ends, links or Links.of([], []))
+    return CutLanes(frame[sources], lane[sources], lines, along=ends, links=links or Links.of([], []))
 
 
 def _near(graph: LaneGraph, poses: NDArray[np.float64], region: Sequence[float]) -> tuple[Indices, Indices]:
@@ -131,7 +131,8 @@ def _to_frame(coords: Points, poses: NDArray[np.float64], frame: Indices) -> Poi
 
 def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     """Return the links of the graph between pairs of a frame and a lane, which are sorted."""
-    links, count = graph.links, len(graph)
+    links = graph.links
+    count = len(graph)
     key = frame * count + lane
     bounds = np.searchsorted(links.source, np.arange(count + 1))
     counts = np.diff(bounds)[lane]
@@ -139,9 +140,12 @@ def _links(graph: LaneGraph, frame: Indices, lane: Indices) -> Links:
     source = np.repeat(np.arange(len(lane)), counts)
     wanted = frame[source] * count + links.target[link]
     target = np.searchsorted(key, wanted)
-    shown = key[target.clip(max=max(len(key) - 1, 0))] == wanted if len(key) else np.zeros(0, np.bool_)
+    if len(key):
+        shown = key[target.clip(max=max(len(key) - 1, 0))] == wanted
+    else:
+        shown = np.zeros(0, np.bool_)
     chosen = link[shown]
-    return Links(source[shown], target[shown], links.weight[chosen], links.code[chosen], links.kinds)
+    return Links(source[shown], target[shown], links.weight[chosen], code=links.code[chosen], kinds=links.kinds)
 
 
 def add_centerlines(
@@ -150,22 +154,31 @@ def add_centerlines(
     """Add the centrelines of lanes to frames, with links. ``graph_of`` returns the lane graph of a scene."""
     if frames.scenes is None or frames.poses is None:
         raise InvalidInput("centrelines need the scenes and the poses of the frames")
-    parts, findings = [], list[Finding]()
-    turned = frames.rotate(-90) if forward == "y" else frames
+    parts = []
+    findings = list[Finding]()
+    if forward == "y":
+        turned = frames.rotate(-90)
+    else:
+        turned = frames
     for scene, group in groupby(range(len(frames)), key=frames.scenes.__getitem__):  # frames of a scene are in a row
-        rows, graph = list(group), graph_of(scene)
+        rows = list(group)
+        graph = graph_of(scene)
         findings += graph.findings
         parts.append(_scene_centerlines(turned.between(slice(rows[0], rows[-1] + 1)), graph, region))
     no_lanes = replace(MapFrames.of({}, classes=(CENTERLINE,)), links=Links.of([], []))
-    lanes = join_frames(parts) if parts else no_lanes
-    lanes = lanes.rotate(90) if forward == "y" else lanes
+    if parts:
+        lanes = join_frames(parts)
+    else:
+        lanes = no_lanes
+    if forward == "y":
+        lanes = lanes.rotate(90)
     return replace(add_instances(frames, lanes), findings=(*frames.findings, *summed(findings, "maps")))
 
 
 def _scene_centerlines(frames: MapFrames, graph: LaneGraph, region: tuple[float, float]) -> MapFrames:
     """Return the centrelines of the frames of one scene, with x forward."""
     assert frames.poses is not None  # the caller checked it
-    cut = cut_graph(graph, frames.poses, region, frames.dimension)
+    cut = cut_graph(graph, frames.poses, region, dimension=frames.dimension)
     rows = zip(cut.frame.tolist(), cut.lane.tolist(), cut.lines, cut.along.tolist(), strict=True)
     fragments = ((k, Fragment(points, (graph.ids[lane],), (start, stop))) for k, lane, points, (start, stop) in rows)
     tracker = Tracker()
@@ -174,8 +187,8 @@ def _scene_centerlines(frames: MapFrames, graph: LaneGraph, region: tuple[float,
         frames.tokens,
         (CENTERLINE,),
         cut.frame,
-        np.zeros(len(cut.frame), np.int64),
-        cut.lines,
+        label=np.zeros(len(cut.frame), np.int64),
+        polylines=cut.lines,
         track=np.array(names, np.str_),
         links=cut.links,
     )

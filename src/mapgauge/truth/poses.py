@@ -57,7 +57,10 @@ def read_poses(path: Path, frames: MapFrames | None = None) -> MapFrames:
         row = POSES if row.name == GLOBALMAPNET.name else row
     except UnreadableFile:
         row = POSES  # whose reader says what is wrong
-    options: dict[str, Any] = {"centre": "lidar"} if row is POSES and is_lidar else {}
+    if row is POSES and is_lidar:
+        options: dict[str, Any] = {"centre": "lidar"}
+    else:
+        options = {}
     return read(content, row.name, **options)
 
 
@@ -66,7 +69,10 @@ def _from_argoverse2(folder: Path, frames: MapFrames | None) -> MapFrames:
     files = [file for depth in ("", "*/", "*/*/") for file in sorted(folder.glob(depth + FEATHER))]
     if not files:
         raise UnreadableFile(f"{folder}: no {FEATHER} of Argoverse 2 and no ego_pose.json of nuScenes in this folder")
-    logs = set() if frames is None else {token.rpartition("_")[0] for token in frames.tokens}
+    if frames is None:
+        logs = set()
+    else:
+        logs = {token.rpartition("_")[0] for token in frames.tokens}
     named = [file for file in files if file.absolute().parent.name in logs]
     return replace(join_frames([read(file, POSES.name) for file in named or files]), format=POSES.name)
 
@@ -80,7 +86,7 @@ def _from_nuscenes(folders: list[Path], frames: MapFrames | None) -> MapFrames:
     rules = rules_named("nuscenes", "maptr" if frames.forward == "y" else "streammapnet")
     for folder in folders:
         try:
-            dataset = NuScenes(folder.parent, folder.name, Selection("", tokens=frozenset(frames.tokens)), rules)
+            dataset = NuScenes(folder.parent, folder.name, Selection("", tokens=frozenset(frames.tokens)), rules=rules)
             scenes = dataset.scenes()
             break
         except InvalidInput:  # the tokens are of another version

@@ -189,7 +189,10 @@ def rules_named(dataset: str, name: str) -> Rules:
     if (dataset, name) not in RULES:
         known = [row for owner, row in RULES if owner == dataset]
         elsewhere = sorted({owner for owner, row in RULES if row == name})
-        note = f" ({name} is for {', '.join(elsewhere)})" if elsewhere else ""
+        if elsewhere:
+            note = f" ({name} is for {', '.join(elsewhere)})"
+        else:
+            note = ""
         raise InvalidInput(f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}")
     return RULES[dataset, name]
 

@@ -102,13 +102,22 @@ class Selection:
         """Make a selection from user arguments. ``tokens`` may be a file with one token per line."""
         if every_counts not in get_args(EveryCounts):
             raise InvalidInput(f"every_counts must be one of {', '.join(get_args(EveryCounts))}, got {every_counts!r}")
-        return cls(split, _names("scenes", scenes), _tokens(tokens), check_whole("every", every, 1), every_counts)
+        return cls(
+            split,
+            _names("scenes", scenes),
+            _tokens(tokens),
+            every=check_whole("every", every, 1),
+            every_counts=every_counts,
+        )
 
     def frames(self, frames: Sequence[T], before: int = 0) -> tuple[T, ...]:
         """Return the selected frames of a scene, given how many are in earlier scenes."""
         if self.tokens is not None:
             frames = [frame for frame in frames if frame.token in self.tokens]
-        first = -before % self.every if self.every_counts == "all" else 0
+        if self.every_counts == "all":
+            first = -before % self.every
+        else:
+            first = 0
         return tuple(frames[first :: self.every])
 
     def check_tokens(self, known: Iterable[str], where: str) -> None:
@@ -133,7 +142,10 @@ def check_scenes(
 def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
     if values is None:
         return None
-    names = [values] if isinstance(values, str) else list(values)
+    if isinstance(values, str):
+        names = [values]
+    else:
+        names = list(values)
     wrong = [value for value in names if not isinstance(value, str)]
     if wrong or not names:
         raise InvalidInput(f"{name} must be one or more names, got {repr(wrong[0]) if wrong else 'none'}")
@@ -143,7 +155,9 @@ def _names(name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
 def _tokens(tokens: Sequence[str] | str | os.PathLike[str] | None) -> frozenset[str] | None:
     if isinstance(tokens, str | os.PathLike):
         tokens = read_tokens(Path(tokens))
-    return None if tokens is None else frozenset(_names("tokens", tokens) or ())
+    if tokens is None:
+        return None
+    return frozenset(_names("tokens", tokens) or ())
 
 
 def _listed(names: Sequence[str]) -> str:

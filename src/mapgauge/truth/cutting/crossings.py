@@ -88,12 +88,17 @@ def merge_parallel(crossings: Crossings) -> Crossings:
 def merge_touching(crossings: Crossings) -> Crossings:
     """Merge all polygons that touch."""
     starts = np.flatnonzero(np.diff(crossings.frame, prepend=-1))
-    groups = np.split(crossings.polygons, starts[1:]) if len(starts) else []
+    if len(starts):
+        groups = np.split(crossings.polygons, starts[1:])
+    else:
+        groups = []
     united = as_geometries([shapely.union_all(group) for group in groups])
     parts, owner = polygons_in(united)
     frame = crossings.frame[starts][owner]
-    begin, end = np.searchsorted(crossings.frame, frame), np.searchsorted(crossings.frame, frame, side="right")
-    part, source = np.repeat(np.arange(len(parts)), end - begin), ranges(begin, end - begin)
+    begin = np.searchsorted(crossings.frame, frame)
+    end = np.searchsorted(crossings.frame, frame, side="right")
+    part = np.repeat(np.arange(len(parts)), end - begin)
+    source = ranges(begin, end - begin)
     touch = shapely.intersects(parts[part], crossings.polygons[source])
     members: list[set[str]] = [set() for _ in parts]
     for k, crossing in zip(part[touch].tolist(), source[touch].tolist(), strict=True):
@@ -133,8 +138,10 @@ def merge_compact(crossings: Crossings) -> Crossings:
 def _meeting(crossings: Crossings) -> _Pairs:
     """Return the pairs, in both orders, whose bounding boxes meet."""
     frame = crossings.frame
-    begin, end = np.searchsorted(frame, frame), np.searchsorted(frame, frame, side="right")
-    first, second = np.repeat(np.arange(len(frame)), end - begin), ranges(begin, end - begin)
+    begin = np.searchsorted(frame, frame)
+    end = np.searchsorted(frame, frame, side="right")
+    first = np.repeat(np.arange(len(frame)), end - begin)
+    second = ranges(begin, end - begin)
     boxes = shapely.bounds(crossings.polygons)
     meets = (boxes[first, :2] <= boxes[second, 2:]).all(axis=1) & (boxes[second, :2] <= boxes[first, 2:]).all(axis=1)
     return _Pairs(first, second).where(meets & (first != second))
@@ -169,7 +176,8 @@ def _grouped(crossings: Crossings, pairs: _Pairs) -> Crossings:
         candidates.setdefault(first, []).append(second)
     taken: set[int] = set()
     heads: list[int] = []
-    united, ids = crossings.polygons.copy(), list(crossings.ids)
+    united = crossings.polygons.copy()
+    ids = list(crossings.ids)
     for head in range(len(united)):
         if head in taken:
             continue

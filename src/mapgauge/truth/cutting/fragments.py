@@ -69,12 +69,15 @@ def cut_lines(
     with_length = Polylines(np.column_stack([local, lines.along[points]]), np.concatenate([[0], sizes]).cumsum())
     cropped, sources = crop_polylines(with_length, bounds)
     periods = np.where(lines.closed, lines.length, 0.0)[line].tolist()
-    patch_of, line_of = patch.tolist(), line.tolist()
+    patch_of = patch.tolist()
+    line_of = line.tolist()
     fragments = []
     for part, k in zip(cropped, sources.tolist(), strict=True):
         start, stop = part[[0, -1], -1].tolist()
         if stop - start >= shortest:
-            fragments.append((patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), periods[k])))
+            fragments.append(
+                (patch_of[k], Fragment(part[:, :-1], (layer.ids[line_of[k]],), (start, stop), period=periods[k]))
+            )
     return by_frame(len(patches), fragments)
 
 
@@ -131,10 +134,11 @@ def name_boundaries(rings: shapes.Layer, points: Sequence[Points], lines: Geomet
     which, nearest = rings.tree.query_nearest(middle, all_matches=False)
     ring = nearest[np.argsort(which)]
     geometries = rings.geometries[ring]
-    at, half = shapely.line_locate_point(geometries, middle), shapely.length(lines) / 2
+    at = shapely.line_locate_point(geometries, middle)
+    half = shapely.length(lines) / 2
     period = shapely.length(geometries)
     return [
-        Fragment(line, (rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), float(period[i]))
+        Fragment(line, (rings.ids[k],), (float(at[i] - half[i]), float(at[i] + half[i])), period=float(period[i]))
         for i, (line, k) in enumerate(zip(points, ring.tolist(), strict=True))
     ]
 
@@ -165,7 +169,8 @@ class Tracker:
         return names
 
     def _new(self, element: str) -> str:
-        name, number = element, 0
+        name = element
+        number = 0
         while name in self._names:
             number += 1
             name = f"{element}#{number}"
@@ -176,5 +181,7 @@ class Tracker:
 def _overlap(fragment: Fragment, along: tuple[float, float]) -> float:
     """Metres that a fragment and an interval have in common, also across the start of a closed element."""
     start, stop = fragment.along
-    laps = (-fragment.period, 0.0, fragment.period) if fragment.period else (0.0,)
+    laps = [0.0]
+    if fragment.period:
+        laps = [-fragment.period, 0.0, fragment.period]
     return sum(max(0.0, min(stop + lap, along[1]) - max(start + lap, along[0])) for lap in laps)

@@ -62,7 +62,10 @@ def linestrings(lines: Iterable[Points]) -> Geometries:
 
 def simplify(geometries: Geometries, tolerance: float) -> Geometries:
     """Simplify lines with the algorithm of Douglas and Peucker. A tolerance of 0 metres leaves them as they are."""
-    return shapely.simplify(geometries, tolerance) if tolerance else geometries
+    if not tolerance:
+        return geometries
+    simplified: Geometries = shapely.simplify(geometries, tolerance)
+    return simplified
 
 
 def frame_slices(frame: Indices, count: int) -> list[slice]:
@@ -72,7 +75,8 @@ def frame_slices(frame: Indices, count: int) -> list[slice]:
 
 def rings_in(polygons: Geometries, *, clockwise: bool, holes: bool) -> tuple[Geometries, Indices]:
     """Return the rings of single polygons and the polygon of each: all outlines, then all holes, the other way."""
-    rings, owner = shapely.get_exterior_ring(polygons), np.arange(len(polygons))
+    rings = shapely.get_exterior_ring(polygons)
+    owner = np.arange(len(polygons))
     if holes:
         inside = [(ring, k) for k, polygon in enumerate(polygons) for ring in polygon.interiors]
         rings = np.concatenate([rings, as_geometries([ring for ring, _ in inside])])
@@ -109,7 +113,8 @@ def cut_to_one_line(rings: Geometries, box: Any, *, close: bool) -> list[Points 
         if len(points) < 2:
             lines.append(None)
             continue
-        start, end = points[0], points[-1]
+        start = points[0]
+        end = points[-1]
         is_open = bool((np.abs(start - end) > CLOSED + _RELATIVE * np.abs(end)).any())
         lines.append(np.concatenate([points, points[:1]]) if is_open and (close or fell_apart) else points)
     return lines
@@ -170,7 +175,8 @@ class Patches:
 
     def bounds(self, grow: float = 0.0) -> Bounds:
         """Return the bounds in the coordinates of a patch, with each side moved outwards by ``grow`` metres."""
-        x, y = self.length / 2 + grow, self.width / 2 + grow
+        x = self.length / 2 + grow
+        y = self.width / 2 + grow
         return -x, -y, x, y
 
     def rectangles(self, grow: float = 0.0) -> Geometries:
@@ -184,7 +190,8 @@ class Patches:
     def to_local(self, coords: Points, patch: Indices) -> Points:
         """Transform map points ``(n, 2)`` to the coordinates of their patches: x forward, y to the left, in metres."""
         x, y = (coords - self.poses[patch, :2, 3]).T
-        cos, sin = self.poses[patch, 0, 0], self.poses[patch, 1, 0]
+        cos = self.poses[patch, 0, 0]
+        sin = self.poses[patch, 1, 0]
         return np.column_stack([cos * x + sin * y, cos * y - sin * x])
 
 
@@ -236,7 +243,18 @@ class LineIndex:
         counts = end - begin + 1
         low, high = boxes_of(coords[ranges(begin, counts)], counts.cumsum() - counts)
         tree = spatial_index(shapely.box(*low.T, *high.T))
-        return cls(coords, along, first, steps, closed, along[first + steps], line, begin, end, tree)
+        return cls(
+            coords,
+            along,
+            first,
+            steps=steps,
+            closed=closed,
+            length=along[first + steps],
+            line=line,
+            begin=begin,
+            end=end,
+            tree=tree,
+        )
 
     def near(self, patches: Patches, grow: float) -> tuple[Indices, Indices, Indices, Indices]:
         """Return the ranges of points that may lie in a patch, as columns: patch, line, first point, last point."""
@@ -246,7 +264,10 @@ class LineIndex:
         new[1:] = (np.diff(runs) != 1) | (np.diff(line) != 0) | (np.diff(patch) != 0)
         head = np.flatnonzero(new)
         tail = np.append(head[1:], len(runs))[: len(head)] - 1
-        patch, line, begin, end = patch[head], line[head], self.begin[runs[head]], self.end[runs[tail]]
+        patch = patch[head]
+        line = line[head]
+        begin = self.begin[runs[head]]
+        end = self.end[runs[tail]]
         # A range at the end of a closed line continues with the range at its beginning.
         same = patch * len(self.first) + line
         last = np.searchsorted(same, same, side="right") - 1
@@ -287,7 +308,8 @@ def valid_polygons(geometries: Geometries, ids: Sequence[str], *, skip: bool = F
     """Return a layer of valid polygons, and the ids of the invalid ones, which are skipped or repaired."""
     valid = shapely.is_valid(geometries)
     invalid = [ids[i] for i in np.flatnonzero(~valid).tolist()]
-    polygons, owner = geometries[valid], np.flatnonzero(valid)
+    polygons = geometries[valid]
+    owner = np.flatnonzero(valid)
     if not skip:
         repaired = geometries.copy()
         repaired[~valid] = shapely.make_valid(geometries[~valid])

@@ -29,10 +29,16 @@ class Outlines:
         self.in_map = shapes.as_geometries([shapely.Polygon(outline.points) for outline in chosen])
         self.valid: Flags = shapely.is_valid(self.in_map)
         invalid = [f"{chosen[k].id}" for k in np.flatnonzero(~self.valid).tolist()]
-        self.skipped, self.repaired = (invalid, []) if rules.invalid_polygons == "skip" else ([], invalid)
+        if rules.invalid_polygons == "skip":
+            self.skipped = invalid
+            self.repaired = []
+        else:
+            self.skipped = []
+            self.repaired = invalid
         if self.skipped:
             chosen = [chosen[k] for k in np.flatnonzero(self.valid).tolist()]
-            self.in_map, self.valid = self.in_map[self.valid], self.valid[self.valid]
+            self.in_map = self.in_map[self.valid]
+            self.valid = self.valid[self.valid]
         self.ids = [f"{outline.id}" for outline in chosen]
         self.points = Polylines.of([outline.points for outline in chosen], dimension=3)
 
@@ -45,7 +51,10 @@ class FrameByFrame:
         self.crossings = Outlines(content.crossings, rules)
         self.areas = Outlines(content.areas, rules)
         painted = rules.divider_source == "lane-marks"
-        self.dividers = PaintedDividers(content.lanes) if painted else LanePathDividers(content.lanes, rules)
+        if painted:
+            self.dividers: PaintedDividers | LanePathDividers = PaintedDividers(content.lanes)
+        else:
+            self.dividers = LanePathDividers(content.lanes, rules)
         areas, _ = shapes.valid_polygons(self.areas.in_map, self.areas.ids)
         self.edges = shapes.union_boundaries(areas.geometries, f"{content.log}-boundary")
         short = [
@@ -70,7 +79,10 @@ class FrameByFrame:
         in_map = views.moved(edges, frame, views.to_map)
         named = name_boundaries(self.edges, [line_points(line) for line in edges], in_map)
         boundaries = [named[some] for some in rows]
-        cut_crossings = self._merged_crossings if rules.crossing_again == "no" else self._single_crossings
+        if rules.crossing_again == "no":
+            cut_crossings = self._merged_crossings
+        else:
+            cut_crossings = self._single_crossings
         crossings = by_frame(len(views), cut_crossings(views, rules))
         shown = [simplify_fragments(fragments, rules.simplify) for fragments in (crossings, dividers, boundaries)]
         if rules.height:
@@ -86,7 +98,10 @@ class FrameByFrame:
         areas = near.polygons()
         invalid = ~self.areas.valid[near.row]
         areas[invalid] = shapely.make_valid(areas[invalid])
-        regions = views.box() if rules.cut_in == "vehicle" else views.rectangles[near.frame]
+        if rules.cut_in == "vehicle":
+            regions = views.box()
+        else:
+            regions = views.rectangles[near.frame]
         pieces, area = shapes.polygons_in(shapely.intersection(areas, regions))
         frame = near.frame[area]
         pieces = views.pieces_to_vehicle(pieces, frame, rules.cut_in)
@@ -103,7 +118,10 @@ class FrameByFrame:
         for points, frame, row in zip(lines, near.frame.tolist(), near.row.tolist(), strict=True):
             if points is None:
                 continue
-            area = shapely.Polygon(points).area if rules.crossing_least and len(points) > 3 else 0.0
+            if rules.crossing_least and len(points) > 3:
+                area = shapely.Polygon(points).area
+            else:
+                area = 0.0
             if area >= rules.crossing_least:
                 yield frame, Fragment(points, (self.crossings.ids[row],))
 

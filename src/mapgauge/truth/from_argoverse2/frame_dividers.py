@@ -65,10 +65,13 @@ class PaintedDividers:
         lines = near.lines()
         lines[~whole] = shapely.intersection(lines[~whole], views.box())
         lines, owner = lines_in(lines)
-        row, whole = near.row[owner], whole[owner]
+        row = near.row[owner]
+        whole = whole[owner]
         dividers = []
         for rows, frame_edges in zip(frame_slices(near.frame[owner], len(views)), edges, strict=True):
-            kept = rows.start + np.array(self._without_copies(lines[rows], row[rows], whole[rows], rules), np.int64)
+            kept = rows.start + np.array(
+                self._without_copies(lines[rows], row[rows], whole[rows], rules=rules), np.int64
+            )
             if rules.drop_on_boundary:
                 kept = kept[drop_beside(lines[kept], frame_edges)]
             named = [Fragment(line_points(lines[k]), (self.names[row[k]],)) for k in kept.tolist()]
@@ -79,17 +82,20 @@ class PaintedDividers:
         """Return the indices of the lines that are not copies. Pairs of whole lines are compared once, in the map."""
         if not len(lines):
             return []
-        width, least = rules.duplicate_buffer, rules.duplicate_overlap
+        width = rules.duplicate_buffer
+        least = rules.duplicate_overlap
         a, b = near_pairs(lines, lines, 2 * width)
-        a, b = a[a < b], b[a < b]
+        each_once = a < b
+        a = a[each_once]
+        b = b[each_once]
         known = whole[a] & whole[b]
         alike = np.zeros(len(a), np.bool_)
-        alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least)
+        alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least=least)
         pairs = list(zip(row[a[known]].tolist(), row[b[known]].tolist(), strict=True))
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._copies]
         if new:
             first, second = (self.in_map[list(side)] for side in zip(*new, strict=True))
-            self._copies.update(zip(new, strips_overlap(first, second, width, least).tolist(), strict=True))
+            self._copies.update(zip(new, strips_overlap(first, second, width, least=least).tolist(), strict=True))
         alike[known] = [self._copies[pair] for pair in pairs]
         return firsts(range(len(lines)), (a[alike], b[alike]))
 
@@ -175,7 +181,8 @@ def same_lines(borders: Sequence[Border]) -> SameLines:
     lines = linestrings(getattr(border.lane, border.side).line for border in borders)
     same: dict[int, set[int]] = {}
     for i, j in zip(*copies(shapely.buffer(lines, SAME_LINE, quad_segs=16), COPIES), strict=True):
-        a, b = borders[i].lane.id, borders[j].lane.id
+        a = borders[i].lane.id
+        b = borders[j].lane.id
         same.setdefault(a, set()).add(b)
         same.setdefault(b, set()).add(a)
     return same
@@ -227,7 +234,9 @@ def follow(borders: Borders, links: Links, *, by_end: bool) -> list[Fragment]:
 
 def _paths(after: Mapping[Point, Mapping[Point, None]], start: Point) -> Iterator[list[Point]]:
     """Yield all paths from a point to points without successor. A path does not visit a point twice."""
-    path, visited, stack = [start], {start}, [iter(after[start])]
+    path = [start]
+    visited = {start}
+    stack = [iter(after[start])]
     while stack:
         point = next(stack[-1], None)
         if point is None:
@@ -244,7 +253,8 @@ def _paths(after: Mapping[Point, Mapping[Point, None]], start: Point) -> Iterato
 
 def near_pairs(lines: Geometries, others: Geometries, distance: float) -> tuple[Indices, Indices]:
     """Return the pairs of a line and another line that are at most ``distance`` apart."""
-    low, high = shapely.bounds(lines)[:, None, :2], shapely.bounds(lines)[:, None, 2:]
+    low = shapely.bounds(lines)[:, None, :2]
+    high = shapely.bounds(lines)[:, None, 2:]
     box = shapely.bounds(others)[None]
     a, b = ((low <= box[..., 2:] + distance) & (box[..., :2] - distance <= high)).all(axis=2).nonzero()
     close = shapely.dwithin(lines[a], others[b], distance)
@@ -284,7 +294,8 @@ def drop_beside(lines: Geometries, edges: Geometries) -> list[int]:
 def copies(strips: Geometries, least: float) -> tuple[Indices, Indices]:
     """Return the pairs of widened lines whose intersection is at least the share ``least`` of their union."""
     area = shapely.area(strips)
-    low, high = shapely.bounds(strips)[:, :2], shapely.bounds(strips)[:, 2:]
+    low = shapely.bounds(strips)[:, :2]
+    high = shapely.bounds(strips)[:, 2:]
     meets = ((low[:, None] <= high[None]) & (low[None] <= high[:, None])).all(axis=2)
     # The intersection is at most the smaller area, and the union at least the larger.
     meets &= np.minimum(area[:, None], area[None]) >= least * np.maximum(area[:, None], area[None])
@@ -307,9 +318,16 @@ def join_in_order(lines: Sequence[Fragment], distance: float) -> list[Fragment]:
             which = np.flatnonzero(meets.any(axis=1))
             if not len(which):
                 break
-            how, other = int(meets[which[0]].argmax()), left.pop(which[0])
-            points = other.points[::-1] if how in (0, 3) else other.points
-            pair = [points, line.points] if how < 2 else [line.points, points]
+            how = int(meets[which[0]].argmax())
+            other = left.pop(which[0])
+            if how in (0, 3):
+                points = other.points[::-1]
+            else:
+                points = other.points
+            if how < 2:
+                pair = [points, line.points]
+            else:
+                pair = [line.points, points]
             line = Fragment(np.concatenate(pair), tuple(dict.fromkeys(line.elements + other.elements)))
         finished.append(line)
     return finished

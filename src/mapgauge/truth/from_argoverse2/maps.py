@@ -47,7 +47,9 @@ class LaneSide(NamedTuple):
 def read_map(log: Path, rules: Rules) -> Cutter:
     """Return what cuts the map of a log."""
     content = read_vector_map(log)
-    return FrameByFrame(content, rules) if rules.per_frame else make_layers(content, rules)
+    if rules.per_frame:
+        return FrameByFrame(content, rules)
+    return make_layers(content, rules)
 
 
 def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
@@ -74,14 +76,18 @@ def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
                 left_out.append(f"{lane.id}-{name}")
                 continue
             inner = side.neighbour is not None
-            sides.append(LaneSide(lane.id, name, points, side.painted, inner, lane.intersection))
+            sides.append(
+                LaneSide(lane.id, name, points, painted=side.painted, neighbour=inner, intersection=lane.intersection)
+            )
     lines, ids = make_dividers(sides, rules, edges.geometries)
     dividers = shapes.Layer.of(
         shapes.simplify(lines, rules.simplify_dividers), [f"{lane}-{side}" for lane, side in ids]
     )
     boundaries = shapes.Layer.of(shapes.simplify(edges.geometries, rules.simplify_boundaries), edges.ids)
     crossings = polygons(content.crossings)
-    return MapLayers(crossings, dividers, boundaries, map_findings(content.log, repaired=repaired, left_out=left_out))
+    return MapLayers(
+        crossings, dividers, boundaries, findings=map_findings(content.log, repaired=repaired, left_out=left_out)
+    )
 
 
 def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometries) -> Lines:
@@ -105,7 +111,8 @@ def join_ends(lines: Lines, distance: float) -> Lines:
     done = [False] * len(points)
     # Start at free ends. The lines that are left after that have no free ends; they form closed loops.
     for start in sorted(range(2 * len(points)), key=lambda end: (partner[end] >= 0, ids[end // 2], end)):
-        parts, end = [], start
+        parts = []
+        end = start
         while end >= 0 and not done[end // 2]:
             done[end // 2] = True
             parts.append(end)
@@ -133,7 +140,8 @@ def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) 
     pairs = zip(np.round(-straight[meeting], 9).tolist(), a[meeting].tolist(), b[meeting].tolist(), strict=True)
     for _, i, j in sorted(pairs, key=lambda pair: (pair[0], ids[pair[1] // 2], ids[pair[2] // 2], pair[1:])):
         if partner[i] < 0 and partner[j] < 0:
-            partner[i], partner[j] = j, i
+            partner[i] = j
+            partner[j] = i
     return partner
 
 
@@ -143,9 +151,12 @@ def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
     if not ids:
         return lines
     strips = _strips(geometries, rules.duplicate_buffer)
-    area, length = shapely.area(strips), shapely.length(geometries)
+    area = shapely.area(strips)
+    length = shapely.length(geometries)
     a, b = shapely.STRtree(strips).query(strips, predicate="intersects")
-    a, b = a[a < b], b[a < b]
+    each_once = a < b
+    a = a[each_once]
+    b = b[each_once]
     overlap = shapely.area(shapely.intersection(strips[a], strips[b]))
     if rules.divider_source == "lane-marks":
         same = overlap > rules.duplicate_overlap * np.minimum(length[a], length[b])

@@ -39,7 +39,9 @@ class Argoverse2:
         """Find the folders of all logs. Nothing is read yet."""
         if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
             root = root / SENSOR
-        self.root, self.selection, self.rules = root, selection, rules
+        self.root = root
+        self.selection = selection
+        self.rules = rules
         self.about = {"root": str(root.absolute())}
         self.findings: tuple[Finding, ...] = ()
         if not root.is_dir():
@@ -65,7 +67,10 @@ class Argoverse2:
                 f"with {POSES} and a folder map"
             )
         tokens = selection.tokens
-        self.log_in_token = rules.log_in_token if tokens is None else any("_" in token for token in tokens)
+        if tokens is None:
+            self.log_in_token = rules.log_in_token
+        else:
+            self.log_in_token = any("_" in token for token in tokens)
 
     def scenes(self) -> Sequence[Scene]:
         """Return the selected logs, with the poses of their sweeps."""
@@ -76,7 +81,8 @@ class Argoverse2:
             frames, on_disk = self._frames(name)
             chosen = self.selection.frames(frames, len(tokens))
             tokens += [frame.token for frame in frames]
-            without += [] if on_disk else [name]
+            if not on_disk:
+                without += [name]
             if frames or self.selection.tokens is None:
                 scenes.append(Scene(name, chosen, name))
         self.selection.check_tokens(tokens, str(self.root))
@@ -89,7 +95,7 @@ class Argoverse2:
                 "Download the sweeps, or pass the tokens of the predictions as tokens=",
                 "Download the sweeps, or pass the tokens of the predictions with --tokens",
             )
-            self.findings += tuple(findings_about(without, "warning", "sweeps-missing", text, remedy))
+            self.findings += tuple(findings_about(without, "warning", "sweeps-missing", text=text, remedy=remedy))
         return scenes
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
@@ -102,11 +108,15 @@ class Argoverse2:
 
     def _frames(self, name: str) -> tuple[list[Frame], bool]:
         """Return the frames of a log with a selected token, or all, and whether its sweeps are on disk."""
-        log, wanted = self.logs[name], self.selection.tokens
+        log = self.logs[name]
+        wanted = self.selection.tokens
         poses = read_poses(log)
         times = sweeps = sweep_times(log)
         if times is None:  # there is a pose at the time of every sweep, so a token selects a pose
-            times = regular_times(poses) if wanted is None else poses.times
+            if wanted is None:
+                times = regular_times(poses)
+            else:
+                times = poses.times
         named = [(f"{name}_{time}" if self.log_in_token else f"{time}", time) for time in times.tolist()]
         if wanted is not None:
             named = [(token, time) for token, time in named if token in wanted]
@@ -120,16 +130,19 @@ class Argoverse2:
             named = {token.partition("_")[0] for token in self.selection.tokens}
             return sorted(name for name in self.logs if name in named or not self.log_in_token)
         if self.selection.scenes is not None:
-            check_scenes(self.selection.scenes, self.logs, "the selection", str(self.root))
+            check_scenes(self.selection.scenes, self.logs, "the selection", where=str(self.root))
             return list(self.selection.scenes)
         split = self.selection.split
-        names = self._official(split) if split in FOLDERS else list(split_named(self.name, split, FOLDERS))
+        if split in FOLDERS:
+            names = self._official(split)
+        else:
+            names = list(split_named(self.name, split, FOLDERS))
         skipped = [name for name in names if name in FAILED_LOGS]
         names = [name for name in names if name not in FAILED_LOGS]
         text = f"{counted(len(skipped), 'log')} of the split {split} left out because of wrong poses"
-        self.findings += tuple(findings_about(skipped, "note", "scenes-left-out", text))
+        self.findings += tuple(findings_about(skipped, "note", "scenes-left-out", text=text))
         remedy = f"Download all of {', '.join(FOLDERS)}. The scenes of a split may be in any of these folders"
-        check_scenes(names, self.logs, f"the split {split}", str(self.root), remedy)
+        check_scenes(names, self.logs, f"the split {split}", where=str(self.root), remedy=remedy)
         return names
 
     def _official(self, split: str) -> list[str]:
@@ -143,7 +156,7 @@ class Argoverse2:
             )
         if self.root.name != split:
             text = f"{self.root} has no folder {split}; all of its {len(self.logs)} logs are used as that split"
-            self.findings += tuple(findings_about(sorted(self.logs), "note", "split-not-checked", text))
+            self.findings += tuple(findings_about(sorted(self.logs), "note", "split-not-checked", text=text))
         return sorted(self.logs)
 
 
@@ -164,7 +177,9 @@ def sweep_times(log: Path) -> Times | None:
     unnamed = next((path for path in files if not re.fullmatch("[0-9]{1,18}", path.stem)), None)
     if unnamed is not None:
         raise UnreadableFile(f"{unnamed}: expected a LiDAR sweep, named after its time in nanoseconds")
-    return np.sort(np.array([int(path.stem) for path in files], np.int64)) if files else None
+    if not files:
+        return None
+    return np.sort(np.array([int(path.stem) for path in files], np.int64))
 
 
 def regular_times(poses: TimedPoses) -> Times:

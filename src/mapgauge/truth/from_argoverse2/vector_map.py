@@ -111,7 +111,9 @@ def find_map(log: Path) -> Path | None:
     maps = sorted((log / "map").glob(ARCHIVE)) or sorted(log.glob(ARCHIVE))
     if len(maps) > 1:
         raise UnreadableFile(f"{log}: expected one map, found {len(maps)}: {', '.join(path.name for path in maps)}")
-    return maps[0] if maps else None
+    if not maps:
+        return None
+    return maps[0]
 
 
 def read_vector_map(log: Path) -> VectorMap:
@@ -148,7 +150,10 @@ def read_vector_map(log: Path) -> VectorMap:
                 ("right", segment.right_lane_boundary, segment.right_lane_mark_type, segment.right_neighbor_id),
             )
         )
-        given = None if segment.centerline is None else points(segment.centerline, f"centreline of {where}")
+        if segment.centerline is None:
+            given = None
+        else:
+            given = points(segment.centerline, f"centreline of {where}")
         ways = tuple(segment.predecessors), tuple(segment.successors)
         return Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
 
@@ -165,13 +170,14 @@ def read_vector_map(log: Path) -> VectorMap:
         log.name,
         tuple(map(lane_of, lanes)),
         tuple(map(crossing_of, crossings)),
-        tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
+        areas=tuple(Outline(area.id, points(area.area_boundary, f"drivable area {area.id}")) for area in areas),
     )
 
 
 def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
     """Read the lanes of a log, with height."""
-    lanes, left_out = [], []
+    lanes = []
+    left_out = []
     for lane in read_vector_map(log).lanes:
         points = _centreline(lane)
         if len(points) < 2:

@@ -52,7 +52,8 @@ class Views:
 
     def to_vehicle(self, points: Points, frame: int) -> Points:
         """Return map points ``(n, 3)`` in the coordinates of the vehicle."""
-        turn, shift = self.poses[frame, :3, :3], self.poses[frame, :3, 3]
+        turn = self.poses[frame, :3, :3]
+        shift = self.poses[frame, :3, 3]
         return points @ turn + turn.T @ -shift
 
     def to_map(self, points: Points, frame: int) -> Points:
@@ -61,7 +62,8 @@ class Views:
 
     def box(self, grow: float = 0.0) -> Any:
         """Return the region in the coordinates of the vehicle, with each side moved outwards by ``grow`` metres."""
-        x, y = self.region[0] / 2 + grow, self.region[1] / 2 + grow
+        x = self.region[0] / 2 + grow
+        y = self.region[1] / 2 + grow
         return shapely.box(-x, -y, x, y)
 
     @cached_property
@@ -71,13 +73,17 @@ class Views:
         Rounding decides which side of a triangle is its long side, and regions cut triangles out of crossings.
         """
         angle = np.arctan2(self.poses[:, 1, 0], self.poses[:, 0, 0]) / np.pi * 180 * np.pi / 180.0
-        cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
-        x_0, y_0 = self.poses[:, 0, 3], self.poses[:, 1, 3]
+        cos = np.cos(angle)[:, None]
+        sin = np.sin(angle)[:, None]
+        x_0 = self.poses[:, 0, 3]
+        y_0 = self.poses[:, 1, 3]
         length, width = self.region
         boxes = shapely.box(x_0 - length / 2.0, y_0 - width / 2.0, x_0 + length / 2.0, y_0 + width / 2.0)
         x, y = np.moveaxis(shapely.get_coordinates(boxes).reshape(-1, 5, 2), -1, 0)
-        x_0, y_0 = x_0[:, None], y_0[:, None]
-        x_shift, y_shift = x_0 - x_0 * cos + y_0 * sin, y_0 - x_0 * sin - y_0 * cos
+        x_0 = x_0[:, None]
+        y_0 = y_0[:, None]
+        x_shift = x_0 - x_0 * cos + y_0 * sin
+        y_shift = y_0 - x_0 * sin - y_0 * cos
         turned: Geometries = shapely.polygons(
             np.stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift], axis=-1)
         )
@@ -85,13 +91,19 @@ class Views:
 
     def near(self, elements: Polylines, cut_in: CutIn) -> Near:
         """Return the elements whose bounding boxes meet the region of each frame. All must have points."""
-        starts, sizes, half = elements.offsets[:-1], np.diff(elements.offsets), np.array(self.region) / 2
-        frames, rows, coords, inside = [], [], [np.empty((0, 3))], [np.empty(0, np.bool_)]
+        starts = elements.offsets[:-1]
+        sizes = np.diff(elements.offsets)
+        half = np.array(self.region) / 2
+        frames = []
+        rows = []
+        coords = [np.empty((0, 3))]
+        inside = [np.empty(0, np.bool_)]
         for k in range(len(self) if len(elements) else 0):
             if cut_in == "vehicle":
                 local = moved = self.to_vehicle(elements.coords, k)
             else:
-                flat, moved = level(self.poses[k]), elements.coords
+                flat = level(self.poses[k])
+                moved = elements.coords
                 local = (moved[:, :2] - flat[:2, 3]) @ flat[:2, :2]
             low, high = boxes_of(local[:, :2], starts)
             row = np.flatnonzero(((low <= half) & (high >= -half)).all(axis=1))
@@ -101,11 +113,13 @@ class Views:
             inside.append(np.asarray(((low[row] >= -half) & (high[row] <= half)).all(axis=1)))
         frame, row = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (frames, rows))
         owner = np.repeat(np.arange(len(row)), sizes[row])
-        return Near(frame, row, np.concatenate(coords), owner, np.concatenate(inside))
+        return Near(frame, row, np.concatenate(coords), owner=owner, inside=np.concatenate(inside))
 
     def pieces_to_vehicle(self, geometries: Geometries, frame: Indices, cut_in: CutIn) -> Geometries:
         """Return pieces, sorted by frame, in the coordinates of the vehicle."""
-        return geometries if cut_in == "vehicle" else self.moved(geometries, frame, self._filled)
+        if cut_in == "vehicle":
+            return geometries
+        return self.moved(geometries, frame, self._filled)
 
     def moved(self, geometries: Geometries, frame: Indices, move: Callable[[Points, int], Points]) -> Geometries:
         """Return geometries, sorted by frame, with the points of each frame moved."""
@@ -122,5 +136,8 @@ class Views:
         unknown = np.isnan(points[:, 2])
         if unknown.any():
             points = points.copy()
-            points[unknown, 2] = 0.0 if unknown.all() else points[~unknown, 2].mean()
+            if unknown.all():
+                points[unknown, 2] = 0.0
+            else:
+                points[unknown, 2] = points[~unknown, 2].mean()
         return self.to_vehicle(points, frame)

@@ -21,7 +21,8 @@ class OwnMap:
 
     def __init__(self, path: Path, layers: MapLayers, poses: MapFrames, region: tuple[float, float]) -> None:
         """Check that the poses lie on the map."""
-        self.layers, self.poses = layers, poses
+        self.layers = layers
+        self.poses = poses
         self.about = {"root": str(path.absolute())}
         self.findings: tuple[Finding, ...] = ()
         if poses.poses is None or not len(poses):
@@ -42,13 +43,16 @@ class OwnMap:
             )
         tokens = [poses.tokens[k] for k in np.flatnonzero(off).tolist()]
         text = f"{len(tokens)} of {len(poses)} poses lie off the map"
-        self.findings = tuple(findings_about(tokens, "warning", "poses-off-map", text))
+        self.findings = tuple(findings_about(tokens, "warning", "poses-off-map", text=text))
 
     def scenes(self) -> list[Scene]:
         """Return the drives, with all their frames in order of time."""
         poses = self.poses
         assert poses.poses is not None
-        stamps = np.arange(len(poses)) if poses.timestamps is None else poses.timestamps
+        if poses.timestamps is None:
+            stamps = np.arange(len(poses))
+        else:
+            stamps = poses.timestamps
         steps = [Frame(*step) for step in zip(poses.tokens, stamps.tolist(), poses.poses, strict=True)]
         return [
             Scene(name or "map", tuple(steps[k] for k in rows.tolist()), "map")

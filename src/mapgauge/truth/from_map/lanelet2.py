@@ -17,4 +17,4 @@ def read_lanelet2(content: Content, class_of: ClassOf, *, geographic: bool) -> R
     shapes = [None if element.geometry is None else shapely.geometry.shape(element.geometry) for element in elements]
     names = [element.name for element in elements]
     kinds = [element.kind for element in elements]
-    return RawMap(names, kinds, as_geometries(shapes), crs)
+    return RawMap(names, kinds, as_geometries(shapes), crs=crs)

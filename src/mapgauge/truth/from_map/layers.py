@@ -47,7 +47,8 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     is_projected = project not in (None, AS_IS)
     if is_projected:
         check_projection(project)
-    content, class_of = Content(path), _class_of(rename)
+    content = Content(path)
+    class_of = _class_of(rename)
     if is_xml(content.data):
         raw = read_lanelet2(content, class_of, geographic=is_projected)
     else:
@@ -56,7 +57,7 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     known = np.array([k for k, name in enumerate(classes) if name], np.int64)
     left_out = Counter(kind for kind, name in zip(raw.kinds, classes, strict=True) if not name)
     shapes = raw.shapes.copy()
-    shapes[known] = _in_metres(content, raw, known, project)
+    shapes[known] = _in_metres(content, raw, known, project=project)
     layers: dict[str, Layer] = {}
     invalid: list[str] = []
     for name in CLASSES:
@@ -66,7 +67,12 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
         if name == "ped_crossing":
             layers[name], invalid = valid_polygons(parts, layers[name].ids)
         for k in set(own.tolist()).difference(own[owner].tolist()):
-            lacks = "a geometry" if shapes[k] is None else "an area" if name == "ped_crossing" else "a line"
+            if shapes[k] is None:
+                lacks = "a geometry"
+            elif name == "ped_crossing":
+                lacks = "an area"
+            else:
+                lacks = "a line"
             left_out[f"{raw.kinds[k]} without {lacks}"] += 1
     if not any(map(len, layers.values())):
         names = ", ".join(sorted(left_out)) or "none"
@@ -76,7 +82,7 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     if not is_projected:
         declared = declared_system(raw.crs, content.error, "the reference system", projected=True)
         findings = (*findings, *unknown_system(str(path), declared))
-    return MapLayers(layers["ped_crossing"], layers["divider"], layers["boundary"], findings)
+    return MapLayers(layers["ped_crossing"], layers["divider"], layers["boundary"], findings=findings)
 
 
 def _class_of(rename: Mapping[str, str]) -> Callable[[str], str | None]:
@@ -141,7 +147,8 @@ def _in_order(parts: Sequence[Geometries], owners: Sequence[Indices]) -> tuple[G
 
 def _numbered(names: Sequence[str]) -> list[str]:
     """Return names that differ. The parts of an element have its name and a number."""
-    count, seen = Counter(names), Counter[str]()
+    count = Counter(names)
+    seen = Counter[str]()
     numbered = []
     for name in names:
         numbered.append(name if count[name] == 1 else f"{name}.{seen[name]}")

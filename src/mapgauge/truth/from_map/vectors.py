@@ -53,7 +53,10 @@ def read_vectors(content: Content, called: str | None) -> RawMap:
     check = ValueChecker(content.error)
     for k, feature in enumerate(features):
         where = f"$.features[{k}]"
-        properties = feature.get("properties") if isinstance(feature, dict) else None
+        if isinstance(feature, dict):
+            properties = feature.get("properties")
+        else:
+            properties = None
         if not isinstance(feature, dict) or not isinstance(properties, dict | None):
             raise content.error(f"{where} is not a feature, expected an object with properties and a geometry")
         rows.append({"id": feature.get("id", k)} | (properties or {}))
@@ -61,19 +64,23 @@ def read_vectors(content: Content, called: str | None) -> RawMap:
         if given is None:
             shapes.append(None)
             continue
-        place = f"{feature.get('place', where)}: geometry" if "place" in feature else f"{where}.geometry"
+        if "place" in feature:
+            place = f"{feature.get('place', where)}: geometry"
+        else:
+            place = f"{where}.geometry"
         flat = _flat_geometry(check, given, place, depth=1)
         with np.errstate(invalid="ignore"):  # NaN is refused later
             shapes.append(shapely.geometry.shape(flat))
     known = sorted({name for row in rows for name in row})
-    called = class_property(known) if called is None else called
+    if called is None:
+        called = class_property(known)
     if rows and called not in known:
         text = f"no element has the property {called!r}; available: {', '.join(known)}"
         raise content.error(text, remedy=NAME_CLASSES)
     kinds = [row.get(called) for row in rows]
     kinds = [int(kind) if isinstance(kind, float) and kind.is_integer() else kind for kind in kinds]
     texts = [str(kind) if isinstance(kind, str | int) else "element without a class" for kind in kinds]
-    return RawMap([str(row["id"]) for row in rows], texts, as_geometries(shapes), crs)
+    return RawMap([str(row["id"]) for row in rows], texts, as_geometries(shapes), crs=crs)
 
 
 def _flat_geometry(check: ValueChecker, given: Any, where: str, depth: int) -> dict[str, Any]:
@@ -90,18 +97,20 @@ def _flat_geometry(check: ValueChecker, given: Any, where: str, depth: int) -> d
     if kind not in _KINDS:
         raise check.error(f"{where} is {short(kind)}, expected {', '.join(_KINDS)} or GeometryCollection")
     coordinates = check.member(given, "coordinates", where)
-    return {"type": kind, "coordinates": _flat_points(check, coordinates, f"{where}.coordinates", kind)}
+    return {"type": kind, "coordinates": _flat_points(check, coordinates, f"{where}.coordinates", kind=kind)}
 
 
 def _flat_points(check: ValueChecker, given: Any, where: str, kind: str) -> Any:
     """Return the coordinates of a geometry, x and y of each point."""
     if kind == "Point":
         point = list(check.sequence(given, where))
-        return check.points([point], where)[0, :2].tolist() if point else []
+        if not point:
+            return []
+        return check.points([point], where)[0, :2].tolist()
     parts_of = _PARTS_OF.get(kind)
     if parts_of is not None:
         parts = check.sequence(given, where)
-        return [_flat_points(check, part, f"{where}[{k}]", parts_of) for k, part in enumerate(parts)]
+        return [_flat_points(check, part, f"{where}[{k}]", kind=parts_of) for k, part in enumerate(parts)]
     points = check.points(given, where)
     least = _LEAST_POINTS[kind]
     if 0 < len(points) < least:
@@ -115,7 +124,10 @@ def _features(content: Content) -> tuple[list[Any], Any]:
         return read_elements(content)
     if csv_wkt.CSV.recognise(content):
         return csv_wkt.read_features(content)
-    document = content.document if content.kind == "json" else None
+    if content.kind == "json":
+        document = content.document
+    else:
+        document = None
     if not isinstance(document, dict) or not isinstance(document.get("features"), list):
         raise content.error(f"expected {_EXPECTED}")
     return document["features"], document.get("crs")

@@ -35,8 +35,11 @@ class PlacedBoxes:
         cls, centres: Points, degrees: Sequence[float], region: tuple[float, float], forward: Forward
     ) -> "PlacedBoxes":
         """Place a region ``(length, width)``, whose length is along the axis ``forward`` of the box."""
-        sides = region if forward == "x" else region[::-1]
-        return cls(np.array(centres).reshape(-1, 2), np.array(degrees, np.float64), sides, forward)
+        if forward == "x":
+            sides = region
+        else:
+            sides = region[::-1]
+        return cls(np.array(centres).reshape(-1, 2), np.array(degrees, np.float64), sides, forward=forward)
 
     def __len__(self) -> int:
         """Number of boxes."""
@@ -44,13 +47,15 @@ class PlacedBoxes:
 
     def box(self, grow: float = 0.0) -> object:
         """Return the box in its own coordinates, with each side moved outwards by ``grow`` metres."""
-        x, y = self.sides[0] / 2 + grow, self.sides[1] / 2 + grow
+        x = self.sides[0] / 2 + grow
+        y = self.sides[1] / 2 + grow
         return shapely.box(-x, -y, x, y)
 
     def in_map(self) -> Geometries:
         """Return the boxes as polygons in map coordinates."""
         half = np.array(self.sides) / 2.0
-        low, high = self.centres - half, self.centres + half
+        low = self.centres - half
+        high = self.centres + half
         boxes = shapely.box(*low.T, *high.T)
         return _moved(boxes, np.arange(len(boxes)), lambda at, box: self._turned(at, box, self.degrees))
 
@@ -64,16 +69,20 @@ class PlacedBoxes:
 
     def facing_x(self, points: Points) -> Points:
         """Return points in the coordinates of a box with x forward and y to the left. This is exact."""
-        return points if self.forward == "x" else np.column_stack([points[:, 1], -points[:, 0]])
+        if self.forward == "x":
+            return points
+        return np.column_stack([points[:, 1], -points[:, 0]])
 
     def _turned(self, coords: Points, owner: Indices, degrees: NDArray[np.float64]) -> Points:
         """Return points turned about the centre of their box."""
         angle = degrees * np.pi / 180.0
-        cos, sin = np.cos(angle), np.sin(angle)
+        cos = np.cos(angle)
+        sin = np.sin(angle)
         cos[np.abs(cos) < 2.5e-16] = 0.0  # quarter turns are exact
         sin[np.abs(sin) < 2.5e-16] = 0.0
         x_0, y_0 = self.centres.T
-        x_shift, y_shift = x_0 - x_0 * cos + y_0 * sin, y_0 - x_0 * sin - y_0 * cos
+        x_shift = x_0 - x_0 * cos + y_0 * sin
+        y_shift = y_0 - x_0 * sin - y_0 * cos
         x, y = coords.T
         cos, sin, x_shift, y_shift = (column[owner] for column in (cos, sin, x_shift, y_shift))
         return np.column_stack([cos * x - sin * y + x_shift, sin * x + cos * y + y_shift])
@@ -101,8 +110,10 @@ def cut_pieces(layer: shapes.Layer, boxes: PlacedBoxes) -> Pieces:
     box, element = shapes.query_index(layer.tree, placed)
     pieces = shapely.intersection(layer.geometries[element], placed[box])
     kept = ~shapely.is_empty(pieces)
-    box, element, pieces = box[kept], element[kept], pieces[kept]
-    return Pieces(box, element, pieces, boxes.to_local(pieces, box))
+    box = box[kept]
+    element = element[kept]
+    pieces = pieces[kept]
+    return Pieces(box, element, pieces, local=boxes.to_local(pieces, box))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +133,10 @@ class FrameByFrame:
 
     def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
-        centres, headings = np.array([frame.pose[:2, 3] for frame in frames]), [frame.heading for frame in frames]
+        centres = np.array([frame.pose[:2, 3] for frame in frames])
+        headings = [frame.heading for frame in frames]
         # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
-        boxes = PlacedBoxes.of(centres, headings, region, "x" if rules.centre == "ego" else "y")
+        boxes = PlacedBoxes.of(centres, headings, region, forward="x" if rules.centre == "ego" else "y")
         boundaries = self._cut_boundaries(boxes, rules.boundary_grow)
         classes = (self._cut_crossings(boxes, rules), self._cut_dividers(boxes), boundaries)
         return [simplify_fragments(fragments, rules.simplify) for fragments in classes]
@@ -139,7 +151,8 @@ class FrameByFrame:
             merged.polygons, clockwise=rules.crossing_clockwise, holes=rules.crossing_holes
         )
         order = np.argsort(merged.frame[polygon], kind="stable")  # in each box: all outlines, then all holes
-        rings, polygon = rings[order], polygon[order]
+        rings = rings[order]
+        polygon = polygon[order]
         if rules.crossing_again == "no":
             lines = list(map(shapely.get_coordinates, rings))
         else:
@@ -157,7 +170,9 @@ class FrameByFrame:
         local, owner = shapely.get_parts(pieces.local, return_index=True)
         in_map = shapely.get_parts(pieces.in_map)
         kept = (shapely.get_type_id(local) == shapely.GeometryType.LINESTRING) & (shapely.length(local) > 0)
-        local, owner, in_map = local[kept], owner[kept], in_map[kept]
+        local = local[kept]
+        owner = owner[kept]
+        in_map = in_map[kept]
         element = pieces.element[owner]
         middle = shapely.line_interpolate_point(in_map, 0.5, normalized=True)
         half = shapely.length(in_map) / 2

@@ -63,8 +63,9 @@ class ArclinePath(msgspec.Struct):
             curvature = _TURN[letter] / self.radius
             # The last segment that begins before a point overwrites what earlier ones put there.
             later = along >= begin
-            points[later] = _arc((x, y), heading, curvature, along[later] - begin)
-            (x, y), heading = _arc((x, y), heading, curvature, np.array([length]))[0], heading + curvature * length
+            points[later] = _arc((x, y), heading, curvature, along=along[later] - begin)
+            x, y = _arc((x, y), heading, curvature, along=np.array([length]))[0]
+            heading = heading + curvature * length
             begin += length
         return points
 
@@ -101,16 +102,18 @@ class _Map(msgspec.Struct):
 
 def read_lane_graph(root: Path, location: str) -> LaneGraph:
     """Read the lanes and lane connectors of one city."""
-    path, content = read_expansion(root, location, _Map, NEWER)
+    path, content = read_expansion(root, location, _Map, remedy=NEWER)
     lacking = [name for name in _Map.__struct_fields__ if getattr(content, name) is None]
     if lacking:
         raise UnreadableFile(f"{path}: layer {', '.join(lacking)} not found; centrelines need it", remedy=NEWER)
-    lanes, left_out, apart = [], [], []
+    lanes = []
+    left_out = []
+    apart = []
     repeated: list[str] = []
     records = [
         (record, name == "lane_connector")
         for name, layer in (("lane", content.lane), ("lane_connector", content.lane_connector))
-        for record in records_by_token(layer or [], path, name, repeated).values()
+        for record in records_by_token(layer or [], path, name, repeated=repeated).values()
     ]
     for record, is_connector in records:
         paths = (content.arcline_path_3 or {}).get(record.token, [])
@@ -131,6 +134,6 @@ def read_lane_graph(root: Path, location: str) -> LaneGraph:
     findings = (
         *repeated_records(location, repeated),
         *left_out_lanes(location, left_out),
-        *findings_about(apart, "warning", "lane-path-ends", text),
+        *findings_about(apart, "warning", "lane-path-ends", text=text),
     )
     return LaneGraph.of(lanes, findings)

@@ -71,7 +71,7 @@ def read_map(root: Path, location: str, rules: Rules) -> Cutter:
     remedy = f"Download the map expansion, version {VERSION}, which is separate from the other data"
     if (root / "maps" / f"{location}.json").is_file():
         remedy = f"Move the JSON files in maps/ to {FOLDER.as_posix()}/"
-    path, content = read_expansion(root, location, _Map, remedy)
+    path, content = read_expansion(root, location, _Map, remedy=remedy)
     return _MapReader(path, location, content).cutter(rules)
 
 
@@ -89,11 +89,13 @@ class _MapReader:
     """Makes layers of one map, and collects what was repaired, skipped or left out."""
 
     def __init__(self, path: Path, location: str, content: _Map) -> None:
-        self.path, self.location, self.content = path, location, content
+        self.path = path
+        self.location = location
+        self.content = content
         self.repeated: list[str] = []
-        self.nodes = records_by_token(content.node, path, "node", self.repeated)
-        self.lines = records_by_token(content.line, path, "line", self.repeated)
-        self.polygons = records_by_token(content.polygon, path, "polygon", self.repeated)
+        self.nodes = records_by_token(content.node, path, "node", repeated=self.repeated)
+        self.lines = records_by_token(content.line, path, "line", repeated=self.repeated)
+        self.polygons = records_by_token(content.polygon, path, "polygon", repeated=self.repeated)
         self.left_out: list[str] = []
         self.repaired: list[str] = []
         self.skipped: list[str] = []
@@ -115,12 +117,13 @@ class _MapReader:
         polygons = np.concatenate([layer.geometries for layer in areas])
         edges = union_boundaries(polygons, f"{self.location}-boundary")
         if rules.per_frame:
-            return FrameByFrame(crossings, dividers, areas, edges, self.findings())
-        return MapLayers(crossings, dividers, edges, self.findings())
+            return FrameByFrame(crossings, dividers, areas, edges=edges, findings=self.findings())
+        return MapLayers(crossings, dividers, edges, findings=self.findings())
 
     def line_layer(self, names: tuple[str, ...]) -> Layer:
         """Return the lines of some map layers, one layer after the other."""
-        lines, ids = [], []
+        lines = []
+        ids = []
         for token, line in self.shapes(names, "line", self.lines):
             points = self.points(line.node_tokens, f"line {line.token}")
             if len(np.unique(points, axis=0)) < 2:
@@ -132,7 +135,8 @@ class _MapReader:
 
     def polygon_layer(self, names: tuple[str, ...], skip: bool) -> Layer:
         """Return the polygons of some map layers, one layer after the other. Invalid ones are skipped or repaired."""
-        polygons, ids = [], []
+        polygons = []
+        ids = []
         for token, polygon in self.shapes(names, "polygon", self.polygons):
             where = f"polygon {polygon.token}"
             outline = self.points(polygon.exterior_node_tokens, where)
@@ -155,7 +159,9 @@ class _MapReader:
     def shapes(self, names: tuple[str, ...], kind: str, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
         """Yield the token of each element of some map layers, and the line or polygon that it refers to."""
         for name in names:
-            for element in records_by_token(getattr(self.content, name), self.path, name, self.repeated).values():
+            for element in records_by_token(
+                getattr(self.content, name), self.path, name, repeated=self.repeated
+            ).values():
                 token = getattr(element, f"{kind}_token")
                 if token not in known:
                     raise self.error(f"{name} {element.token} refers to a missing {kind}, {token}")

@@ -76,7 +76,10 @@ class NuScenes:
 
     def __init__(self, root: Path, version: str, selection: Selection, rules: Rules) -> None:
         """Check that the folder of the tables exists. ``scenes`` reads the tables."""
-        self.root, self.version, self.selection, self.rules = root, version, selection, rules
+        self.root = root
+        self.version = version
+        self.selection = selection
+        self.rules = rules
         self.tables = root / version
         self.about = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
@@ -124,7 +127,7 @@ class NuScenes:
         empty = [scene.name for scene in scenes if not scene.frames]
         text = f"{self._path('sample')}: {len(empty)} of {len(scenes)} selected scenes have no samples"
         remedy = Remedy.of("Check that the file was copied completely and belongs to this version")
-        self.findings += tuple(findings_about(empty, "warning", "scenes-empty", text, remedy))
+        self.findings += tuple(findings_about(empty, "warning", "scenes-empty", text=text, remedy=remedy))
         return scenes
 
     def cutter(self, scene: Scene, rules: Rules) -> Cutter:
@@ -143,18 +146,19 @@ class NuScenes:
         if self.selection.tokens is not None:
             return sorted(known)
         if self.selection.scenes is not None:
-            check_scenes(self.selection.scenes, known, "the selection", str(self._path("scene")))
+            check_scenes(self.selection.scenes, known, "the selection", where=str(self._path("scene")))
             return list(self.selection.scenes)
         split = self.selection.split
         names = split_named(self.name, split)
         mini = self.version.endswith("mini") and not split.startswith("mini")
         remedy = Remedy("Pass another version= or split=", "Pass another --tables or --split")
-        remedy = choose_split(f"mini-{split.removeprefix('new-')}") if mini else remedy
-        check_scenes(names, known, f"the split {split}", str(self._path("scene")), remedy)
+        if mini:
+            remedy = choose_split(f"mini-{split.removeprefix('new-')}")
+        check_scenes(names, known, f"the split {split}", where=str(self._path("scene")), remedy=remedy)
         skipped = tuple(name for name in names if name in MISLOCATED)
         if skipped:  # there are at most four, and all are named
             text = f"{counted(len(skipped), 'scene')} of the split {split} left out because of wrong localisation"
-            self.findings += (Finding("note", "scenes-left-out", text, len(skipped), skipped),)
+            self.findings += (Finding("note", "scenes-left-out", text, count=len(skipped), examples=skipped),)
         return [name for name in names if name not in MISLOCATED]
 
     def _poses(self, samples: Sequence[str]) -> dict[str, tuple[NDArray[np.float64], float]]:
@@ -183,7 +187,9 @@ class NuScenes:
 
         # The files of keyframes are in a folder of their own, so the search need not decode other records.
         pattern = rb'"filename"\s*:\s*"samples/' + LIDAR.encode() + b"/"
-        sweeps = keyframes(find_records(path, _Sweep, pattern, None, lambda some: len(keyframes(some)) == len(wanted)))
+        sweeps = keyframes(
+            find_records(path, _Sweep, pattern, wanted=None, complete=lambda some: len(keyframes(some)) == len(wanted))
+        )
         lacking = sorted(wanted - sweeps.keys())
         if lacking:
             raise UnreadableFile(
@@ -206,8 +212,10 @@ class NuScenes:
         """Return ego poses by token."""
         path = self._path("ego_pose")
         names = {token.encode() for token in tokens}
-        poses = find_records(path, _Pose, rb'"token"\s*:\s*"([^"]*)"', names, lambda some: len(some) >= len(tokens))
-        at = records_by_token(poses, path, "ego_pose", self._repeated)
+        poses = find_records(
+            path, _Pose, rb'"token"\s*:\s*"([^"]*)"', wanted=names, complete=lambda some: len(some) >= len(tokens)
+        )
+        at = records_by_token(poses, path, "ego_pose", repeated=self._repeated)
         lacking = sorted(tokens - at.keys())
         if lacking:
             raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of frames not found ({lacking[0]}, ...)")
@@ -218,7 +226,7 @@ class NuScenes:
 
     def _table(self, table: str, record: type[R]) -> list[R]:
         path = self._path(table)
-        return list(records_by_token(read_table(path, record), path, table, self._repeated).values())
+        return list(records_by_token(read_table(path, record), path, table, repeated=self._repeated).values())
 
 
 def _motions(records: Sequence[_Pose], where: str) -> NDArray[np.float64]:
@@ -234,7 +242,8 @@ def matrices_of(quaternions: Points) -> NDArray[np.float64]:
     """Return the ``(n, 3, 3)`` rotation matrices of quaternions ``w, x, y, z``, by two products of quaternions."""
     square = np.array([quaternion @ quaternion for quaternion in quaternions]).reshape(-1, 1)
     unit = np.where(np.abs(1.0 - square) < _UNIT, quaternions, quaternions / np.sqrt(square))
-    left, right = unit[:, _LEFT] * _LEFT_SIGN, unit[:, _LEFT] * _RIGHT_SIGN
+    left = unit[:, _LEFT] * _LEFT_SIGN
+    right = unit[:, _LEFT] * _RIGHT_SIGN
     # One product at a time: numpy rounds a product of stacks in another order.
     products = np.array([a @ b.T for a, b in zip(left, right, strict=True)]).reshape(-1, 4, 4)
     return np.ascontiguousarray(products[:, 1:, 1:])
@@ -244,13 +253,17 @@ def quaternion_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the quaternion ``w, x, y, z`` of a rotation matrix ``(3, 3)``. Its largest component is positive."""
     (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
     if i < 0 and a > e:
-        square, rest = 1 + a - e - i, (h - f, None, b + d, c + g)
+        square = 1 + a - e - i
+        rest = (h - f, None, b + d, c + g)
     elif i < 0:
-        square, rest = 1 - a + e - i, (c - g, b + d, None, f + h)
+        square = 1 - a + e - i
+        rest = (c - g, b + d, None, f + h)
     elif a < -e:
-        square, rest = 1 - a - e + i, (d - b, c + g, f + h, None)
+        square = 1 - a - e + i
+        rest = (d - b, c + g, f + h, None)
     else:
-        square, rest = 1 + a + e + i, (None, h - f, c - g, d - b)
+        square = 1 + a + e + i
+        rest = (None, h - f, c - g, d - b)
     parts = np.array([square if part is None else part for part in rest], np.float64)
     parts *= 0.5
     parts /= math.sqrt(square)

@@ -54,7 +54,7 @@ def records_by_token(records: Iterable[R], path: Path, table: str, repeated: lis
 def repeated_records(where: str, names: Sequence[str]) -> list[Finding]:
     """Return the finding about records that occur more than once, given their names."""
     text = f"{where}: {counted(len(names), 'record')} left out as copies of other records"
-    return findings_about(names, "warning", "records-repeated", text)
+    return findings_about(names, "warning", "records-repeated", text=text)
 
 
 def find_records(
@@ -74,10 +74,12 @@ def find_records(
     try:
         with Content(path).path.open("rb") as file:  # nothing but a plain file is opened
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # matches refer to it, so it is not closed here
-        records = _search(data, record, re.compile(pattern), wanted)
+        records = _search(data, record, re.compile(pattern), wanted=wanted)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be read: {error.strerror or error}") from error
-    return records if records is not None and complete(records) else read_table(path, record)
+    if records is not None and complete(records):
+        return records
+    return read_table(path, record)
 
 
 def _search(
@@ -85,21 +87,28 @@ def _search(
 ) -> list[T] | None:
     """Return the matching records, or None if a match is not inside a record or a record has a key twice."""
     decoder = decoder_of(record)
-    records, texts = [], []
+    records = []
+    texts = []
     with gc_paused():
         for match in pattern.finditer(data):
             if wanted is not None and match[1] not in wanted:
                 continue
-            start, stop = data.rfind(b"{", 0, match.start()), data.find(b"}", match.end())
+            start = data.rfind(b"{", 0, match.start())
+            stop = data.find(b"}", match.end())
             try:
                 texts.append(data[start : stop + 1])
                 records.append(decoder.decode(texts[-1]))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return None
-    return records if keys_are_unique(b"[" + b",".join(texts) + b"]") else None
+    if not keys_are_unique(b"[" + b",".join(texts) + b"]"):
+        return None
+    return records
 
 
 def _missing(path: Path) -> UnreadableFile:
-    folder = "" if path.parent.is_dir() else f" (the folder {path.parent} does not exist)"
+    if path.parent.is_dir():
+        folder = ""
+    else:
+        folder = f" (the folder {path.parent} does not exist)"
     text = f"{path}: no such file{folder}. It is part of the metadata of nuScenes {path.parent.name}"
     return UnreadableFile(text, remedy=ROOT)
