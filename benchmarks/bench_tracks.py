@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.tables import at_most, heading, machine, race, row
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
-from tests.tracks.stability_twin import slow_sums
+from tests.features.tracks.stability_twin import slow_sums
 
 import mapgauge as mg
 from mapgauge.demo import demo_world

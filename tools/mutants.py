@@ -30,10 +30,10 @@ from _pytest.runner import runtestprotocol
 SOURCE = Path(__file__).parents[1] / "src" / "mapgauge"
 TABLE = ("tests/metrics/test_table.py",)
 SCORING = tuple(f"tests/evaluation/test_{name}.py" for name in ("exact", "precision", "threads", "totals"))
-STABILITY = ("tests/tracks/test_stability.py",)
-_ROW = "tests/tracks/test_track_pld_row.py::test_"  # the other tests of the row take longer
+STABILITY = ("tests/features/tracks/test_stability.py",)
+_ROW = "tests/features/tracks/test_track_pld_row.py::test_"  # the other tests of the row take longer
 TRACKS = (
-    "tests/tracks/test_track_pld.py",
+    "tests/features/tracks/test_track_pld.py",
     f"{_ROW}its_values_are_those_of_the_scenes",
     f"{_ROW}switch_cost_0_has_the_bits_of_pld",
     f"{_ROW}the_same_id_in_another_class_or_on_the_other_side_is_another_track",
@@ -70,7 +70,7 @@ TESTS = {
     "metrics/completeness.py": ("tests/metrics/test_completeness.py", "tests/metrics/test_short_lengths.py"),
     "../../tests/kernels/reference.py": ("tests/kernels/test_reference.py",),
     "metrics/metric.py": TABLE,
-    "features/tracks/consistent_ap.py": ("tests/tracks/test_consistent_ap.py", *STABILITY),
+    "features/tracks/consistent_ap.py": ("tests/features/tracks/test_consistent_ap.py", *STABILITY),
     "metrics/average_precision.py": (
         "tests/metrics/test_average_precision.py",
         "tests/metrics/test_matching.py",

@@ -38,7 +38,8 @@ PRINTED_BY = {
     "metrics/": ("evaluate", "sweep"),
     "views/": ("evaluate",),  # they advise to evaluate in another way
     "protocols/": EVALUATING,
-    "plugins.py": EVALUATING,
+    "manifest.py": EVALUATING,
+    "scoring/": ("evaluate",),
     "results/": ("evaluate",),
     "results/saving.py": ("report",),
     "truth/": ("truth nuscenes", "truth av2"),
@@ -46,7 +47,8 @@ PRINTED_BY = {
     "truth/from_nuscenes/": ("truth nuscenes",),
 }
 OF_OTHER_COMMANDS = {"--plugin": ("",), "--to": WRITING, "--height": ("truth av2",), "--tables": ("truth nuscenes",)}
-WITHOUT_ADVICE = ("errors.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
+WITHOUT_ADVICE = ("errors.py", "core.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
+MANIFEST = re.compile(r"features/\w+/__init__\.py")  # examples of commands
 
 
 def options_by_command() -> dict[str, set[str]]:
@@ -69,6 +71,8 @@ def texts() -> list[tuple[str, int, str]]:
     for path in sorted(ROOT.rglob("*.py")):
         module = path.relative_to(ROOT).as_posix()
         if module.startswith(WITHOUT_ADVICE) or module.endswith(("command.py", "commands.py")):
+            continue
+        if MANIFEST.fullmatch(module):
             continue
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         whole = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}

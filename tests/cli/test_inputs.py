@@ -47,7 +47,7 @@ def test_auto_axes_turns_what_is_certain_and_says_so(call: Run, tmp_path: Path) 
     assert "axes-turned" not in shown.stderr
     mg.write(mg.read(MAPTR).with_forward(None), tmp_path / "own.geojson")
     done = call("evaluate", f"{tmp_path / 'own.geojson'},rotate=auto", TRUTH, "--metrics", "pld")
-    assert "warning: the predictions were not turned, because it is not certain how" in done.stdout
+    assert "They were not turned on request, because it is not certain how" in done.stdout
     own = f"{tmp_path / 'own.geojson'},forward=y,rotate=auto"
     stated = call("evaluate", own, TRUTH, "--metrics", "pld", "--csv")
     assert not stated.stderr

@@ -161,8 +161,9 @@ def test_many_interrupts_leave_neither_a_traceback_nor_files(world: Path, tmp_pa
         text=True,
         encoding="utf-8",
     ) as process:
-        while not any(tmp_path.iterdir()) and process.poll() is None:
+        while not any(tmp_path.glob("out/*/*")) and process.poll() is None:
             time.sleep(0.01)
+        time.sleep(0.02)  # until the command waits for its workers
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.002)

@@ -90,7 +90,7 @@ def test_poses_are_called_poses(call: Run, tmp_path: Path) -> None:
     path = tmp_path / "frames.json"
     path.write_text(json.dumps({"a": pose, "b": pose | {"timestamp": 2}}), encoding="utf-8")
     lines = call("inspect", path).stdout.splitlines()
-    assert lines[1] == "  2 poses, 1 scenes, time stamps"
+    assert lines[1] == "  2 poses, 1 scene, time stamps"
     assert len(lines) == 2
 
 

@@ -47,7 +47,7 @@ def refused(action: Action, *words: str) -> None:
         (lambda: mg.evaluate(raised(), TRUTH), ["3-D", "2-D", ".planar()"]),
         (lambda: mg.evaluate(SURE, TRUTH, "paper"), ["unknown protocol 'paper'", "paper-60x30"]),
         (lambda: mg.evaluate(SURE, TRUTH, metrics=["mAP"]), ["unknown metric 'mAP'", "pld, ap_chamfer"]),
-        (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["unknown metric", "pld, ap_chamfer"]),
+        (lambda: mg.evaluate(SURE, TRUTH, metrics=[]), ["at least one name", "pld, ap_chamfer"]),
         (
             lambda: mg.evaluate(SURE, TRUTH, metrics=["ap_sospa"]),
             ["no thresholds for ap_sospa", 'settings={"ap_sospa"'],
@@ -80,7 +80,7 @@ def raised() -> mg.MapFrames:
 def test_confidences_outside_0_to_1_are_refused_on_either_side(value: float, side: str) -> None:
     odd = mg.MapFrames(SURE.tokens, SURE.classes, SURE.frame, SURE.label, SURE.polylines, np.array([0.5, value]))
     both = (odd, TRUTH) if side == "predictions" else (SURE, odd)
-    refused(lambda: mg.evaluate(*both), f"{side}: confidence 1 is {value}", "[0, 1]")
+    refused(lambda: mg.evaluate(*both), f"{side}: frame b, instance 0 (divider): confidence {value}", "[0, 1]")
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_a_changed_protocol_can_have_another_name() -> None:
     named = mg.protocol("paper-60x30", name="x", spacing=0.25)
     assert (named.name, named.spacing, named.cutoffs) == ("x", 0.25, (1.5,))
     assert mg.protocol(name="paper-60x30") == mg.protocol("paper-60x30")
-    refused(lambda: mg.protocol(), "unknown protocol None")
+    refused(lambda: mg.protocol(), "unknown protocol 'None'")
     refused(lambda: mg.protocol("paper-60x30", name=3), "name and about must be texts, got 3")
 
 

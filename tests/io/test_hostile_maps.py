@@ -103,7 +103,9 @@ except Exception as error:
 
 def with_all_drivers(path: Path) -> str:
     """What GDAL makes of a file with all its drivers."""
-    run = subprocess.run([sys.executable, "-c", PLAIN_GDAL, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", PLAIN_GDAL, str(path)], capture_output=True, text=True, encoding="utf-8", check=True
+    )
     return run.stdout
 
 
@@ -242,7 +244,7 @@ def test_the_process_of_gdal_can_write_no_file(tmp_path: Path) -> None:
         pytest.skip("Windows has no such limit")
     code = "from mapgauge.io.gdal_process import _limit_resources as limit; limit(1 << 40)\n"
     code += f"with open({str(tmp_path / 'out')!r}, 'w') as file: file.write('x')"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=False)
     assert "File too large" in run.stderr
 
 
@@ -250,7 +252,11 @@ def test_the_command_refuses_in_one_line(tmp_path: Path, places: Places) -> None
     path = tmp_path / "x.fgb"
     path.write_bytes(b"fgb\x03fgb\x01" + documents(places)["VRT of a file"])
     run = subprocess.run(
-        [sys.executable, "-m", "mapgauge", "inspect", str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mapgauge", "inspect", str(path)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
     )
     assert run.returncode == 1
     assert SECRET not in run.stdout + run.stderr

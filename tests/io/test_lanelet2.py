@@ -29,9 +29,7 @@ def test_ways_are_lines_and_others_are_counted(tmp_path: Path) -> None:
     frames = mg.read(path)
     assert (frames.format, frames.tokens, frames.counts) == ("lanelet2", ("map",), {"divider": 1, "boundary": 1})
     assert frames["map"][0].points.tolist() == [[10, 1], [20, 1], [30, 1]]  # two ways are one line
-    assert [finding.message.partition(": ")[2] for finding in frames.findings] == [
-        "1 elements are left out: 1 stop_line"
-    ]
+    assert [finding.message.partition(": ")[2] for finding in frames.findings] == ["1 element is left out: 1 stop_line"]
 
 
 def test_longitude_and_latitude_need_a_projection(tmp_path: Path) -> None:

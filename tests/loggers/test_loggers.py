@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.lanes.lane_worlds import both, world
+from tests.features.openlane.lane_worlds import both, world
 
 import mapgauge as mg
 from mapgauge.demo import demo_world

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tracks.track_cases import as_frames, random_side
+from tests.features.tracks.track_cases import as_frames, random_side
 
 import mapgauge as mg
 

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle, StepPatch
 from matplotlib.text import Text
-from tests.lanes.lane_worlds import both, world
+from tests.features.openlane.lane_worlds import both, world
 
 import mapgauge as mg
 from mapgauge import plot

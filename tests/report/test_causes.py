@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.lanes.lane_graph_cases import LIGHTS, as_frames, chain
+from tests.features.lane_graph.lane_graph_cases import LIGHTS, as_frames, chain
 from tests.report.test_file import contents
 
 import mapgauge as mg

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lanes.lane_graph_cases import LIGHTS, as_frames, chain
+from tests.features.lane_graph.lane_graph_cases import LIGHTS, as_frames, chain
 
 import mapgauge as mg
 from mapgauge import plot

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.global_map.test_global_map import city
-from tests.global_map.test_rules import drive
+from tests.features.global_map.test_global_map import city
+from tests.features.global_map.test_rules import drive
 
 import mapgauge as mg
 from mapgauge.report import write_report

@@ -29,6 +29,7 @@ _SMALL = 5.0  # metres; smaller sizes say nothing about a region, and are not in
 _LINES = 10  # lines that are needed to tell that most end at one point
 _MOST = 0.5  # share of the lines that end at one point,
 _MANY = 0.2  # and at a point such as (0, 0) or (-1, -1)
+_STARTS = 5  # different points at which such lines begin
 _AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
 
 
@@ -68,9 +69,13 @@ def _common_end(side: MapFrames) -> Points | None:
     points, counts = np.unique(ends, axis=0, return_counts=True)
     point: Points = points[counts.argmax()]
     least = _MANY if point[0] == point[1] else _MOST
-    if counts.max() > least * len(rows):
-        return point
-    return None
+    if counts.max() <= least * len(rows):
+        return None
+    there = rows[(ends == point).all(axis=1)]
+    starts = np.unique(side.polylines.coords[side.polylines.offsets[there], :2], axis=0)
+    if len(starts) < _STARTS:  # the same few lines in many frames, as of a vehicle that stands
+        return None
+    return point
 
 
 def _padded(side: MapFrames) -> Indices:

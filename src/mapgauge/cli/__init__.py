@@ -141,6 +141,13 @@ def _without_plugins(arguments: list[str]) -> list[str]:
     return others
 
 
+def _end_workers() -> None:
+    """End worker processes after an interrupt. One that is still starting would not find what this process made."""
+    processes = sys.modules.get("multiprocessing.process")
+    for worker in processes.active_children() if processes is not None else ():
+        worker.kill()
+
+
 @contextmanager
 def _signals() -> Iterator[list[int]]:
     """Let SIGTERM and SIGHUP interrupt the command like Ctrl-C, so that temporary files are deleted.
@@ -158,7 +165,7 @@ def _signals() -> Iterator[list[int]]:
             signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if _is_making_a_result(frame) and hasattr(signal, "pthread_kill"):
+        if _is_at_a_bad_moment(frame) and hasattr(signal, "pthread_kill"):
             threading.Timer(_SOON, again, [number]).start()
             return
         if number != signal.SIGINT:
@@ -184,15 +191,22 @@ def _signals() -> Iterator[list[int]]:
     try:
         yield received
     finally:
+        if received:
+            _end_workers()
         for number, handler in handlers.items():
             # A further Ctrl-C would meet Python while it waits for threads and processes, and print a traceback.
             signal.signal(number, signal.SIG_DFL if number in received else handler)
         sys.unraisablehook = previous
 
 
-def _is_making_a_result(frame: FrameType | None) -> bool:
-    """Whether numba makes Python objects of what a kernel returns. It does not expect an exception, and would crash."""
-    while frame is not None and frame.f_code.co_name != "_numba_unpickle":
+# Functions that must not end early: numba makes Python objects of what a kernel returns, and would crash; a worker
+# process that is half started prints a traceback of its own.
+_UNINTERRUPTED = ("_numba_unpickle", "_launch")
+
+
+def _is_at_a_bad_moment(frame: FrameType | None) -> bool:
+    """Whether an exception at this place would crash this process, or a worker that is being started."""
+    while frame is not None and frame.f_code.co_name not in _UNINTERRUPTED:
         frame = frame.f_back
     return frame is not None
 

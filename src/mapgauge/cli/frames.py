@@ -120,8 +120,8 @@ def _similarity(results: "Results", path: Path, token: str) -> "Column":
     if token not in results.tokens:
         refuse("--like", f"no frame {token!r}. Tokens are listed by `mapgauge frames RESULT`")
     _, truth = with_data(results, path).need_data().all_sides
-    tokens, distances = prepare(truth, with_pld(results.protocol, order=1))(token, len(truth))
-    distance = dict(zip(tokens, distances.tolist(), strict=True))
+    tokens, distances = prepare(truth, with_pld(results.protocol, order=1))(token, len(truth) - 1)
+    distance = {token: 0.0} | dict(zip(tokens, distances.tolist(), strict=True))
     return Column("number", [distance[other] for other in results.tokens])
 
 

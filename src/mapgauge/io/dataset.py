@@ -325,8 +325,10 @@ class DatasetWriter:
         self._hidden = folder / UNFINISHED / secrets.token_hex(8)
         try:
             self._hidden.mkdir(parents=True)
-        except OSError as error:
+        except BaseException as error:
             self.remove()
+            if not isinstance(error, OSError):  # an interrupt
+                raise
             raise MapgaugeError(f"{folder}: this folder cannot be created: {error.strerror or error}") from error
 
     def _refuse_files(self) -> None:

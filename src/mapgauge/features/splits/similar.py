@@ -11,7 +11,7 @@ def similar(truth: MapFrames, protocol: Protocol) -> Nearest:
     """Return a function that finds the frames whose truth is nearest to that of a frame."""
 
     def nearest(token: str, count: int) -> tuple[list[str], Floats]:
-        near = neighbours(truth, truth, tokens=[token], count=count, protocol=protocol)
+        near = neighbours(truth, tokens=[token], count=count, protocol=protocol)
         found = near.nearest[0][near.nearest[0] >= 0]
         return [near.among[k] for k in found], near.distance[0][: len(found)]
 

@@ -1,0 +1,3 @@
+from tests.metrics.conftest import call, small_groups
+
+__all__ = ["call", "small_groups"]

@@ -1,0 +1,81 @@
+"""``mapgauge view`` and the report can be used without a mouse, and read by everybody."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.audit import faults_of
+from tests.features.view.conftest import Open
+
+import mapgauge as mg
+from mapgauge.features.view.server import Server
+from mapgauge.report import write_report
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("pane", ["", "place", "like"])
+def test_there_is_no_serious_fault_in_the_view(show: Open, cameras: Server, pane: str, dark: bool) -> None:
+    page = show(f"{cameras.address}#frame=scene-0001-4&pane={pane}&where=pld+%3E")
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.wait_for_selector(".camera img")
+    page.click("#curve-choice summary")
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_there_is_no_serious_fault_in_the_report(show: Open, files: Path, tmp_path: Path, dark: bool) -> None:
+    methods = [mg.load_results(files / f"{name}.mg").with_data() for name in ("good", "poor")]
+    write_report(methods, tmp_path / "report.html", names=["good", "poor"], frames=10)
+    page = show((tmp_path / "report.html").as_uri() + "#where=pld+%3E")
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    assert faults_of(page) == []
+
+
+def test_the_audit_finds_faults(show: Open, server: Server) -> None:
+    page = show(server.address)
+    page.evaluate("""() => {
+        document.body.insertAdjacentHTML("beforeend", '<button></button><img src="data:,">');
+        document.body.insertAdjacentHTML("beforeend", '<p id="a">x</p><p id="a">x</p>');
+        document.body.insertAdjacentHTML("beforeend", '<p class="pale">pale</p><input aria-describedby="nothing">');
+        document.querySelector(".pale").style.color = "#ccc";
+        document.body.insertAdjacentHTML("beforeend", '<pre style="width: 9px; overflow: auto">wide</pre>');
+    }""")
+    faults = " ".join(faults_of(page))
+    for word in ("no name", "no alt", "id twice: a", "contrast 1.", "aria-describedby of nothing", "scrolls without"):
+        assert word in faults
+
+
+def test_everything_is_reached_with_the_keyboard(show: Open, cameras: Server) -> None:
+    page = show(f"{cameras.address}#frame=scene-0001-4")
+    page.wait_for_selector(".camera img")
+    reached = set()
+    for _ in range(90):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("() => document.activeElement.id || document.activeElement.getAttribute('class')"))
+    wanted = {"where", "list", "play", "moments", "space", "trail", "speed", "more-like", "copy-command", "larger"}
+    assert wanted <= reached
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(show: Open, cameras: Server) -> None:
+    page = show(cameras.address)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("about:blank")
+    page.goto(f"{cameras.address}#frame=scene-0001-4&where=pld+%3E")
+    page.wait_for_selector(".camera img")
+    page.wait_for_selector("#where-wrong:visible")
+    page.wait_for_function("() => document.documentElement.scrollWidth === 390")
+    assert faults_of(page) == []
+    assert page.evaluate("() => scrollY") == 0  # the drawing is on the first screen
+    boxes = [page.locator(name).bounding_box() for name in (".right", "#time", "#cameras", "#filters", ".left")]
+    for above, below in pairwise(boxes):
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"]  # nothing covers anything
+
+
+def test_a_laptop_shows_drawings_scene_and_images_without_scrolling(show: Open, cameras: Server) -> None:
+    page = show(f"{cameras.address}#frame=scene-0001-4")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.wait_for_selector(".camera .instance", state="attached")
+    page.wait_for_function("() => document.querySelector('#images').getBoundingClientRect().bottom <= 720")
+    page.wait_for_function("() => document.querySelector('.panel svg').getBoundingClientRect().height > 200")
