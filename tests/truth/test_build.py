@@ -62,11 +62,11 @@ class Interrupted:
     def __init__(self, at: str) -> None:
         self.at, self.cut, self.original = at, list[str](), build.cut_scene
 
-    def __call__(self, scene: Scene, *arguments: Any) -> MapFrames:
+    def __call__(self, scene: Scene, *arguments: Any, **named: Any) -> MapFrames:
         if scene.name == self.at:
             raise KeyboardInterrupt
         self.cut.append(scene.name)
-        return self.original(scene, *arguments)
+        return self.original(scene, *arguments, **named)
 
 
 def interrupt(root: Path, parts: Path, monkeypatch: pytest.MonkeyPatch, **how: Any) -> None:

@@ -84,10 +84,10 @@ def test_options_are_those_of_the_function(call: Call, tmp_path: Path, town_root
 def test_ctrl_c_keeps_finished_scenes_and_says_so(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = build.cut_scene
 
-    def stopped(scene: Scene, *arguments: Any) -> Any:
+    def stopped(scene: Scene, *arguments: Any, **named: Any) -> Any:
         if scene.name == "scene-0916":
             raise KeyboardInterrupt
-        return original(scene, *arguments)
+        return original(scene, *arguments, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(build, "cut_scene", stopped)
