@@ -28,7 +28,10 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = home.partition(":")
-    value = getattr(import_module(module), attribute) if attribute else import_module(module)
+    if attribute:
+        value = getattr(import_module(module), attribute)
+    else:
+        value = import_module(module)
     globals()[name] = value
     return value
 

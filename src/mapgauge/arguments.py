@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.typing import Closed, Confidences, Forward
 
-_SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares neither underflow nor overflow
+# Lengths whose squares neither underflow nor overflow.
+_SMALLEST = 1e-100
+_LARGEST = 1e100
 _HIGHEST_ORDER = 32  # with a higher order, powers of distances well above 0 underflow
 _LARGEST_SWITCH_COST = 1e6  # far above the cost of all frames of a scene; solvers lose digits with larger numbers
-_SMALLEST_CUTOFF, _LARGEST_CUTOFF = 1e-9, 1e9  # metres; up to the highest order, their powers are ordinary numbers
+# Metres. Up to the highest order, their powers are ordinary numbers.
+_SMALLEST_CUTOFF = 1e-9
+_LARGEST_CUTOFF = 1e9
 
 
 def _number(name: str, value: object, expected: str, is_valid: Callable[[float], bool]) -> float:
@@ -32,54 +36,54 @@ def _number(name: str, value: object, expected: str, is_valid: Callable[[float],
 def _between(name: str, value: object, least: float, most: float, what: str = "a number", unit: str = "") -> float:
     """Return a number in a range that messages name."""
     expected = f"{what} from {least:g} to {most:g}{unit}"
-    return _number(name, value, expected, lambda number: least <= number <= most)
+    return _number(name, value, expected, is_valid=lambda number: least <= number <= most)
 
 
 def check_number(name: str, value: object, expected: str = "a finite number") -> float:
     """Return a finite number."""
-    return _number(name, value, expected, math.isfinite)
+    return _number(name, value, expected, is_valid=math.isfinite)
 
 
 def check_not_negative(name: str, value: object) -> float:
     """Return a finite number of at least 0, such as a weight or a temperature."""
-    return _number(name, value, "a number of at least 0", lambda number: 0 <= number < math.inf)
+    return _number(name, value, "a number of at least 0", is_valid=lambda number: 0 <= number < math.inf)
 
 
 def check_length(name: str, value: object) -> float:
     """Return a positive, finite length in metres, such as a cutoff or a spacing."""
-    return _number(name, value, "a positive length in metres", lambda length: _SMALLEST <= length <= _LARGEST)
+    return _number(name, value, "a positive length in metres", is_valid=lambda length: _SMALLEST <= length <= _LARGEST)
 
 
 def check_cutoff(name: str, value: object) -> float:
     """Return a cutoff in metres: a length whose powers of any accepted order neither underflow nor overflow."""
     check_length(name, value)
-    return _between(name, value, _SMALLEST_CUTOFF, _LARGEST_CUTOFF, "a length", " metres")
+    return _between(name, value, _SMALLEST_CUTOFF, most=_LARGEST_CUTOFF, what="a length", unit=" metres")
 
 
 def check_order(order: object) -> float:
     """Return the order ``p`` of a metric: at least 1, and not so high that powers underflow."""
-    return _between("order", order, 1, _HIGHEST_ORDER)
+    return _between("order", order, 1, most=_HIGHEST_ORDER)
 
 
 def check_switch_cost(name: str, value: object) -> float:
     """Return the cost of a switch of tracks or of a wrong link: a finite number of at least 0."""
-    return _between(name, value, 0, _LARGEST_SWITCH_COST)
+    return _between(name, value, 0, most=_LARGEST_SWITCH_COST)
 
 
 def check_link_floor(name: str, value: object) -> float:
     """Return the score up to which there is no link: a number from 0 to below 1."""
-    return _number(name, value, "a number from 0 to below 1", lambda number: 0 <= number < 1)
+    return _number(name, value, "a number from 0 to below 1", is_valid=lambda number: 0 <= number < 1)
 
 
 def check_share(name: str, value: object) -> float:
     """Return a number from 0 to 1, such as a confidence or an IoU."""
-    return _between(name, value, 0, 1)
+    return _between(name, value, 0, most=1)
 
 
 def check_tolerance(tolerance: object) -> float:
     """Return the largest distance between first and last point of a polyline that ``closed="auto"`` calls closed."""
     expected = "a length of at least 0 in metres"
-    return _number("closed_tolerance", tolerance, expected, lambda number: 0 <= number < math.inf)
+    return _number("closed_tolerance", tolerance, expected, is_valid=lambda number: 0 <= number < math.inf)
 
 
 def check_flag(name: str, value: object) -> bool:
@@ -102,7 +106,10 @@ def check_closed(closed: object, *, auto: bool = True) -> Closed:
         return bool(closed)
     if auto and isinstance(closed, str) and closed == "auto":
         return "auto"
-    hint = 'True, False or "auto"' if auto else 'True or False ("auto" needs the points)'
+    if auto:
+        hint = 'True, False or "auto"'
+    else:
+        hint = 'True or False ("auto" needs the points)'
     raise InvalidInput(f"closed must be {hint}, got {closed!r}")
 
 
@@ -120,7 +127,9 @@ def check_whole(name: str, value: SupportsIndex, least: int) -> int:
 
 def check_workers(workers: SupportsIndex | None) -> int | None:
     """Return a number of workers, or None for one per processor."""
-    return None if workers is None else check_whole("workers", workers, 1)
+    if workers is None:
+        return None
+    return check_whole("workers", workers, 1)
 
 
 def check_not_mean(classes: Iterable[str]) -> None:
@@ -158,7 +167,10 @@ def check_confidence(name: str, confidence: ArrayLike | None, count: int, of: st
     bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if len(bad):
         k = int(bad[0])
-        more = f" ({len(bad)} of {count} values are outside)" if len(bad) > 1 else ""
+        if len(bad) > 1:
+            more = f" ({len(bad)} of {count} values are outside)"
+        else:
+            more = ""
         raise InvalidInput(
             f"{name} {k} is {values[k]!s}, expected a number in [0, 1]{more}",
             remedy="Apply a sigmoid to logits, divide percentages by 100",

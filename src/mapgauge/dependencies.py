@@ -90,7 +90,9 @@ def zstd_module() -> Any:
 def _does_not_work(purpose: str, module: str, error: Exception) -> MissingDependency:
     """Return the error for a package that is there and fails, such as one that was built for another numpy."""
     why = " ".join(str(error).split())
-    remedy = "Upgrade it, or install it again" if isinstance(error, ImportError) else _SETTINGS.get(module)
+    remedy = _SETTINGS.get(module)
+    if isinstance(error, ImportError):
+        remedy = "Upgrade it, or install it again"
     return MissingDependency(f"{purpose} needs {module}, which cannot be imported: {why}", remedy=remedy)
 
 

@@ -24,7 +24,9 @@ class Remedy:
     @classmethod
     def of(cls, remedy: "Remedy | str") -> "Remedy":
         """A remedy; a plain text is the same in Python and in the shell."""
-        return remedy if isinstance(remedy, Remedy) else cls(remedy, remedy)
+        if isinstance(remedy, Remedy):
+            return remedy
+        return cls(remedy, remedy)
 
 
 class MapgaugeError(Exception):
@@ -44,7 +46,10 @@ class MapgaugeError(Exception):
         """Keep the message and the remedy apart."""
         super().__init__(message)
         self.message = message
-        self.remedy = None if remedy is None else Remedy.of(remedy)
+        if remedy is None:
+            self.remedy = None
+        else:
+            self.remedy = Remedy.of(remedy)
 
     def __str__(self) -> str:
         return with_remedy(self.message, self.remedy.python if self.remedy else None)
@@ -80,4 +85,6 @@ def with_remedy(message: str, remedy: str | None) -> str:
     """
     if not remedy:
         return message
-    return f"{message} {remedy}" if message.endswith((".", "?", "!")) else f"{message}. {remedy}"
+    if message.endswith((".", "?", "!")):
+        return f"{message} {remedy}"
+    return f"{message}. {remedy}"

@@ -97,7 +97,9 @@ class Manifest:
         """
         module, _, name = place.partition(":")
         package = "mapgauge" if self.module == CORE else self.module
-        return f"{package}.{module}:{name}" if module else f"{self.module}:{name}"
+        if module:
+            return f"{package}.{module}:{name}"
+        return f"{self.module}:{name}"
 
     def load(self, place: str) -> Any:
         """Import the object at a place."""
@@ -130,7 +132,10 @@ def _installed() -> tuple[Manifest, ...]:
 
     found = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
-        distribution = "" if entry.dist is None else f" of the distribution {entry.dist.name} {entry.dist.version}"
+        if entry.dist is None:
+            distribution = ""
+        else:
+            distribution = f" of the distribution {entry.dist.name} {entry.dist.version}"
         owner = f"the plug-in {entry.name}{distribution}"
         _importing.append(entry.name)
         try:
@@ -210,8 +215,9 @@ def each_object(name: str, *, among: Iterable[Manifest] | None = None) -> Iterat
 
     A place of an installed plug-in that cannot be imported is a warning. A place of another manifest is an error.
     """
-    chosen = manifests() if among is None else among
-    for manifest in chosen:
+    if among is None:
+        among = manifests()
+    for manifest in among:
         for place in getattr(manifest.feature, name):
             loaded = load_if_possible(manifest, place)
             if loaded is not None:
@@ -263,8 +269,13 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
 
     def __getitem__(self, name: str) -> Row:
         """Return a row."""
-        known = self._of_package() if self._all is None else self._all
-        return known[name] if name in known else self._loaded()[name]
+        if self._all is None:
+            known = self._of_package()
+        else:
+            known = self._all
+        if name in known:
+            return known[name]
+        return self._loaded()[name]
 
     def __setitem__(self, name: str, row: Row) -> None:
         """Add or replace a row in this process."""
@@ -285,7 +296,10 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
     def in_order(self, names: Iterable[str]) -> list[str]:
         """Return some names in the order of the table. Plug-ins are loaded only if a name is not the package's own."""
         wanted = list(names)
-        known = self._of_package() if self._all is None else self._all
+        if self._all is None:
+            known = self._of_package()
+        else:
+            known = self._all
         if any(name not in known for name in wanted):
             known = self._loaded()
         place = {name: k for k, name in enumerate(known)}

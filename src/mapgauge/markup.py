@@ -9,7 +9,12 @@ import numpy as np
 from mapgauge.typing import Points
 
 # Okabe and Ito's palette: distinct with every kind of colour vision.
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
 # The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 
@@ -81,7 +86,9 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     """
     line = " ".join(text.split())
     half = (longest - 1) // 2
-    return line if len(line) <= longest else f"{line[:half]}…{line[-half:]}"
+    if len(line) <= longest:
+        return line
+    return f"{line[:half]}…{line[-half:]}"
 
 
 def cell(content: str) -> str:
@@ -104,8 +111,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 
         rest = [f"<{other}>{cell(text)}</{other[:2]}>" for text in cells[heads:]]
         return f"<tr{' class=mean' if cells[0] == 'mean' else ''}>{''.join([*first, *rest])}</tr>"
 
-    above = f"<caption><span>{cell(caption)}</span></caption>" if caption else ""
-    head = ["<thead>", line(header, "col", 'th scope="col"'), "</thead>"] if header else []
+    if caption:
+        above = f"<caption><span>{cell(caption)}</span></caption>"
+    else:
+        above = ""
+    if header:
+        head = ["<thead>", line(header, "col", 'th scope="col"'), "</thead>"]
+    else:
+        head = []
     body = [line(row, "row", "td") for row in rows]
     return Html("".join(["<table>", above, *head, "<tbody>", *body, "</tbody></table>"]))
 
@@ -129,7 +142,11 @@ def value_text(value: object) -> str:
     """Return a setting as text. One without a value becomes a dash."""
     if isinstance(value, tuple | list):
         return ", ".join(map(value_text, value)) or "-"
-    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
 
 
 def line(text: str) -> Html:
@@ -147,9 +164,14 @@ def block(*pieces: str) -> str:
     return f"<div>{''.join(cell(piece) for piece in pieces)}</div>"
 
 
-WIDTH, TALLEST, MARGIN = 420.0, 420.0, 8.0  # pixels
+# Pixels.
+WIDTH = 420.0
+TALLEST = 420.0
+MARGIN = 8.0
 NEAR = 50.0  # metres
-MOST_LINES, MOST_POINTS = 300, 60  # a notebook stores every drawing that it shows
+# A notebook stores every drawing that it shows.
+MOST_LINES = 300
+MOST_POINTS = 60
 
 
 class Stroke(NamedTuple):
@@ -179,26 +201,29 @@ def drawing(strokes: Sequence[Stroke], title: str) -> Html:
     if not kept:
         return Html("")
     every = np.concatenate([stroke.points[:, :2] for stroke in kept])
-    low, high = every.min(axis=0), every.max(axis=0)
+    low = every.min(axis=0)
+    high = every.max(axis=0)
     around = is_around_origin(low, high)
     if around:
-        low, high = np.minimum(low, 0), np.maximum(high, 0)
+        low = np.minimum(low, 0)
+        high = np.maximum(high, 0)
     size = np.maximum(high - low, 1.0)
     scale = float(min((WIDTH - 2 * MARGIN) / size[0], (TALLEST - 2 * MARGIN) / size[1]))
     width, height = (size * scale + 2 * MARGIN).tolist()
-    origin = _pixels(np.zeros((1, 2)), low, scale, height)[0].tolist()
-    lines = [_polyline(stroke, _pixels(stroke.points, low, scale, height)) for stroke in kept]
+    origin = _pixels(np.zeros((1, 2)), low, scale, height=height)[0].tolist()
+    lines = [_polyline(stroke, _pixels(stroke.points, low, scale, height=height)) for stroke in kept]
     ring = f'<circle cx="{origin[0]:.1f}" cy="{origin[1]:.1f}" r="3.5" fill="none" stroke="#808080"/>'
-    return _svg(width, height, title, [*lines, ring] if around else lines)
+    return _svg(width, height, title, pieces=[*lines, ring] if around else lines)
 
 
 def bars(parts: Sequence[tuple[float, str]], length: float = 160.0) -> Html:
     """Return a stacked bar of values with their colours. A value of 1 fills the length in pixels."""
-    left, pieces = 0.0, []
+    left = 0.0
+    pieces = []
     for value, colour in parts:
         pieces.append(f'<rect x="{left:.1f}" y="1" width="{value * length:.1f}" height="10" fill="{colour}"/>')
         left += value * length
-    return _svg(length, 12.0, "parts", pieces)
+    return _svg(length, 12.0, "parts", pieces=pieces)
 
 
 def interval(value: float, low: float, high: float, span: tuple[float, float], length: float = 160.0) -> Html:
@@ -210,7 +235,7 @@ def interval(value: float, low: float, high: float, span: tuple[float, float], l
         pieces.append(
             f'<line x1="{place[0]:.1f}" x2="{place[1]:.1f}" y1="6" y2="6" stroke="currentColor" stroke-width="1.5"/>'
         )
-    return _svg(length, 12.0, "interval", pieces)
+    return _svg(length, 12.0, "interval", pieces=pieces)
 
 
 def _pixels(points: Points, low: Points, scale: float, height: float) -> Points:

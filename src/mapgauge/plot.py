@@ -27,7 +27,10 @@ __all__ = sorted(["save", *mapping("figures", among=own())])
 
 
 def __getattr__(name: str) -> Any:
-    known = mapping("figures", among=own()) if name in __all__ else mapping("figures")
+    if name in __all__:
+        known = mapping("figures", among=own())
+    else:
+        known = mapping("figures")
     if name not in known:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     manifest, figure = known[name]

@@ -29,7 +29,8 @@ class Sparse:
     @classmethod
     def stack(cls, parts: "list[Sparse]") -> "Sparse":
         """Return the rows of several matrices, one below the other."""
-        starts, total = [np.zeros(1, np.int64)], 0
+        starts = [np.zeros(1, np.int64)]
+        total = 0
         for part in parts:
             starts.append(part.start[1:] + total)
             total += len(part.column)
@@ -81,7 +82,11 @@ class Problem:
             (
                 columns,
                 Problem(
-                    self.saving[columns], self.rows.pick(r, at), self.limit[r], self.terms.pick(t, at), self.weight[t]
+                    self.saving[columns],
+                    self.rows.pick(r, at),
+                    self.limit[r],
+                    terms=self.terms.pick(t, at),
+                    weight=self.weight[t],
                 ),
             )
             for columns, r, t in zip(variables, rows, terms, strict=True)
@@ -90,13 +95,17 @@ class Problem:
 
 def _first_of(matrix: Sparse, part: Indices) -> Indices:
     """Return the part of each row: the part of its first entry."""
-    return part[matrix.column[matrix.start[:-1]]] if len(matrix) else np.empty(0, np.int64)
+    if len(matrix):
+        return part[matrix.column[matrix.start[:-1]]]
+    return np.empty(0, np.int64)
 
 
 def _grouped(part: Indices, parts: int) -> list[Indices]:
     """Return the indices of each part, ascending."""
     order = np.argsort(part, kind="stable")
-    return np.split(order, np.searchsorted(part[order], np.arange(1, parts))) if parts else []
+    if not parts:
+        return []
+    return np.split(order, np.searchsorted(part[order], np.arange(1, parts)))
 
 
 def components_of(first: Indices, second: Indices) -> Indices:
@@ -158,7 +167,8 @@ class PriceProgramme:
 
     def __init__(self, rows: int, terms: int, weight: float) -> None:
         """Make a programme without variables. All terms have the same weight."""
-        self._highs, self._rows = load_highs(), rows
+        self._highs = load_highs()
+        self._rows = rows
         self._solver = _solver(self._highs, PRICES)
         cost = np.concatenate([np.ones(rows), np.zeros(terms)])
         lower = np.concatenate([np.zeros(rows), np.full(terms, -weight)])
@@ -168,7 +178,8 @@ class PriceProgramme:
 
     def add(self, saving: Floats, entries: Sparse) -> None:
         """Add variables. Row ``i`` of ``entries`` has what the variable ``i`` adds to the rows, then to the terms."""
-        start, column = entries.start[:-1].astype(np.int32), entries.column.astype(np.int32)
+        start = entries.start[:-1].astype(np.int32)
+        column = entries.column.astype(np.int32)
         upper = np.full(len(saving), self._highs.kHighsInf)
         status = self._solver.addRows(len(saving), saving, upper, len(column), start, column, entries.value)
         _check_taken(status, self._highs)
@@ -216,7 +227,9 @@ def load_highs() -> Any:
 
 def _model(problem: Problem, highs: Any, binary: bool) -> tuple[Any, ...]:
     """Return the arguments of ``passModel``: the variables are ``w``, then ``u``, then ``v``."""
-    variables, rows, terms = len(problem.saving), len(problem.rows), len(problem.terms)
+    variables = len(problem.saving)
+    rows = len(problem.rows)
+    terms = len(problem.terms)
     columns = variables + 2 * terms
     k = np.arange(terms)
     # Each row of a term ends with - u + v.

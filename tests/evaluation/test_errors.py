@@ -289,11 +289,11 @@ def test_an_error_in_a_thread_comes_out(workers: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(data, "BLOCK", 1)
     calls = []
 
-    def score(*arguments: Any) -> Any:
+    def score(*arguments: Any, **named: Any) -> Any:
         calls.append(1)
         if len(calls) == 4:
             raise MemoryError("no more")
-        return score_block(*arguments)
+        return score_block(*arguments, **named)
 
     monkeypatch.setattr(scoring, "score", score)
     truth = truth_of(np.random.default_rng(1), frames=9)

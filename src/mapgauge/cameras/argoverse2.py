@@ -73,7 +73,7 @@ class Log:
                     f"{self.folder / INTRINSICS}: {name}: expected positive focal lengths and sizes, found "
                     f"{fx}, {fy}, {width} and {height}"
                 )
-            cameras.append(Camera(name, (width, height), matrix, mounts[name], times))
+            cameras.append(Camera(name, (width, height), matrix, mount=mounts[name], times=times))
         return tuple(cameras)
 
     def _times(self, camera: str) -> Indices:
@@ -94,10 +94,10 @@ class Log:
                 camera.name,
                 f"{folder}/{camera.name}/{when}.jpg",
                 when,
-                camera.size,
-                camera.intrinsics,
-                camera.mount,
-                seen_from,
+                size=camera.size,
+                intrinsics=camera.intrinsics,
+                mount=camera.mount,
+                pose=seen_from,
             )
             for (camera, when), seen_from in zip(taken, poses, strict=True)
         )

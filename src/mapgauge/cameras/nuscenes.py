@@ -92,10 +92,17 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
         if min(row.width, row.height) < 1:
             size = f"{row.width} x {row.height}"
             raise UnreadableFile(f"{path}: {row.filename} has the size {size}, expected at least 1 x 1 pixels")
-        mount, pose = row.calibrated_sensor_token, ego_poses[row.ego_pose_token]
+        mount = row.calibrated_sensor_token
+        pose = ego_poses[row.ego_pose_token]
         of_sample[sample].append(
             CameraImage(
-                camera, row.filename, row.timestamp, (row.width, row.height), cameras[mount], mounted[mount], pose
+                camera,
+                row.filename,
+                row.timestamp,
+                size=(row.width, row.height),
+                intrinsics=cameras[mount],
+                mount=mounted[mount],
+                pose=pose,
             )
         )
     return {
@@ -126,7 +133,7 @@ def _ego_poses(tables: Path, tokens: set[str]) -> dict[str, Floats]:
 
 
 def _by_token(path: Path, rows: Iterable[P]) -> dict[str, P]:
-    return records_by_token(rows, path, path.stem, [])
+    return records_by_token(rows, path, path.stem, repeated=[])
 
 
 def _motions(rows: Mapping[str, _CameraPose], path: Path) -> dict[str, Floats]:

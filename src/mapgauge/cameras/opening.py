@@ -29,10 +29,12 @@ def open_rig(root: str | os.PathLike[str], tokens: Sequence[str], scenes: Sequen
     versions = sorted(path.parent for path in folder.glob("*/sample_data.json"))
     if versions:
         by_token = read_frames(versions, set(tokens))
-        rig, known = Rig(folder, "nuscenes", by_token.get), bool(by_token)
+        rig = Rig(folder, "nuscenes", by_token.get)
+        known = bool(by_token)
     else:
         logs = Logs.of(folder, tokens, scenes or scenes_from_tokens(tokens))
-        rig, known = Rig(folder, "argoverse2", logs.frame), bool(logs.times)
+        rig = Rig(folder, "argoverse2", logs.frame)
+        known = bool(logs.times)
     if not known:
         raise UnreadableFile(
             f"{folder}: expected the frames of the input (first: {next(iter(tokens), 'none')}), found none of these "

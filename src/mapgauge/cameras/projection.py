@@ -45,7 +45,9 @@ def vehicle_from_frame(frame: RigFrame, pose: Floats | None = None, forward: For
             return motion
     if forward != "y":
         return np.eye(4)
-    return rotation_about_z(-90) if frame.lidar is None else frame.lidar
+    if frame.lidar is None:
+        return rotation_about_z(-90)
+    return frame.lidar
 
 
 def ground_lines(polylines: Polylines, motion: Floats, spacing: float = SPACING) -> Polylines:
@@ -75,8 +77,11 @@ def project(polylines: Polylines, frame: RigFrame, image: CameraImage, near: flo
     segment = np.flatnonzero(line[1:] == line[:-1])
     start, stop = _visible(inside[:, segment], inside[:, segment + 1])
     some = start < stop
-    segment, start, stop = segment[some], start[some], stop[some]
-    first, second = seen[segment], seen[segment + 1]
+    segment = segment[some]
+    start = start[some]
+    stop = stop[some]
+    first = seen[segment]
+    second = seen[segment + 1]
     ends = np.stack([first + part[:, None] * (second - first) for part in (start, stop)], axis=1)
     # A piece goes on if the segment before it was visible up to its end.
     begins = np.ones(len(segment), np.bool_)

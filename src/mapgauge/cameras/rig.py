@@ -43,7 +43,8 @@ class Rig:
     def path(self, image: CameraImage) -> Path:
         """Return the file of an image, which must be inside the root also if links are followed."""
         try:
-            root, path = self.root.resolve(), (self.root / image.file).resolve()
+            root = self.root.resolve()
+            path = (self.root / image.file).resolve()
         except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have, or a circle of links
             raise UnreadableFile(f"{self.root}: {image.file!r} is no path of an image: {error}") from error
         if not path.is_relative_to(root):

@@ -100,7 +100,7 @@ def check(
     error: the sides have different names for the same class: contours for boundary. Use
     predictions.rename({'contours': 'boundary'})
     """
-    context = Context.of(predictions, truth, region, classes, named=classes is not None)
+    context = Context.of(predictions, truth, region, classes=classes, named=classes is not None)
     return findings_in(context, [*predictions.findings, *truth.findings])
 
 
@@ -117,8 +117,12 @@ def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...
 
 def findings_of_side(frames: MapFrames) -> list[Finding]:
     """Return the findings of the reader, and of the checks that need one side only."""
-    name, side = "truth" if frames.confidence is None else "predictions", without_boxes(frames)
-    degrees = [degrees_found(name, side, len(side.polylines))] if is_geographic(side) else []
+    name = "truth" if frames.confidence is None else "predictions"
+    side = without_boxes(frames)
+    if is_geographic(side):
+        degrees = [degrees_found(name, side, len(side.polylines))]
+    else:
+        degrees = []
     return [*frames.findings, *degrees, *relations.tracks_of_side(name, side), *relations.links_of_side(name, side)]
 
 

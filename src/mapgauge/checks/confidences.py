@@ -32,7 +32,7 @@ def small(context: Context) -> Iterator[Finding]:
         "that almost all truth counts as missed"
     )
     remedy = Remedy.of("Check that they were not divided by 100, and that they are the confidences of classes")
-    yield Finding("warning", "confidence-small", text, len(values), remedy=remedy)
+    yield Finding("warning", "confidence-small", text, count=len(values), remedy=remedy)
 
 
 def twice(context: Context) -> Iterator[Finding]:
@@ -48,12 +48,13 @@ def twice(context: Context) -> Iterator[Finding]:
         "[0, 1] has values between 0.5 and 0.7311, so it may have been applied twice"
     )
     remedy = Remedy.of("Apply the sigmoid once, to the logits")
-    yield Finding("warning", "confidence-sigmoid", text, len(values), remedy=remedy)
+    yield Finding("warning", "confidence-sigmoid", text, count=len(values), remedy=remedy)
 
 
 def order(context: Context) -> Iterator[Finding]:
     """Find confidences that do not rank predictions, or rank them the wrong way round."""
-    values, ranking = context.predictions.confidence, context.ranking
+    values = context.predictions.confidence
+    ranking = context.ranking
     if values is None or ranking is None or not is_telling(context):
         return
     told = (
@@ -69,12 +70,13 @@ def order(context: Context) -> Iterator[Finding]:
         remedy = Remedy.of("Check that each confidence was written with its own prediction")
     else:
         return
-    yield Finding("warning", "confidence-order", text, ranking.hits + ranking.others, remedy=remedy)
+    yield Finding("warning", "confidence-order", text, count=ranking.hits + ranking.others, remedy=remedy)
 
 
 def is_telling(context: Context) -> bool:
     """Whether there are enough hits and others, and confidences that differ, to judge the ranking."""
-    values, ranking = context.predictions.confidence, context.ranking
+    values = context.predictions.confidence
+    ranking = context.ranking
     if values is None or ranking is None or min(ranking.hits, ranking.others) < _EACH:
         return False
     return ranking.found >= _FOUND and float(np.std(np.clip(values, 0, 1))) > _SPREAD

@@ -58,7 +58,8 @@ class Extent(NamedTuple):
     @property
     def is_world(self) -> bool:
         """Whether all instances are far from the origin, or frames are small compared with the whole extent."""
-        across, away = np.hypot(*self.size), np.hypot(*self.centre)
+        across = np.hypot(*self.size)
+        away = np.hypot(*self.centre)
         return bool(away > max(FAR, 2 * across) or (across > FAR and self.of_frame < 0.2 * across))
 
     def moved(self, motion: Motion) -> "Extent":
@@ -78,15 +79,17 @@ def extent_of(side: MapFrames) -> Extent | None:
     if not len(rows):
         return None
     measured = survey(side.polylines)
-    low, high = measured.low[rows, :2], measured.high[rows, :2]
+    low = measured.low[rows, :2]
+    high = measured.high[rows, :2]
     frame = side.frame[rows]
     starts = np.flatnonzero(np.diff(frame, prepend=-1))
     span = np.maximum.reduceat(high, starts, axis=0) - np.minimum.reduceat(low, starts, axis=0)
     trimmed = max(int(0.02 * len(rows)), int(len(rows) >= 10))  # instances that are ignored at each edge
-    low, high = np.sort(low, axis=0), np.sort(high, axis=0)[::-1]
+    low = np.sort(low, axis=0)
+    high = np.sort(high, axis=0)[::-1]
     least = max(trimmed + 1, 4)  # instances that must end at the same edge
     cut = ((low - low[0] < _EDGE).sum(axis=0) >= least) & ((high[0] - high < _EDGE).sum(axis=0) >= least)
-    return Extent(low[trimmed], high[trimmed], cut, float(np.median(np.hypot(*span.T))), len(rows))
+    return Extent(low[trimmed], high[trimmed], cut, of_frame=float(np.median(np.hypot(*span.T))), instances=len(rows))
 
 
 def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
@@ -97,7 +100,10 @@ def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
     nearer, farther = np.sort(np.abs(centre), axis=1).T
     on_earth = (nearer <= 90) & (farther <= 180) & (np.hypot(nearer, farther) > _FROM_ORIGIN)
     next_one = np.hypot(*np.diff(centre, axis=0).T)[np.diff(frame) == 0]
-    apart = float(np.median(next_one)) if len(next_one) else 0.0
+    if len(next_one):
+        apart = float(np.median(next_one))
+    else:
+        apart = 0.0
     return float(np.median(length)) < _LINE and apart < _NEXT and bool(np.median(on_earth) == 1)
 
 
@@ -109,13 +115,14 @@ def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
         f"{name}: the coordinates look like longitude and latitude, such as ({x:.6f}, {y:.6f}), and half of the lines "
         f"are shorter than {np.median(length):.2g}. Thresholds and cutoffs are metres, so no value has a meaning"
     )
-    return Finding("error", "coordinates-world", text, count, remedy=PROJECT)
+    return Finding("error", "coordinates-world", text, count=count, remedy=PROJECT)
 
 
 def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:
     """Return centre, length of the diagonal and frame of the lines that are longer than 0."""
     measured = survey(side.polylines)
-    low, high = measured.low[:, :2], measured.high[:, :2]
+    low = measured.low[:, :2]
+    high = measured.high[:, :2]
     length = np.hypot(*(high - low).T)
     rows = np.flatnonzero((length > 0) & np.isfinite(length))  # without points it is minus infinity
     return low[rows] / 2 + high[rows] / 2, length[rows], side.frame[rows]
@@ -145,12 +152,20 @@ class Context:
         named: bool = False,
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
-        bounds = None if region is None else check_region(region, truth.forward or predictions.forward)
-        wanted = None if classes is None else check_class_names(classes)
+        if region is None:
+            bounds = None
+        else:
+            bounds = check_region(region, truth.forward or predictions.forward)
+        if classes is None:
+            wanted = None
+        else:
+            wanted = check_class_names(classes)
         x, y = offered = without_boxes(predictions), without_boxes(truth)
         if wanted is not None:
             x, y = (side.as_classes([name for name in side.classes if name in wanted]) for side in offered)
-        return cls(x, y, (offered[0].counts, offered[1].counts), bounds, wanted, protocol, named)
+        return cls(
+            x, y, (offered[0].counts, offered[1].counts), region=bounds, classes=wanted, protocol=protocol, named=named
+        )
 
     @property
     def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
@@ -182,7 +197,8 @@ class Context:
         predictions, truth = self.sampled
         everyone = np.arange(len(predictions.polylines))
         sure = predictions.keep(most_confident(predictions, everyone, len(truth.polylines)))
-        x, y = extent_of(sure), extent_of(truth)
+        x = extent_of(sure)
+        y = extent_of(truth)
         if x is None or y is None or min(x.instances, y.instances) < 5:
             return None
         return x.moved(self.turn), y
@@ -192,7 +208,9 @@ class Context:
         """Whether the sides have longitude and latitude. A few lines tell it only if both sides have it."""
         x, y = self.sampled
         both = is_geographic(x, least=1) and is_geographic(y, least=1)
-        return (True, True) if both else (is_geographic(x), is_geographic(y))
+        if both:
+            return (True, True)
+        return (is_geographic(x), is_geographic(y))
 
     @cached_property
     def neighbours(self) -> CheckedFrames:
@@ -216,15 +234,18 @@ class Context:
     @cached_property
     def exchanged(self) -> dict[str, str]:
         """Predicted classes that seem to be swapped, judged by the class of the nearest truth; usually empty."""
-        return find_exchange(self.neighbours, self.turn, self.predictions.classes, self.truth.classes)
+        return find_exchange(self.neighbours, self.turn, self.predictions.classes, true=self.truth.classes)
 
     @cached_property
     def fits(self) -> Fits:
         """Single frames, prepared for distances. Classes count if the sides have classes in common."""
         x, y = self.sampled
-        tokens = x.tokens if x.tokens == y.tokens else ()
+        if x.tokens == y.tokens:
+            tokens = x.tokens
+        else:
+            tokens = ()
         common = any(x.counts[name] and y.counts.get(name) for name in x.classes)
-        return Fits.of(self.predictions, self.truth, tokens, self.turn, common and not self.exchanged)
+        return Fits.of(self.predictions, self.truth, tokens, turn=self.turn, by_class=common and not self.exchanged)
 
     @cached_property
     def ranking(self) -> Ranking | None:
@@ -248,4 +269,4 @@ def about_instances(
         total = len(frames.polylines)
         told = f" ({share_of(len(rows), total)})" if share else ""
         text = f"{name}: {len(rows)} of {counted(total, 'instance')}{told} {text}"
-        yield Finding(level, code, text, len(rows), examples(frames, rows), remedy)
+        yield Finding(level, code, text, count=len(rows), examples=examples(frames, rows), remedy=remedy)

@@ -41,7 +41,7 @@ def padding(context: Context) -> Iterator[Finding]:
     )
     remedy = Remedy.of("Remove the padding, and transform the coordinates to the frame of the ego")
     for side in context.sides:
-        yield from about_instances(side, _padded(side[1]), "error", "coordinates-padded", text, remedy)
+        yield from about_instances(side, _padded(side[1]), "error", code="coordinates-padded", text=text, remedy=remedy)
 
 
 def same_end(context: Context) -> Iterator[Finding]:
@@ -55,7 +55,9 @@ def same_end(context: Context) -> Iterator[Finding]:
         rows = rows[(side.polylines.coords[last[rows], :2] == point).all(axis=1)]
         text = f"end at exactly ({point[0]:g}, {point[1]:g}). They seem to be padded to one length with this point"
         remedy = Remedy.of("Remove the padding: write each line with its own number of points")
-        yield from about_instances((name, side), rows, "error", "coordinates-padded", text, remedy, share=True)
+        yield from about_instances(
+            (name, side), rows, "error", code="coordinates-padded", text=text, remedy=remedy, share=True
+        )
 
 
 def _common_end(side: MapFrames) -> Points | None:
@@ -83,7 +85,8 @@ def _padded(side: MapFrames) -> Indices:
     far = np.hypot(*measured.reach[:, :2].T) > FAR
     if not (around & far).any():
         return np.empty(0, np.int64)
-    coords, offsets = side.polylines.coords, side.polylines.offsets
+    coords = side.polylines.coords
+    offsets = side.polylines.offsets
     zero = np.flatnonzero((coords[:, 0] == 0) & (coords[:, 1] == 0))
     rows = np.unique(np.searchsorted(offsets, zero, side="right") - 1).tolist()
     away = [np.hypot(*side.polylines[i][:, :2].T) for i in rows]
@@ -108,14 +111,19 @@ def normalised(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             "both sides lie within [-1, 1], so their coordinates may be normalised. Thresholds and cutoffs are metres"
         )
         remedy = Remedy.of("Scale both sides to the region")
-        yield Finding("warning", "coordinates-normalised", text, x.instances + y.instances, remedy=remedy)
+        yield Finding("warning", "coordinates-normalised", text, count=x.instances + y.instances, remedy=remedy)
     for name, own, other in (("predictions", x, y), ("truth", y, x)):
         if _is_normalised(own) and other.size.max() > _SMALL:
             from_zero = own.low.min() > 1 - _ONE
-            span, advice = ("[0, 1]", "Subtract 0.5 and multiply by") if from_zero else ("[-1, 1]", "Multiply by half")
+            if from_zero:
+                span = "[0, 1]"
+                advice = "Subtract 0.5 and multiply by"
+            else:
+                span = "[-1, 1]"
+                advice = "Multiply by half"
             text = f"{name}: all coordinates lie within {span}, while the other side measures {other} m"
             remedy = Remedy.of(f"{advice} the length and the width of the region")
-            yield Finding("error", "coordinates-normalised", text, own.instances, remedy=remedy)
+            yield Finding("error", "coordinates-normalised", text, count=own.instances, remedy=remedy)
 
 
 def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -128,7 +136,7 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             "both sides are far from the origin, as in world coordinates. They can be compared, but not cropped to a "
             "region around the ego"
         )
-        yield Finding("note", "coordinates-world", text, x.instances + y.instances)
+        yield Finding("note", "coordinates-world", text, count=x.instances + y.instances)
         return
     for (name, side), own, other in zip(context.sides, (x, y), (y, x), strict=True):
         if own.is_world:
@@ -140,7 +148,7 @@ def world(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             remedy = Remedy.of("Transform them to the frame of the ego")
             if side.poses is not None:
                 remedy = Remedy(f"Use {name}.transform(numpy.linalg.inv({name}.poses))", remedy.shell)
-            yield Finding("error", "coordinates-world", text, own.instances, remedy=remedy)
+            yield Finding("error", "coordinates-world", text, count=own.instances, remedy=remedy)
 
 
 def apart(context: Context) -> Iterator[Finding]:
@@ -160,7 +168,7 @@ def apart(context: Context) -> Iterator[Finding]:
             f"{corners[0]} to {corners[1]}, the truth from {corners[2]} to {corners[3]}"
         )
         remedy = Remedy.of("Write both with the same origin and the same projection")
-        yield Finding("warning", "sides-apart", text, len(x.polylines) + len(y.polylines), remedy=remedy)
+        yield Finding("warning", "sides-apart", text, count=len(x.polylines) + len(y.polylines), remedy=remedy)
 
 
 def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -170,16 +178,24 @@ def unit(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         return
     # The side with the less usual size. 67 m are the diagonal of 60 x 30.
     wrong = int(np.argmax(np.abs(np.log(diagonals) - np.log(67.0))))
-    own, other = (x, y) if wrong == 0 else (y, x)
+    if wrong == 0:
+        own = x
+        other = y
+    else:
+        own = y
+        other = x
     factor = diagonals[wrong] / diagonals[1 - wrong]
     known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
     if not 1 / _NO_REGION < factor < _NO_REGION or (known and _meets(context, 1 / known if wrong == 0 else known)):
         name = context.sides[wrong][0]
         scale = known or factor
-        guess = f"The unit seems to be {_UNITS[known]}" if known else "The coordinates seem to be scaled"
+        if known:
+            guess = f"The unit seems to be {_UNITS[known]}"
+        else:
+            guess = "The coordinates seem to be scaled"
         text = f"{name}: the instances measure {own}, those of the other side {other}. {guess}, expected metres"
         change = f"{'Divide' if factor > 1 else 'Multiply'} the coordinates by {max(scale, 1 / scale):.4g}"
-        yield Finding("error", "coordinates-unit", text, own.instances, remedy=Remedy.of(change))
+        yield Finding("error", "coordinates-unit", text, count=own.instances, remedy=Remedy.of(change))
 
 
 def _meets(context: Context, factor: float) -> bool:
@@ -187,7 +203,8 @@ def _meets(context: Context, factor: float) -> bool:
 
     A smaller factor reduces all distances, so the distance must also be smaller than the distance to other frames.
     """
-    neighbours, turn = context.neighbours, context.turn
+    neighbours = context.neighbours
+    turn = context.turn
     if not neighbours.frames:
         return False
 
@@ -205,7 +222,8 @@ def _is_normalised(extent: Extent) -> bool:
 
 def turned(context: Context) -> Iterator[Finding]:
     """Find axes that are turned or mirrored."""
-    turn, neighbours = context.turn, context.neighbours
+    turn = context.turn
+    neighbours = context.neighbours
     if turn.what:
         text = (
             f"the predictions are {turn.what}. In {counted(len(neighbours.frames), 'frame')} the median distance from "
@@ -216,7 +234,7 @@ def turned(context: Context) -> Iterator[Finding]:
             text += f". They were not turned on request, because it is not certain how: {_stated(context)}"
         certain = context.known_turns is not None and 90 * context.known_turns == turn.degrees
         remedy = turn.remedy(context.predictions.name, certain=certain)
-        yield Finding("error", "axes-turned", text, neighbours.truths, remedy=remedy)
+        yield Finding("error", "axes-turned", text, count=neighbours.truths, remedy=remedy)
 
 
 def coordinates(context: Context) -> Iterator[Finding]:
@@ -243,7 +261,8 @@ def coordinates(context: Context) -> Iterator[Finding]:
 
 def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     """Find swapped length and width, if the nearest distances did not show a turn."""
-    straight, across = x.size / y.size, x.size / y.size[::-1]
+    straight = x.size / y.size
+    across = x.size / y.size[::-1]
     if min(y.size) > _SMALL and _similar(across, _TURNED).all() and not _similar(straight, _SAME).any():
         text = (
             f"the predictions measure {x} m and the truth {y} m: x and y seem to be swapped. MapTR's nuScenes files "
@@ -253,7 +272,7 @@ def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         remedy = Remedy(
             "Try predictions.rotate(-90) or predictions.rotate(90)", f"Try {name},rotate=-90 or {name},rotate=90"
         )
-        yield Finding("warning", "axes-exchanged", text, x.instances, remedy=remedy)
+        yield Finding("warning", "axes-exchanged", text, count=x.instances, remedy=remedy)
 
 
 def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -262,7 +281,8 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     clear = x.cut & y.cut & (np.abs(x.size - y.size) < _AS_CUT) & (np.abs(offset) > _AS_CUT)
     if not clear.any():
         away = (np.abs(offset) > 0.25 * y.size) & (y.size > _SMALL) & _similar(x.size / y.size, _TURNED).all()
-        gap, turn = context.neighbours.gap, context.turn
+        gap = context.neighbours.gap
+        turn = context.turn
         some = context.neighbours.truths > 0
         clear = away & (some and gap(lambda points: turn(points) - offset) < _SAME * gap(turn))
     if clear.any():
@@ -274,7 +294,7 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             "the LiDAR or a corner of the region instead of the ego"
         )
         remedy = Remedy("Use .transform(pose) to move one side", "Write both files with the same origin")
-        yield Finding("warning", "origin-shifted", text, x.instances, remedy=remedy)
+        yield Finding("warning", "origin-shifted", text, count=x.instances, remedy=remedy)
 
 
 def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
@@ -282,7 +302,8 @@ def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     if min(x.instances, y.instances) < ENOUGH:
         return
     if context.region is not None:  # ignore everything outside it
-        low, high = np.array(context.region[:2]), np.array(context.region[2:])
+        low = np.array(context.region[:2])
+        high = np.array(context.region[2:])
         x, y = (e._replace(low=np.clip(e.low, low, high), high=np.clip(e.high, low, high)) for e in (x, y))
     ratio = x.size / y.size
     if (~_similar(ratio, _SAME) & (np.maximum(x.size, y.size) > _SMALL)).any():
@@ -296,14 +317,19 @@ def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
             f"{crop} .crop(({less[0]:.0f}, {less[1]:.0f}))",
             f"{crop} mapgauge sweep --vary region={less[0]:.0f}x{less[1]:.0f}",
         )
-        yield Finding("warning", "region-differs", text, x.instances, remedy=remedy)
+        yield Finding("warning", "region-differs", text, count=x.instances, remedy=remedy)
 
 
 def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     """Find files of VectorMapNet, which shrinks 62 x 32 m to 60 x 30 m."""
     ours = [side.format.startswith("vectormapnet") for _, side in context.sides]
     if ours in ([True, False], [False, True]):
-        own, other = (x, y) if ours[0] else (y, x)
+        if ours[0]:
+            own = x
+            other = y
+        else:
+            own = y
+            other = x
         ratio = own.size / other.size
         if np.abs(ratio - (60 / 62, 30 / 32)).max() < 0.02:
             text = (
@@ -311,7 +337,7 @@ def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
                 "VectorMapNet shrinks by 60/62 in x and 30/32 in y"
             )
             remedy = Remedy("Read the file with unshrink=True", "Write FILE,unshrink for this file")
-            yield Finding("warning", "region-shrunk", text, own.instances, remedy=remedy)
+            yield Finding("warning", "region-shrunk", text, count=own.instances, remedy=remedy)
 
 
 def _similar(ratio: Points, least: float) -> NDArray[np.bool_]:
@@ -330,7 +356,9 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
     'axes-corrected'
     """
     context = Context.of(predictions, truth)
-    turn, known, neighbours = context.turn, context.known_turns, context.neighbours
+    turn = context.turn
+    known = context.known_turns
+    neighbours = context.neighbours
     if not turn.what and not known:
         return predictions  # they fit, as far as can be told
     if known and turn.degrees == 90 * known:
@@ -340,7 +368,7 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
             f"truth instance to the nearest prediction was {neighbours.gap():.1f} m, and is "
             f"{neighbours.gap(turn):.1f} m now"
         )
-        finding = Finding("note", "axes-corrected", text, neighbours.truths)
+        finding = Finding("note", "axes-corrected", text, count=neighbours.truths)
         predictions = predictions.rotate(turn.degrees)
     else:
         finding = _not_turned(context, turn, known)
@@ -362,7 +390,10 @@ def _stated(context: Context) -> str:
 
 def _not_turned(context: Context, turn: AxisTurn, known: int | None) -> Finding:
     """Return why predictions that may have other axes were not turned."""
-    shown = f"show that the predictions are {turn.what}" if turn.what else "do not show it"
+    if turn.what:
+        shown = f"show that the predictions are {turn.what}"
+    else:
+        shown = "do not show it"
     text = (
         f"the predictions were not turned, because it is not certain how: {_stated(context)}, and the nearest "
         f"distances {shown}"
@@ -373,7 +404,9 @@ def _not_turned(context: Context, turn: AxisTurn, known: int | None) -> Finding:
         "Say which axis points forward with FILE,forward=x or FILE,forward=y, or turn the predictions with "
         f"{context.predictions.name or 'FILE'},rotate={turn.degrees}",
     )
-    return Finding("warning", "axes-uncertain", text, context.neighbours.truths, remedy=remedy if lacking else None)
+    return Finding(
+        "warning", "axes-uncertain", text, count=context.neighbours.truths, remedy=remedy if lacking else None
+    )
 
 
 _MARGIN = 0.3  # metres; MapTR cuts its crossings 0.2 m outside the region
@@ -391,7 +424,8 @@ def not_for_region(context: Context) -> Iterator[Finding]:
     if world and not cropped:
         return  # no region around the ego applies to a map
     if context.extents is not None and context.extents[1].instances >= ENOUGH and not world:
-        extent, size = context.extents[1], np.array(context.region[2:]) - context.region[:2]
+        extent = context.extents[1]
+        size = np.array(context.region[2:]) - context.region[:2]
         text = f"the region is {size[0]:g} x {size[1]:g} m and the truth measures {extent} m"
         known = context.truth.forward or context.predictions.forward
         turned = (extent.size < _COVERED * size).any() and _fits(extent, size[::-1])
@@ -406,14 +440,20 @@ def not_for_region(context: Context) -> Iterator[Finding]:
                     'To crop, say which axis points forward: .with_forward("y") on both sides',
                     "To crop, say which axis points forward: write FILE,forward=y for both files",
                 )
-            yield Finding("warning", "region-turned", text, extent.instances, remedy=remedy)
+            yield Finding("warning", "region-turned", text, count=extent.instances, remedy=remedy)
             return
-        names = "" if cropped else " or ".join(_protocols_of(context, *context.extents))
+        if cropped:
+            names = ""
+        else:
+            names = " or ".join(_protocols_of(context, *context.extents))
         if names:
             text += f", the predictions {context.extents[0]} m. The thresholds of a protocol are made for its region"
             remedy = Remedy(f"Use the protocol {names}", f"Use --protocol {names}")
-            code = "region-left" if (extent.size > size).any() else "region-not-covered"
-            yield Finding("warning", code, text, extent.instances, remedy=remedy)
+            if (extent.size > size).any():
+                code = "region-left"
+            else:
+                code = "region-not-covered"
+            yield Finding("warning", code, text, count=extent.instances, remedy=remedy)
             return
         # A narrow road does not fill the width of its region. Truth of a smaller region is smaller along both axes, and
         # its lines end at the same edges.
@@ -423,17 +463,21 @@ def not_for_region(context: Context) -> Iterator[Finding]:
                 "Choose the protocol or region that the truth was made for",
                 "Choose the protocol that the truth was made for with --protocol",
             )
-            yield Finding("warning", "region-not-covered", text, extent.instances, remedy=remedy)
+            yield Finding("warning", "region-not-covered", text, count=extent.instances, remedy=remedy)
     for name, side in context.sides:
-        total, (low, high, _) = len(side.polylines), survey(side.polylines)
+        total = len(side.polylines)
+        low, high, _ = survey(side.polylines)
         meets = ((low[:, :2] <= context.region[2:]) & (high[:, :2] >= context.region[:2])).all(axis=1)
         if total and not meets.any():
-            lie = "the only instance lies" if total == 1 else f"all {total} instances lie"
+            if total == 1:
+                lie = "the only instance lies"
+            else:
+                lie = f"all {total} instances lie"
             text = f"{name}: {lie} outside the region" + ", so nothing is left to compare" * cropped
             remedy = Remedy.of("Transform them to the frame of the ego")
             if cropped:
                 remedy = Remedy(f"{remedy.python}, or do not crop", f"{remedy.shell}, or leave out --set crop=true")
-            yield Finding("error" if cropped else "warning", "region-left", text, total, remedy=remedy)
+            yield Finding("error" if cropped else "warning", "region-left", text, count=total, remedy=remedy)
             continue
         rows = _beyond(side, context.region, _MARGIN)
         if not cropped:
@@ -443,7 +487,9 @@ def not_for_region(context: Context) -> Iterator[Finding]:
             )
             level: Level = "warning" if len(rows) > 0.05 * total else "note"
             text = f"leave the region by more than {_MARGIN} m"
-            yield from about_instances((name, side), rows, level, "region-left", text, remedy, share=True)
+            yield from about_instances(
+                (name, side), rows, level, code="region-left", text=text, remedy=remedy, share=True
+            )
 
 
 def far_away(context: Context) -> Iterator[Finding]:
@@ -457,7 +503,9 @@ def far_away(context: Context) -> Iterator[Finding]:
     for name, side in context.sides:
         rows = _beyond(side, (-reach, -reach, reach, reach), 0.0)
         if len(rows) <= 0.2 * len(side.polylines):  # with more, the coordinates are of another kind
-            yield from about_instances((name, side), rows, "warning", "instances-far-away", text, remedy)
+            yield from about_instances(
+                (name, side), rows, "warning", code="instances-far-away", text=text, remedy=remedy
+            )
 
 
 def _protocols_of(context: Context, x: Extent, y: Extent) -> list[str]:
@@ -473,9 +521,14 @@ def _protocols_of(context: Context, x: Extent, y: Extent) -> list[str]:
     if filled(context.region, _COVERED):
         return []
     names = [row.name for row in PROTOCOLS.values() if filled(row.region, _FILLED)]
-    name = "" if context.protocol is None else context.protocol.name
+    if context.protocol is None:
+        name = ""
+    else:
+        name = context.protocol.name
     families = {row.rpartition("-")[0] for row in PROTOCOLS if name.startswith(row)}
-    return [name for name in names if name.rpartition("-")[0] in families] if families else names
+    if families:
+        return [name for name in names if name.rpartition("-")[0] in families]
+    return names
 
 
 def _crosswise(region: Bounds, extent: Extent) -> bool:

@@ -74,7 +74,8 @@ class Similarity:
     @property
     def matrix(self) -> Points:
         """Scale and turn."""
-        cosine, sine = np.cos(np.radians(self.degrees)), np.sin(np.radians(self.degrees))
+        cosine = np.cos(np.radians(self.degrees))
+        sine = np.sin(np.radians(self.degrees))
         return self.scale * np.array([[cosine, -sine], [sine, cosine]])
 
 
@@ -88,7 +89,9 @@ def tables(predicted: Sequence[str], true: Sequence[str]) -> tuple[Indices, Indi
 def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
     """Return the lines of a frame whose class has a number. Without a table, all classes have."""
     rows = rows_with_points(side, frame)
-    known: Indices = rows if table is None else rows[table[side.label[rows]] >= 0]
+    if table is None:
+        return rows
+    known: Indices = rows[table[side.label[rows]] >= 0]
     return known
 
 
@@ -103,7 +106,8 @@ def _coarse(side: MapFrames, rows: Indices) -> Points:
     """Resample lines to a few points at equal distances, in the plane."""
     lines = side.polylines.pick(rows)
     coords = np.clip(lines.coords[:, :2], -_OUT_OF_REACH, _OUT_OF_REACH)
-    first, last = lines.offsets[:-1], lines.offsets[1:] - 1
+    first = lines.offsets[:-1]
+    last = lines.offsets[1:] - 1
     # All lines are laid one after another, 1 m apart, so that one call interpolates all of them.
     step = np.hypot(*np.diff(coords, axis=0).T)
     step[last[:-1]] = 1.0
@@ -115,7 +119,8 @@ def _coarse(side: MapFrames, rows: Indices) -> Points:
 
 def distances(predictions: FittedLines, truth: FittedLines, most: float = FARTHEST) -> Floats:
     """Return one row per prediction: Chamfer distances to the truth of its class, at most ``most``."""
-    x, y = predictions.points, truth.points
+    x = predictions.points
+    y = truth.points
     matrix = np.full((len(x), len(y)), most)
     gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
     rows, columns = np.nonzero((gap < most).all(axis=2) & (predictions.label[:, None] == truth.label))
@@ -153,7 +158,11 @@ class Fits:
 
         If classes count, only classes of both sides are used.
         """
-        x_table, y_table = tables(predictions.classes, truth.classes) if by_class else (None, None)
+        if by_class:
+            x_table, y_table = tables(predictions.classes, truth.classes)
+        else:
+            x_table = None
+            y_table = None
         frames = []
         for token in evenly(tokens, FRAMES):
             y = rows_of(truth, truth.index[token], y_table)
@@ -162,7 +171,7 @@ class Fits:
                 continue
             sure = most_confident(predictions, x, len(y))
             frames.append(Fit(token, lines_of(predictions, sure, x_table).moved(turn), lines_of(truth, y, y_table)))
-        return cls(tuple(frames), predictions, truth, turn, (x_table, y_table), _in_order(truth))
+        return cls(tuple(frames), predictions, truth, turn=turn, tables=(x_table, y_table), order=_in_order(truth))
 
     @cached_property
     def own(self) -> Floats:
@@ -181,7 +190,10 @@ class Fits:
         for k, frame in enumerate(self.frames):
             others = [self.frames[(k + quarter * number // 4) % number] for quarter in _OTHERS]
             rows.append([distance(frame.predictions, other.truth) for other in others])
-        return np.median(np.array(rows), axis=1) if rows else np.empty(0)
+        if not rows:
+            return np.empty(0)
+        middle: Floats = np.median(np.array(rows), axis=1)
+        return middle
 
     @cached_property
     def share(self) -> Floats:
@@ -222,11 +234,16 @@ class Fits:
         Each step moves points along the normals of the nearest lines, because nothing is known about where along a line
         a point belongs.
         """
-        matrix, shift = start.matrix, np.array(start.shift)
+        matrix = start.matrix
+        shift = np.array(start.shift)
         for _ in range(_STEPS):
             parts = [_equations(frame, frame.predictions.points @ matrix.T + shift) for frame in frames]
-            left = np.concatenate([part[0] for part in parts]) if parts else np.empty((0, 4))
-            right = np.concatenate([part[1] for part in parts]) if parts else np.empty(0)
+            if parts:
+                left = np.concatenate([part[0] for part in parts])
+                right = np.concatenate([part[1] for part in parts])
+            else:
+                left = np.empty((0, 4))
+                right = np.empty(0)
             if len(right) < len(left.T) * POINTS:
                 break
             weight = 1 / (1 + np.square(right / _DOUBT))
@@ -234,7 +251,8 @@ class Fits:
             # Points of a single straight line leave some directions open. Those do not move.
             grow, turn, dx, dy = np.linalg.lstsq(weighted @ left, weighted @ right, rcond=1e-9)[0]
             change = np.array([[1 + grow, -turn], [turn, 1 + grow]])
-            matrix, shift = change @ matrix, change @ shift + (dx, dy)
+            matrix = change @ matrix
+            shift = change @ shift + (dx, dy)
         scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
         degrees = float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
         return Similarity(scale, degrees, (float(shift[0]), float(shift[1])))
@@ -248,8 +266,11 @@ def _equations(frame: Fit, points: Points) -> tuple[Points, Floats]:
     matrix = distances(frame.predictions._replace(points=points), frame.truth)
     nearest = matrix.argmin(axis=1)
     near = matrix[np.arange(len(points)), nearest] < FARTHEST
-    points, lines = points[near], frame.truth.points[nearest[near]]
-    start, along = lines[:, None, :-1], np.diff(lines, axis=1)[:, None]  # (lines, 1, segments, 2)
+    points = points[near]
+    lines = frame.truth.points[nearest[near]]
+    # Both are (lines, 1, segments, 2).
+    start = lines[:, None, :-1]
+    along = np.diff(lines, axis=1)[:, None]
     square = np.maximum(np.square(along).sum(axis=-1), 1e-12)
     place = ((points[:, :, None] - start) * along).sum(axis=-1) / square
     foot = start + np.clip(place, 0, 1)[..., None] * along
@@ -270,7 +291,8 @@ def _in_order(truth: MapFrames) -> tuple[int, ...]:
     frames = range(len(truth))
     if truth.timestamps is None:
         return tuple(frames)
-    times, scenes = truth.timestamps.tolist(), truth.scenes or ("",) * len(truth)
+    times = truth.timestamps.tolist()
+    scenes = truth.scenes or ("",) * len(truth)
     return tuple(sorted(frames, key=lambda i: (scenes[i], times[i], truth.tokens[i])))
 
 
@@ -289,7 +311,9 @@ def ranking(fits: Fits, near: float) -> Ranking | None:
     predictions = fits.predictions
     if predictions.confidence is None:
         return None
-    hit, found, confidence = [], [], []
+    hit = []
+    found = []
+    confidence = []
     for frame in fits.frames:
         # All predictions, not only the most confident.
         rows = spread(predictions, rows_of(predictions, predictions.index[frame.token], fits.tables[0]), _LINES)
@@ -297,8 +321,12 @@ def ranking(fits: Fits, near: float) -> Ranking | None:
         hit.append(matrix.min(axis=1) < near)
         found.append(matrix.min(axis=0) < near)
         confidence.append(predictions.confidence[rows])
-    is_hit = np.concatenate(hit) if hit else np.empty(0, np.bool_)
-    hits, others = int(np.count_nonzero(is_hit)), int(np.count_nonzero(~is_hit))
+    if hit:
+        is_hit = np.concatenate(hit)
+    else:
+        is_hit = np.empty(0, np.bool_)
+    hits = int(np.count_nonzero(is_hit))
+    others = int(np.count_nonzero(~is_hit))
     if not hits or not others:
         return None
     values = np.concatenate(confidence)
@@ -306,4 +334,4 @@ def ranking(fits: Fits, near: float) -> Ranking | None:
     rank = sizes.cumsum() - (sizes - 1) / 2  # equal confidences have the mean of their ranks
     area = (float(rank[group[is_hit]].sum()) - hits * (hits + 1) / 2) / (hits * others)
     error = float(np.sqrt((hits + others + 1) / (12 * hits * others)))
-    return Ranking(area, error, hits, others, float(np.concatenate(found).mean()))
+    return Ranking(area, error, hits, others=others, found=float(np.concatenate(found).mean()))

@@ -56,7 +56,8 @@ _ALIKE = 2.0  # two factors that differ by no more than this are taken as equal
 
 def repeated(context: Context) -> Iterator[Finding]:
     """Find frames that have the predictions of another frame, although their truth differs."""
-    side, truth = context.predictions, context.truth
+    side = context.predictions
+    truth = context.truth
     filled = np.diff(side.offsets) > 0
     tokens = [token for token in context.shared if filled[side.index[token]]]
     for exact in (False, True):  # most frames differ in the ends of their lines, and are left out at once
@@ -76,7 +77,14 @@ def repeated(context: Context) -> Iterator[Finding]:
         "lines of another frame, and their truth differs"
     )
     remedy = Remedy.of("Check that each frame was predicted from its own images, and written with its own token")
-    yield Finding("warning", "frames-repeated", text, len(again), tuple(tokens[i] for i in again[:3]), remedy)
+    yield Finding(
+        "warning",
+        "frames-repeated",
+        text,
+        count=len(again),
+        examples=tuple(tokens[i] for i in again[:3]),
+        remedy=remedy,
+    )
 
 
 def _alike(predictions: Keys, truth: Keys) -> Indices:
@@ -92,15 +100,22 @@ def _keys(side: MapFrames, frames: Sequence[int], *, exact: bool) -> Keys:
     some = side.at(frames)
     offsets = some.polylines.offsets
     rows = np.flatnonzero(np.diff(offsets))
-    places = np.stack([offsets[rows], offsets[rows + 1] - 1]) if not exact else np.arange(len(some.polylines.coords))
-    sizes = np.full(len(rows), 2) if not exact else np.diff(offsets)[rows]
+    if exact:
+        places = np.arange(len(some.polylines.coords))
+        sizes = np.diff(offsets)[rows]
+    else:
+        places = np.stack([offsets[rows], offsets[rows + 1] - 1])
+        sizes = np.full(len(rows), 2)
     places = places.T.ravel()
     position = np.arange(len(places)) - np.repeat(sizes.cumsum() - sizes, sizes)
     point = _mixed(position.astype(np.uint64))
     for column in np.ascontiguousarray(some.polylines.coords[places].T):
         point = _mixed(point ^ (column + 0.0).view(np.uint64))  # 0.0 and -0.0 are equal
     starts = (sizes.cumsum() - sizes).astype(np.int64)
-    sums: Keys = np.add.reduceat(point, starts) if len(rows) else point
+    if len(rows):
+        sums: Keys = np.add.reduceat(point, starts)
+    else:
+        sums = point
     line = _mixed(sums ^ some.label[rows].astype(np.uint64))
     keys = np.zeros(len(some), np.uint64)
     np.add.at(keys, some.frame[rows], line)
@@ -122,7 +137,8 @@ def moved(context: Context) -> Iterator[Finding]:
     fit = _fitted(fits)
     if abs(fit.scale - 1) < _SCALE and abs(fit.degrees) < _ANGLE and max(map(abs, fit.shift)) < _SHIFT:
         return
-    before, after = fits.own, fits.after(fit)
+    before = fits.own
+    after = fits.after(fit)
     if not (after.mean() < _CLOSER * before.mean() and np.mean(after < before) > _BETTER):
         return
     if fit.scale < 1 - _SCALE and not _own_is_nearest(fits, fit):
@@ -131,7 +147,8 @@ def moved(context: Context) -> Iterator[Finding]:
     beside = min((other.mean() for other in known if len(other)), default=FARTHEST)
     if max(_nearer_beside(fits)) > _BESIDE and beside < after.mean():
         return  # the neighbouring frame explains it better
-    changes, words = [], []
+    changes = []
+    words = []
     if abs(fit.scale - 1) >= _SCALE:
         words.append(f"scaled by about {1 / fit.scale:.2f}")
         changes.append(f"{'multiply' if fit.scale > 1 else 'divide'} by {max(fit.scale, 1 / fit.scale):.2f}")
@@ -151,7 +168,7 @@ def moved(context: Context) -> Iterator[Finding]:
     change = " and ".join(changes)
     remedy = Remedy.of(f"Correct the predictions: {change}. Or write the truth with the same scale, axes and origin")
     code = "origin-shifted" if only_shift else "coordinates-moved"
-    yield Finding("warning", code, text, len(fits.frames), remedy=remedy)
+    yield Finding("warning", code, text, count=len(fits.frames), remedy=remedy)
 
 
 def _fitted(fits: Fits) -> Similarity:
@@ -161,7 +178,9 @@ def _fitted(fits: Fits) -> Similarity:
         starts = [Similarity(), *(Similarity(scale=scale) for scale in _STARTS)]
         starts += [Similarity(degrees=degrees) for degrees in _ANGLES]
         step = max(len(fits.frames) // _TRIED, 1)
-        some = Fits(fits.frames[::step], fits.predictions, fits.truth, fits.turn, fits.tables, fits.order)
+        some = Fits(
+            fits.frames[::step], fits.predictions, fits.truth, turn=fits.turn, tables=fits.tables, order=fits.order
+        )
         refined = [some.similarity(start, some.frames) for start in starts]
         start = min(refined, key=lambda fit: float(some.after(fit).mean()))
     return fits.similarity(start, fits.frames[:: len(fits.frames) // _FITTED + 1])
@@ -170,7 +189,7 @@ def _fitted(fits: Fits) -> Similarity:
 def _own_is_nearest(fits: Fits, fit: Similarity) -> bool:
     """Return whether the frames fit their own truth after a motion, and not that of other frames."""
     frames = tuple(frame._replace(predictions=frame.predictions.moved(fit)) for frame in fits.frames)
-    after = Fits(frames, fits.predictions, fits.truth, fits.turn, fits.tables, fits.order)
+    after = Fits(frames, fits.predictions, fits.truth, turn=fits.turn, tables=fits.tables, order=fits.order)
     return bool(np.median(after.share) < _POOR)
 
 
@@ -187,7 +206,7 @@ def of_neighbours(context: Context) -> Iterator[Finding]:
         f"to their own. {len(fits.frames)} frames were compared, and frames that are as near to both are left out"
     )
     remedy = Remedy.of("Check that tokens and results were not paired with an offset of one frame")
-    yield Finding("warning", "frames-shifted", text, len(fits.frames), remedy=remedy)
+    yield Finding("warning", "frames-shifted", text, count=len(fits.frames), remedy=remedy)
 
 
 def _nearer_beside(fits: Fits) -> tuple[float, float]:
@@ -212,13 +231,14 @@ def turned_frames(context: Context) -> Iterator[Finding]:
     turn, frames = _common_turn(fits)
     if turn is None:
         return
-    total, number = len(fits.frames), int(np.count_nonzero(frames))
+    total = len(fits.frames)
+    number = int(np.count_nonzero(frames))
     text = (
         f"the predictions seem to be {turn.what}, in {number} of {total} frames that were compared "
         f"({share_of(number, total)})"
     )
     remedy = Remedy.of("Check what wrote these frames: all frames need the same axes")
-    yield Finding("error", "axes-turned", text, number, _tokens(fits, frames), remedy)
+    yield Finding("error", "axes-turned", text, count=number, examples=_tokens(fits, frames), remedy=remedy)
 
 
 def _common_turn(fits: Fits) -> tuple[AxisTurn | None, Flags]:
@@ -266,7 +286,7 @@ def turned_classes(context: Context) -> Iterator[Finding]:
             "correction"
         )
         remedy = Remedy.of("Check what wrote the lines of this class: all classes need the same axes")
-        yield Finding("error", "axes-turned", text, lines, remedy=remedy)
+        yield Finding("error", "axes-turned", text, count=lines, remedy=remedy)
 
 
 def unrelated(context: Context) -> Iterator[Finding]:
@@ -276,7 +296,10 @@ def unrelated(context: Context) -> Iterator[Finding]:
     number = int(np.count_nonzero(enough))
     if number < _SOME or confidences.inverted(context) or confidences.shuffled(context):
         return
-    least = _MOST if float(np.median(fits.share[enough])) > _POOR else _SHARE
+    if float(np.median(fits.share[enough])) > _POOR:
+        least = _MOST
+    else:
+        least = _SHARE
     frames = enough & (fits.share > _UNRELATED)
     wrong = int(np.count_nonzero(frames))
     if wrong < _FEW or wrong <= least * number:
@@ -286,7 +309,7 @@ def unrelated(context: Context) -> Iterator[Finding]:
         "nearer to the truth of their own frame than to that of other frames"
     )
     remedy = Remedy.of("Check that tokens and results were not paired by position in different orders")
-    yield Finding("warning", "frames-unrelated", text, wrong, _tokens(fits, frames), remedy)
+    yield Finding("warning", "frames-unrelated", text, count=wrong, examples=_tokens(fits, frames), remedy=remedy)
 
 
 def _tokens(fits: Fits, frames: Flags) -> tuple[str, ...]:
@@ -301,14 +324,17 @@ def unit(context: Context) -> Iterator[Finding]:
             continue
         known = next((size for size in _UNITS if 1 / _ALIKE < factor / size < _ALIKE), None)
         filled = int(np.count_nonzero(np.diff(side.offsets)))
-        guess = f" The unit seems to be {_UNITS[known]} there." if known else ""
+        if known:
+            guess = f" The unit seems to be {_UNITS[known]} there."
+        else:
+            guess = ""
         text = (
             f"{name}: the lines of {len(frames)} of {filled} frames ({share_of(len(frames), filled)}) reach about "
             f"{known or factor:.4g} times as far as those of the others.{guess} Expected metres in all frames"
         )
         remedy = Remedy.of(f"Divide the coordinates of these frames by {known or factor:.4g}")
         tokens = tuple(side.tokens[i] for i in frames[:3].tolist())
-        yield Finding("error", "coordinates-unit", text, len(frames), tokens, remedy)
+        yield Finding("error", "coordinates-unit", text, count=len(frames), examples=tokens, remedy=remedy)
 
 
 def _larger(side: MapFrames) -> tuple[Indices, float]:
@@ -328,5 +354,8 @@ def _larger(side: MapFrames) -> tuple[Indices, float]:
         return rows[:0], 1.0
     large &= least > np.median(least)
     frames = frame[starts][large]
-    factor = float(np.median(farthest[large]) / usual) if large.any() else 1.0
+    if large.any():
+        factor = float(np.median(farthest[large]) / usual)
+    else:
+        factor = 1.0
     return np.asarray(frames, np.int64), factor

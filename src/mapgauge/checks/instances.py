@@ -23,43 +23,50 @@ from mapgauge.words import counted
 def on_the_right_side(context: Context) -> Iterator[Finding]:
     """Check that predictions have confidences and truth has none; otherwise the files may be swapped."""
     missing = context.predictions.confidence is None and len(context.predictions.polylines) > 0
-    given = context.truth.confidence if context.truth.confidence is not None else np.empty(0)
+    if context.truth.confidence is not None:
+        given = context.truth.confidence
+    else:
+        given = np.empty(0)
     varies = len(given) > 0 and given.min() < given.max()
     if missing and varies:
         text = "the truth has confidences and the predictions have none: they are swapped"
         remedy = Remedy.of("Give the predictions first and the truth second")
-        yield Finding("error", "sides-exchanged", text, len(given), remedy=remedy)
+        yield Finding("error", "sides-exchanged", text, count=len(given), remedy=remedy)
     elif missing:
         text = "the predictions have no confidences. This may be a truth file"
         remedy = Remedy(
             "Use predictions.with_confidence(1) to give all predictions the confidence 1",
             "Give the file as FILE,certain for the confidence 1 of all predictions",
         )
-        yield Finding("error", "confidence-missing", text, len(context.predictions.polylines), remedy=remedy)
+        yield Finding("error", "confidence-missing", text, count=len(context.predictions.polylines), remedy=remedy)
     elif varies:
         text = "the truth has different confidences. This may be a file of predictions"
         remedy = Remedy(
             "Use truth.with_confidence(None), unless you compare two models with each other",
             "Check which file is the truth, unless you compare two models with each other",
         )
-        yield Finding("warning", "truth-confidence", text, len(given), remedy=remedy)
+        yield Finding("warning", "truth-confidence", text, count=len(given), remedy=remedy)
     elif len(given):
         text = f"the truth has confidences, and all are {given[0]:.4g}"
         remedy = Remedy(
             "Use truth.with_confidence(None) if they have no meaning",
             "Write the truth without confidences if they have no meaning",
         )
-        yield Finding("note", "truth-confidence", text, len(given), remedy=remedy)
+        yield Finding("note", "truth-confidence", text, count=len(given), remedy=remedy)
 
 
 def in_range(context: Context) -> Iterator[Finding]:
     """Find confidences outside [0, 1], such as logits and percentages."""
     for name, side in context.sides:
-        values = np.empty(0) if side.confidence is None else side.confidence
+        if side.confidence is None:
+            values = np.empty(0)
+        else:
+            values = side.confidence
         rows = np.flatnonzero(~((values >= 0) & (values <= 1)))
         if not len(rows):
             continue
-        low, high = float(values.min()), float(values.max())
+        low = float(values.min())
+        high = float(values.max())
         advice = "Scale them to [0, 1]"
         if low < 0:
             advice = "Apply a sigmoid, 1 / (1 + exp(-x)), if they are logits"
@@ -69,7 +76,9 @@ def in_range(context: Context) -> Iterator[Finding]:
             f"{name}: {len(rows)} of {len(values)} confidences ({share_of(len(rows), len(values))}) are outside "
             f"[0, 1]; they range from {low:.4g} to {high:.4g}"
         )
-        yield Finding("error", "confidence-range", text, len(rows), examples(side, rows), Remedy.of(advice))
+        yield Finding(
+            "error", "confidence-range", text, count=len(rows), examples=examples(side, rows), remedy=Remedy.of(advice)
+        )
 
 
 def all_equal(context: Context) -> Iterator[Finding]:
@@ -78,17 +87,19 @@ def all_equal(context: Context) -> Iterator[Finding]:
     if values is None or len(values) < 2 or values.min() != values.max():
         return
     if values[0] == 0:
-        code, effect = "confidence-zero", "For PLD this means no predictions"
+        code = "confidence-zero"
+        effect = "For PLD this means no predictions"
     elif any(step.name == "with_confidence" for step in context.predictions.history or ()):
         return  # as asked for
     else:
-        code, effect = "confidence-equal", "PLD weights all predictions alike"
+        code = "confidence-equal"
+        effect = "PLD weights all predictions alike"
     text = (
         f"all {len(values)} confidences are {values[0]:.4g}. {effect}. AP has a single threshold, at which all "
         "predictions count"
     )
     remedy = Remedy.of("Check that the confidences were not lost when the file was written")
-    yield Finding("warning", code, text, len(values), remedy=remedy)
+    yield Finding("warning", code, text, count=len(values), remedy=remedy)
 
 
 class PublishedCounts(NamedTuple):
@@ -105,7 +116,7 @@ PUBLISHED = (
         "nuScenes val",
         ("nuScenes",),
         6019,
-        {
+        instances={
             "divider": (27332,),
             "ped_crossing": (6406, 6922),  # MapTR, MapTracker: different rules for joining crossings
             "boundary": (21050,),
@@ -116,7 +127,7 @@ PUBLISHED = (
         "Argoverse 2 val (MapTRv2, MapTracker)",
         ("Argoverse 2", "timestamp"),
         5881,
-        {"ped_crossing": (11588,), "divider": (16541,), "boundary": (17831,)},
+        instances={"ped_crossing": (11588,), "divider": (16541,), "boundary": (17831,)},
     ),
 )
 
@@ -126,29 +137,37 @@ def empty(context: Context) -> Iterator[Finding]:
     for (name, side), counts in zip(context.sides, context.offered, strict=True):
         tokens = [side.tokens[i] for i in np.flatnonzero(np.diff(side.offsets) == 0).tolist()]
         others = Remedy("Choose other classes with classes=", "Choose other classes with --classes")
-        of, remedy = (" of the compared classes", others) if any(counts.values()) else ("", None)
+        if any(counts.values()):
+            of = " of the compared classes"
+            remedy = others
+        else:
+            of = ""
+            remedy = None
         if len(tokens) < len(side):
             share = share_of(len(tokens), len(side))
             have = "has" if len(tokens) == 1 else "have"
             text = f"{name}: {len(tokens)} of {counted(len(side), 'frame')} ({share}) {have} no instances"
-            yield from findings_about(tokens, "note", f"{name}-frames-empty", text)
+            yield from findings_about(tokens, "note", f"{name}-frames-empty", text=text)
         elif name == "predictions":
             text = f"predictions: {_none_of(len(side))} instances{of}"
             remedy = remedy or Remedy.of("Check that no threshold removed them all")
-            yield from findings_about(tokens, "warning", "predictions-empty", text, remedy)
+            yield from findings_about(tokens, "warning", "predictions-empty", text=text, remedy=remedy)
         else:
             text = f"truth: {_none_of(len(side))} instances{of}, so there is nothing to compare with"
             remedy = remedy or Remedy.of("Check that this is the truth file and that it was written completely")
-            yield from findings_about(tokens, "error", "truth-empty", text, remedy)
+            yield from findings_about(tokens, "error", "truth-empty", text=text, remedy=remedy)
 
 
 def _none_of(frames: int) -> str:
-    return "the only frame has no" if frames == 1 else f"none of the {frames} frames has"
+    if frames == 1:
+        return "the only frame has no"
+    return f"none of the {frames} frames has"
 
 
 def published(context: Context) -> Iterator[Finding]:
     """Compare numbers of frames and instances with those published for the same data set."""
-    kind, frames = kind_of(context.truth.tokens), len(context.truth)
+    kind = kind_of(context.truth.tokens)
+    frames = len(context.truth)
     known = next((row for row in PUBLISHED if kind in row.kinds), None)
     if known is None:
         return
@@ -158,7 +177,7 @@ def published(context: Context) -> Iterator[Finding]:
                 f"the truth has {counted(frames, 'frame')} with tokens as in nuScenes, whose val split has "
                 f"{known.frames}. It may be the mini split, the new split without common places, or a subset"
             )
-            yield Finding("note", "frames-published", text, frames)
+            yield Finding("note", "frames-published", text, count=frames)
         return
     extent = extent_of(context.sampled[1])
     if extent is None or np.abs(np.sort(extent.size) - (30, 60)).max() > 3:
@@ -171,11 +190,13 @@ def published(context: Context) -> Iterator[Finding]:
                 f"{' or '.join(map(str, others))} as published. The truth may be outdated, cropped to another "
                 "region, or made by other rules"
             )
-            yield Finding("note", "instances-published", text, count)
+            yield Finding("note", "instances-published", text, count=count)
 
 
 _OPEN = 0.1  # gap between the ends as a share of the length; models that predict a closed shape leave less
-_MOSTLY, _RARELY = 60, 20  # per cent of a class
+# Per cent of a class.
+_MOSTLY = 60
+_RARELY = 20
 _INSTANCES = 10  # instances of a class needed on each side
 # Share of the predictions, weighted by confidence, and of the truth above which copies are no accident. Good files have
 # at most 0.02 and 0, and one with many false alarms 0.051 if all confidences are equal.
@@ -189,7 +210,8 @@ _NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compar
 def few_points(context: Context) -> Iterator[Finding]:
     """Find instances with fewer than two points, with length 0, or with repeated points."""
     for side in context.sides:
-        sizes, repeats = np.diff(side[1].polylines.offsets), survey(side[1].polylines).repeats
+        sizes = np.diff(side[1].polylines.offsets)
+        repeats = survey(side[1].polylines).repeats
         few = sizes < 2
         flat = ~few & (repeats == sizes - 1)
         for code, rows, text in (
@@ -197,7 +219,7 @@ def few_points(context: Context) -> Iterator[Finding]:
             ("zero-length", flat, "have length 0: all their points are equal"),
             ("repeated-points", (repeats > 0) & ~flat, "have consecutive points that are equal"),
         ):
-            yield from about_instances(side, np.flatnonzero(rows), "note", code, text, share=True)
+            yield from about_instances(side, np.flatnonzero(rows), "note", code=code, text=text, share=True)
 
 
 def copies(context: Context) -> Iterator[Finding]:
@@ -211,12 +233,14 @@ def copies(context: Context) -> Iterator[Finding]:
         if len(rows) > 1 and _weight(side[1], rows) > few * _weight(side[1], np.arange(len(side[1].polylines))):
             level = "warning"
             remedy = Remedy.of("Write each line once, also when results of several processes or views are joined")
-        yield from about_instances(side, rows, level, "duplicate-instances", text, remedy, share=True)
+        yield from about_instances(side, rows, level, code="duplicate-instances", text=text, remedy=remedy, share=True)
 
 
 def _weight(side: MapFrames, rows: Indices) -> float:
     """Return the sum of the confidences. False alarms of very low confidence often are copies."""
-    return float(len(rows)) if side.confidence is None else float(np.clip(side.confidence[rows], 0, 1).sum())
+    if side.confidence is None:
+        return float(len(rows))
+    return float(np.clip(side.confidence[rows], 0, 1).sum())
 
 
 def _again(side: MapFrames) -> Indices:
@@ -251,7 +275,7 @@ def closed_shares(context: Context) -> Iterator[Finding]:
                 told.setdefault(class_name, []).append(f"{share_of(count, instances)} of {name}")
     if total:
         classes = "; ".join(f"{class_name} {', '.join(parts)}" for class_name, parts in told.items())
-        yield Finding("note", "closed-shapes", f"closed shapes (ends at most 0.1 m apart): {classes}", total)
+        yield Finding("note", "closed-shapes", f"closed shapes (ends at most 0.1 m apart): {classes}", count=total)
 
 
 def closed_on_one_side(context: Context) -> Iterator[Finding]:
@@ -263,12 +287,17 @@ def closed_on_one_side(context: Context) -> Iterator[Finding]:
     if context.exchanged:
         return  # swapped classes explain the difference and are reported already
     x, y = context.sampled
-    open_x, open_y = _clearly_open(x), _clearly_open(y)
-    weight = np.ones(len(x.label)) if x.confidence is None else np.clip(np.nan_to_num(x.confidence), 0, 1)
+    open_x = _clearly_open(x)
+    open_y = _clearly_open(y)
+    if x.confidence is None:
+        weight = np.ones(len(x.label))
+    else:
+        weight = np.clip(np.nan_to_num(x.confidence), 0, 1)
     for name in y.classes:
         if name not in x.classes:
             continue
-        rows_x, rows_y = x.label == x.classes.index(name), y.label == y.classes.index(name)
+        rows_x = x.label == x.classes.index(name)
+        rows_y = y.label == y.classes.index(name)
         if min(rows_x.sum(), rows_y.sum()) < _INSTANCES or not weight[rows_x].sum() > 0:
             continue
         predicted = 100 * float(np.average(open_x[rows_x], weights=weight[rows_x]))
@@ -284,17 +313,19 @@ def closed_on_one_side(context: Context) -> Iterator[Finding]:
             advice = "Check that the class means the same on both sides, an outline or a line"
         else:
             continue
-        yield Finding("warning", "closed-differs", text, int(rows_x.sum()), remedy=Remedy.of(advice))
+        yield Finding("warning", "closed-differs", text, count=int(rows_x.sum()), remedy=Remedy.of(advice))
 
 
 def reversed_lines(context: Context) -> Iterator[Finding]:
     """Find predictions that are the lines of the truth, except that some are drawn from the other end."""
-    protocol, neighbours = context.protocol, context.neighbours
+    protocol = context.protocol
+    neighbours = context.neighbours
     if protocol is not None and protocol.sampling == "even" and not protocol.directed:
         return  # its points do not depend on the direction
     same = turned = 0
     for frame in neighbours.frames:
-        truth, lines = frame.truth[:, None, :, :2], frame.predictions[..., :2]
+        truth = frame.truth[:, None, :, :2]
+        lines = frame.predictions[..., :2]
         straight, back = (np.abs(truth - way).max(axis=(2, 3)).min(axis=1) < _EQUAL for way in (lines, lines[:, ::-1]))
         same += int(np.count_nonzero(straight))
         turned += int(np.count_nonzero(back & ~straight))
@@ -310,7 +341,7 @@ def reversed_lines(context: Context) -> Iterator[Finding]:
     else:
         text += "Points are laid from the first point of a line, so that the distance is not 0"
         remedy = _use_even(context, "whose points do not depend on the direction")
-    yield Finding("warning", "lines-reversed", text, turned, remedy=remedy)
+    yield Finding("warning", "lines-reversed", text, count=turned, remedy=remedy)
 
 
 def _use_even(context: Context, advice: str) -> Remedy:
@@ -332,7 +363,8 @@ def other_starts(context: Context) -> Iterator[Finding]:
     x, y = (_closed_lines(side.at(frames), protocol) for side in (x, y))
     if not len(x.polylines) or not len(y.polylines):
         return
-    from_first, from_fixed = protocol, protocol.replace(sampling="even")
+    from_first = protocol
+    from_fixed = protocol.replace(sampling="even")
     try:
         x, y = align(x, y, classes=y.classes, unknown="ignore")
         groups = [group(x, y, each) for each in (from_first, from_fixed)]
@@ -343,7 +375,8 @@ def other_starts(context: Context) -> Iterator[Finding]:
     if cost - least < _STARTS_COST:
         return
     matched = np.flatnonzero(scored[1].truth_of >= 0)
-    of_x, of_y = groups[1].row[matched], groups[1].row[scored[1].truth_of[matched]]
+    of_x = groups[1].row[matched]
+    of_y = groups[1].row[scored[1].truth_of[matched]]
     elsewhere = [
         _drawn_otherwise(x.polylines[i], y.polylines[j], protocol.spacing)
         for i, j in zip(of_x.tolist(), of_y.tolist(), strict=True)
@@ -358,7 +391,7 @@ def other_starts(context: Context) -> Iterator[Finding]:
         f" so that PLD of the closed lines there is {cost:.3f} instead of {least:.3f}"
     )
     remedy = _use_even(context, "in which the geometry of a closed line decides where its points begin")
-    yield Finding("warning", "starts-differ", text, turned, remedy=remedy)
+    yield Finding("warning", "starts-differ", text, count=turned, remedy=remedy)
 
 
 def _drawn_otherwise(first: Points, second: Points, distance: float) -> bool:
@@ -383,19 +416,25 @@ def _closed_lines(side: MapFrames, protocol: Protocol) -> MapFrames:
 
 def _clearly_open(side: MapFrames) -> Flags:
     """Return the instances whose ends are far apart compared with their length."""
-    coords, offsets = side.polylines.coords[:, :2], side.polylines.offsets
+    coords = side.polylines.coords[:, :2]
+    offsets = side.polylines.offsets
     owner = np.repeat(np.arange(len(side.polylines)), np.diff(offsets))
-    step = np.hypot(*np.diff(coords, axis=0).T) if len(owner) else np.empty(0)
+    if len(owner):
+        step = np.hypot(*np.diff(coords, axis=0).T)
+    else:
+        step = np.empty(0)
     inside = owner[1:] == owner[:-1]
     length = np.bincount(owner[1:][inside], step[inside], minlength=len(side.polylines))
-    gap, some = np.zeros(len(length)), np.unique(owner)
+    gap = np.zeros(len(length))
+    some = np.unique(owner)
     gap[some] = np.hypot(*(coords[offsets[some]] - coords[offsets[some + 1] - 1]).T)
     return gap > _OPEN * length
 
 
 def dimensions(context: Context) -> Iterator[Finding]:
     """Check that points of both sides have the same number of coordinates."""
-    x, y = context.predictions, context.truth
+    x = context.predictions
+    y = context.truth
     if len(x.polylines.coords) and len(y.polylines.coords) and x.dimension != y.dimension:
         high = "predictions" if x.dimension > y.dimension else "truth"
         text = f"the predictions are {x.dimension}-D and the truth is {y.dimension}-D"
@@ -403,7 +442,7 @@ def dimensions(context: Context) -> Iterator[Finding]:
             f"Use {high}.planar() to compare in the plane",
             "Give the file with height as FILE,planar to compare in the plane",
         )
-        yield Finding("error", "dimensions-differ", text, len(x.polylines) + len(y.polylines), remedy=remedy)
+        yield Finding("error", "dimensions-differ", text, count=len(x.polylines) + len(y.polylines), remedy=remedy)
 
 
 def height(context: Context) -> Iterator[Finding]:
@@ -427,4 +466,4 @@ def height(context: Context) -> Iterator[Finding]:
         remedy = Remedy(
             "Use .transform(pose) on one side, or .planar() on both", "Give both as FILE,planar to leave out height"
         )
-        yield Finding("warning", "height-offset", text, len(above), remedy=remedy)
+        yield Finding("warning", "height-offset", text, count=len(above), remedy=remedy)

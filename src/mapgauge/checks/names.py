@@ -60,7 +60,7 @@ def no_frames(context: Context) -> Iterator[Finding]:
     for name, side in context.sides:
         if not len(side):
             remedy = Remedy.of("Check that the file was written completely")
-            yield Finding("error", "frames-none", f"{name}: no frames", 0, remedy=remedy)
+            yield Finding("error", "frames-none", f"{name}: no frames", count=0, remedy=remedy)
 
 
 def duplicates(context: Context) -> Iterator[Finding]:
@@ -74,7 +74,7 @@ def duplicates(context: Context) -> Iterator[Finding]:
                 "frames counts"
             )
             remedy = Remedy.of("Write each frame once, also when results of several runs or processes are joined")
-            yield Finding("error", "tokens-duplicate", text, len(twice), tuple(twice), remedy)
+            yield Finding("error", "tokens-duplicate", text, count=len(twice), examples=tuple(twice), remedy=remedy)
 
 
 def one_side_only(context: Context) -> Iterator[Finding]:
@@ -92,23 +92,31 @@ def one_side_only(context: Context) -> Iterator[Finding]:
         )
         kinds = kind_of(unknown), kind_of(missing)
         if not cause and kinds.count("nuScenes") == 1:
-            own, others = ("predictions", "truth") if kinds[0] == "nuScenes" else ("truth", "predictions")
+            if kinds[0] == "nuScenes":
+                own = "predictions"
+                others = "truth"
+            else:
+                own = "truth"
+                others = "predictions"
             text += f". Those of the {own} look like nuScenes (32 hexadecimal digits), those of the {others} do not"
         remedy = remedy or Remedy.of("Check that both files belong to the same data set and split")
-        yield Finding("error", "tokens-disjoint", text, len(x) + len(y), (unknown[0], missing[0]), remedy)
+        yield Finding(
+            "error", "tokens-disjoint", text, count=len(x) + len(y), examples=(unknown[0], missing[0]), remedy=remedy
+        )
         return
     if unknown:
-        yield unknown_frames(len(unknown), len(x), unknown, cause, remedy)
+        yield unknown_frames(len(unknown), len(x), unknown, cause=cause, remedy=remedy)
     if missing:
         if remedy is None and context.predictions.format.startswith("vectormapnet"):
             remedy = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
-        yield missing_frames(len(missing), len(y), missing, cause, remedy)
+        yield missing_frames(len(missing), len(y), missing, cause=cause, remedy=remedy)
 
 
 def order(context: Context) -> Iterator[Finding]:
     """Find frames in a different order. It does not matter here, but it does for evaluators that pair by position."""
     x, y = (dict.fromkeys(side.tokens) for _, side in context.sides)
-    first, second = [token for token in x if token in y], [token for token in y if token in x]
+    first = [token for token in x if token in y]
+    second = [token for token in y if token in x]
     moved = [a for a, b in zip(first, second, strict=True) if a != b]
     if moved:
         text = (
@@ -116,7 +124,7 @@ def order(context: Context) -> Iterator[Finding]:
             "matched by token here, but MapTR's evaluator pairs them by position and would print a wrong number for "
             "these files"
         )
-        yield from findings_about(moved, "note", "tokens-order", text)
+        yield from findings_about(moved, "note", "tokens-order", text=text)
 
 
 def _cause(unknown: Sequence[str], missing: Sequence[str]) -> tuple[str, Remedy | None]:
@@ -158,7 +166,9 @@ def _spelling(class_name: str) -> str:
     (True, True)
     """
     plain = re.sub(r"[\W_]+", "", class_name.lower())
-    return re.sub(r"ies$", "y", plain) if plain.endswith("ies") else plain.removesuffix("s")
+    if plain.endswith("ies"):
+        return re.sub(r"ies$", "y", plain)
+    return plain.removesuffix("s")
 
 
 def names(context: Context) -> Iterator[Finding]:
@@ -171,7 +181,10 @@ def names(context: Context) -> Iterator[Finding]:
         text = f"neither side has the class {', '.join(nowhere)}; available: {', '.join(known) or 'none'}"
         remedy = Remedy("Choose among these with classes=", "Choose among these with --classes")
         if LANE in known and LANE not in asked:
-            name = "openlanev2-v2.1" if LANE_LINES[0] in known else "openlanev2-v1.1"
+            if LANE_LINES[0] in known:
+                name = "openlanev2-v2.1"
+            else:
+                name = "openlanev2-v1.1"
             remedy = Remedy(
                 f'For lanes, choose the protocol "{name}", or "graph" for graph scores',
                 f"For lanes: --protocol {name}, or graph for graph scores",
@@ -179,7 +192,7 @@ def names(context: Context) -> Iterator[Finding]:
         level: Level = "warning" if context.named else "note"
         if len(nowhere) == len(asked):
             level = "error"  # nothing is left to compare
-        yield Finding(level, "classes-unknown", text, len(nowhere), remedy=remedy)
+        yield Finding(level, "classes-unknown", text, count=len(nowhere), remedy=remedy)
     renamed = _renaming(x, y, asked)
     if any(renamed):
         calls = [f"{side}.rename({table})" for (side, _), table in zip(context.sides, renamed, strict=True) if table]
@@ -187,14 +200,14 @@ def names(context: Context) -> Iterator[Finding]:
         pairs = [f"{name} for {target}" for table in renamed for name, target in table.items()]
         text = f"the sides have different names for the same class: {', '.join(pairs)}"
         remedy = Remedy(f"Use {' and '.join(calls)}", f"Use {' and '.join(filter(None, options))}")
-        yield Finding("error", "classes-named-differently", text, len(pairs), remedy=remedy)
+        yield Finding("error", "classes-named-differently", text, count=len(pairs), remedy=remedy)
     paired = {name for table in renamed for pair in table.items() for name in pair}
     alone_x = [name for name in x if name not in y and name not in paired and name in asked and x[name]]
     alone_y = [name for name in y if name not in x and name not in paired and name in asked and y[name]]
     if alone_x and alone_y and not paired and not x.keys() & y.keys():
         text = f"no class in common: the predictions have {', '.join(alone_x)}, the truth has {', '.join(alone_y)}"
         remedy = Remedy("Use .rename({...}) on one side", "Give one side as FILE,rename=OLD:NEW")
-        yield Finding("error", "classes-disjoint", text, len(alone_x) + len(alone_y), remedy=remedy)
+        yield Finding("error", "classes-disjoint", text, count=len(alone_x) + len(alone_y), remedy=remedy)
         return
     remedy = Remedy(
         "Select the classes to compare, or use .rename({...}) if this one has another name there",
@@ -202,19 +215,25 @@ def names(context: Context) -> Iterator[Finding]:
         "name there",
     )
     for name in (*alone_x, *alone_y):
-        code, lacking, effect = "class-never-predicted", "the predictions", "all of them count as missed"
+        code = "class-never-predicted"
+        lacking = "the predictions"
+        effect = "all of them count as missed"
         if name in x:
-            code, lacking, effect = "class-only-predicted", "the truth", "all of them count as false"
+            code = "class-only-predicted"
+            lacking = "the truth"
+            effect = "all of them count as false"
         count = x.get(name, 0) + y.get(name, 0)
         text = f"{counted(count, 'instance')} of {name}, a class that is not in {lacking}: {effect}"
-        yield Finding("warning", code, text, count, remedy=remedy)
+        yield Finding("warning", code, text, count=count, remedy=remedy)
 
 
 def _renamed(context: Context, side: str, table: Mapping[str, str]) -> str:
     """Return the file of a side with a renaming, as it is given on the command line; "" if there is none."""
     file = dict(context.sides)[side].name or side.upper()
     pairs = [":".join(f'"{name}"' if set(name) & set(",=:/\\") else name for name in pair) for pair in table.items()]
-    return shlex.quote(file + "".join(f",rename={pair}" for pair in pairs)) if table else ""
+    if not table:
+        return ""
+    return shlex.quote(file + "".join(f",rename={pair}" for pair in pairs))
 
 
 def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -225,7 +244,12 @@ def _renaming(x: Counts, y: Counts, asked: Sequence[str]) -> tuple[dict[str, str
         true = [name for name in y if name not in x and common_name(name) == common]
         instances = sum(x[name] for name in predicted) + sum(y[name] for name in true)
         if predicted and instances and set(asked) & {*predicted, *true}:
-            target = true[0] if len(true) == 1 else predicted[0] if len(predicted) == 1 else common
+            if len(true) == 1:
+                target = true[0]
+            elif len(predicted) == 1:
+                target = predicted[0]
+            else:
+                target = common
             for table, names in zip(tables, (predicted, true), strict=True):
                 table.update({name: target for name in names if name != target})
     return tables
@@ -257,7 +281,7 @@ def not_compared(context: Context) -> Iterator[Finding]:
                 )
             # Predictions of a class that the truth lacks may be misnamed. Truth often has more classes than a model.
             suspicious = bool(meant) or (side == "predictions" and name not in others)
-            yield Finding("warning" if suspicious else "note", "class-not-compared", text, count, remedy=remedy)
+            yield Finding("warning" if suspicious else "note", "class-not-compared", text, count=count, remedy=remedy)
 
 
 def exchanged(context: Context) -> Iterator[Finding]:
@@ -273,18 +297,19 @@ def exchanged(context: Context) -> Iterator[Finding]:
             f"Use predictions.rename({meant}), or read the file with classes= in the order of its ids",
             f"Use {_renamed(context, 'predictions', meant)}",
         )
-        yield Finding("warning", "classes-exchanged", text, len(meant), remedy=remedy)
+        yield Finding("warning", "classes-exchanged", text, count=len(meant), remedy=remedy)
 
 
 def without_instances(context: Context) -> Iterator[Finding]:
     """Find classes of both sides that have no instances on one of them."""
-    x, y = context.predictions.counts, context.truth.counts
+    x = context.predictions.counts
+    y = context.truth.counts
     for name in x:
         if name not in y or (x[name] and y[name]):
             continue
         if not x[name] and not y[name]:
             text = "no instances on either side. A mean over classes should leave it out"
-            yield Finding("note", "class-empty", f"class {name}: {text}", 0)
+            yield Finding("note", "class-empty", f"class {name}: {text}", count=0)
         elif not y[name] and any(y.values()):
             text = (
                 f"class {name}: {counted(x[name], 'prediction')} and no instances in the truth, so all of them count "
@@ -294,11 +319,11 @@ def without_instances(context: Context) -> Iterator[Finding]:
                 "Check whether the truth file was made without this class. MapTR never updates its cached truth: "
                 "delete it and create it again"
             )
-            yield Finding("warning", "class-without-truth", text, x[name], remedy=Remedy.of(advice))
+            yield Finding("warning", "class-without-truth", text, count=x[name], remedy=Remedy.of(advice))
         elif not x[name] and any(x.values()):
             text = (
                 f"class {name}: {counted(y[name], 'instance')} in the truth and no predictions, so all of them count "
                 "as missed"
             )
             advice = "Check that the model was trained on this class and that the class ids of the file are right"
-            yield Finding("warning", "class-without-predictions", text, y[name], remedy=Remedy.of(advice))
+            yield Finding("warning", "class-without-predictions", text, count=y[name], remedy=Remedy.of(advice))

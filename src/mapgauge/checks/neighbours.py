@@ -86,7 +86,8 @@ def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
     gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
     rows, columns = np.nonzero((gap <= most * (1 + 1e-9)).all(axis=2))  # a mean may be rounded down
     for first in range(0, len(rows), _PAIRS):
-        i, j = rows[first : first + _PAIRS], columns[first : first + _PAIRS]
+        i = rows[first : first + _PAIRS]
+        j = columns[first : first + _PAIRS]
         distance[i, j] = chamfer(x[i], y[j])
     return distance
 
@@ -158,7 +159,10 @@ class AxisTurn:
         if not self.degrees:
             return Remedy.of(self.instead)
         file = file or "FILE"
-        auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto") if certain else ("", "")
+        if certain:
+            auto = ('. Or pass axes="auto" to evaluate', f" or {file},rotate=auto")
+        else:
+            auto = ("", "")
         return Remedy(f"Use predictions.rotate({self.degrees}){auto[0]}", f"Use {file},rotate={self.degrees}{auto[1]}")
 
 
@@ -193,7 +197,12 @@ def find_exchange(
     meant: dict[str, str] = {}
     for name, row in zip(true, votes, strict=True):
         total = row.sum()
-        own = row[predicted.index(name)] if name in predicted else 0
+        if name in predicted:
+            own = row[predicted.index(name)]
+        else:
+            own = 0
         if total >= _VOTES and row.max() >= _WON * total and own <= _OWN * total:
             meant[predicted[int(row.argmax())]] = name
-    return meant if set(meant) == set(meant.values()) else {}
+    if set(meant) != set(meant.values()):
+        return {}
+    return meant

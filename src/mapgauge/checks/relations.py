@@ -42,7 +42,12 @@ def tracks_on_one_side(context: Context) -> Iterator[Finding]:
     """Find tracks that the other side lacks."""
     has = [side.track is not None and bool((side.track != "").any()) for _, side in context.sides]
     if has[0] != has[1] and all(len(side.polylines) for _, side in context.sides):
-        with_tracks, without = ("predictions", "truth") if has[0] else ("truth", "predictions")
+        if has[0]:
+            with_tracks = "predictions"
+            without = "truth"
+        else:
+            with_tracks = "truth"
+            without = "predictions"
         text = f"the {with_tracks} have tracks and the {without} have none. Scores over time need both"
         remedy = Remedy.of("Read ids of the truth with it, or give the predictions ids, to compare tracks")
         yield Finding("note", "tracks-one-side", text, remedy=remedy)
@@ -60,7 +65,7 @@ def shared(context: Context) -> Iterator[Finding]:
         remedy = Remedy.of("Check that ids are not shared by different objects")
         level: Level = "warning" if len(several) > 0.25 * len(followed) else "note"
         shown = tuple(dict.fromkeys(track for _, _, track in several))[:3]
-        yield Finding(level, "tracks-shared", text, len(several), shown, remedy)
+        yield Finding(level, "tracks-shared", text, count=len(several), examples=shown, remedy=remedy)
 
 
 def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Iterator[Finding]:
@@ -81,7 +86,8 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     scene = tracks.codes_of(side.scenes)[side.frame[rows]]
     keys = np.stack([rank[side.frame[rows]], tracks.codes_of(track[rows]), side.label[rows], scene])
     order = np.lexsort(keys)
-    a, b = order[:-1], order[1:]
+    a = order[:-1]
+    b = order[1:]
     next_to = (keys[1:, a] == keys[1:, b]).all(axis=0) & (keys[0, b] == keys[0, a] + 1)
     gap = np.maximum(np.maximum(low[b] - high[a], low[a] - high[b]), 0.0)[next_to]
     far = np.flatnonzero(np.hypot(*gap.T) > _JUMP)
@@ -95,22 +101,25 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     remedy = Remedy.of("Check the ids, the poses and the order of the frames")
     shown = tuple(dict.fromkeys(track[np.sort(rows[b[next_to][far]])].tolist()))[:3]
     level: Level = "warning" if len(far) > 0.01 * steps else "note"
-    yield Finding(level, "tracks-jump", text, len(far), shown, remedy)
+    yield Finding(level, "tracks-jump", text, count=len(far), examples=shown, remedy=remedy)
 
 
 def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
     """Return the true tracks that each predicted track (scene, class and id) is nearest to, in the first scenes."""
-    x, y = context.predictions, context.truth
+    x = context.predictions
+    y = context.truth
     followed: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     if x.track is None or y.track is None or y.scenes is None:
         return followed
     scene_of = dict(zip(y.tokens, y.scenes, strict=True))
     for token in sorted(context.shared, key=lambda token: (scene_of[token], token))[:_TRACK_FRAMES]:
-        i, j = x.index[token], y.index[token]
+        i = x.index[token]
+        j = y.index[token]
         for c, name in enumerate(x.classes):
             if name not in y.classes:
                 continue
-            predicted, true = _tracked(x, i, c), _tracked(y, j, y.classes.index(name))
+            predicted = _tracked(x, i, c)
+            true = _tracked(y, j, y.classes.index(name))
             if not len(predicted) or not len(true):
                 continue
             distance = near_chamfer(coarse(x, predicted)[..., :2], coarse(y, true)[..., :2], _NEAR_TRACK)
@@ -125,7 +134,10 @@ def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
     """Return the instances of a frame and class that have a track and points."""
     rows = rows_with_points(side, frame)
     rows = rows[side.label[rows] == label]
-    tracked: Indices = rows if side.track is None else rows[side.track[rows] != ""]
+    if side.track is None:
+        tracked: Indices = rows
+    else:
+        tracked = rows[side.track[rows] != ""]
     return tracked
 
 
@@ -164,10 +176,14 @@ def ends(context: Context) -> Iterator[Finding]:
 
 def cropped(context: Context) -> Iterator[Finding]:
     """Find lanes that CGNet's rules cut, which score 30 m x 60 m whatever the region of the data."""
-    settings = context.protocol.settings.values() if context.protocol else ()
-    if not any(getattr(own, "rules", "") == "cgnet" for own in settings):
+    if context.protocol is None:
         return
-    half = (30.0, 15.0) if (context.truth.forward or context.predictions.forward) == "x" else (15.0, 30.0)
+    if not any(getattr(own, "rules", "") == "cgnet" for own in context.protocol.settings.values()):
+        return
+    if (context.truth.forward or context.predictions.forward) == "x":
+        half = (30.0, 15.0)
+    else:
+        half = (15.0, 30.0)
     for name, side in context.sides:
         beyond = (np.abs(side.polylines.coords[:, :2]) > half).any(axis=1)
         lanes = np.unique(np.searchsorted(side.polylines.offsets, np.flatnonzero(beyond), side="right") - 1)
@@ -176,7 +192,7 @@ def cropped(context: Context) -> Iterator[Finding]:
                 f"{name}: {len(lanes)} of {len(side.polylines)} lanes leave the 30 m x 60 m that CGNet's rules score; "
                 "GEO, TOPO and JTOPO leave out the points beyond"
             )
-            yield Finding("note", "graphs-cropped", text, len(lanes), examples(side, lanes))
+            yield Finding("note", "graphs-cropped", text, count=len(lanes), examples=examples(side, lanes))
 
 
 def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
@@ -190,20 +206,20 @@ def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     side = side.at(evenly(range(len(side)), _FRAMES))
     assert side.links is not None
     links = side.links.of_kind(SUCCESSOR)
-    yield from _equal_scores(name, side, side.links.of_kind(CONTROLLED_BY), "links to traffic elements")
+    yield from _equal_scores(name, side, side.links.of_kind(CONTROLLED_BY), called="links to traffic elements")
     if not len(links):
         return
     if crowded := list(_too_many(name, side, links)):
         yield from crowded
         return
-    yield from _equal_scores(name, side, links, "links")
+    yield from _equal_scores(name, side, links, called="links")
     # The strongest links to other lanes, about one for two lanes. All scores may be small.
     others = links.source != links.target
     most = (len(np.unique(links.source[others])) + 1) // 2
     strong = others & (links.weight >= (np.partition(links.weight[others], -most)[-most] if most else 0.0))
     # The least score above _LINK.
-    yield from _to_themselves(name, side, links, links.weight[strong].min(initial=np.nextafter(_LINK, 1)))
-    yield from _directions(name, side, links.source[strong], links.target[strong])
+    yield from _to_themselves(name, side, links, least=links.weight[strong].min(initial=np.nextafter(_LINK, 1)))
+    yield from _directions(name, side, links.source[strong], target=links.target[strong])
 
 
 def _too_many(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
@@ -211,7 +227,8 @@ def _too_many(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
     joined = (links.weight > _LINK) & (links.source != links.target)
     count = int(np.count_nonzero(joined))
     lanes = np.bincount(side.frame[_lanes(side, links)], minlength=len(side))
-    total, pairs = int(lanes.sum()), int((lanes * (lanes - 1) // 2).sum())
+    total = int(lanes.sum())
+    pairs = int((lanes * (lanes - 1) // 2).sum())
     if count < _ENOUGH or count <= min(pairs, _MOST * total):
         return
     text = (
@@ -220,7 +237,14 @@ def _too_many(name: str, side: MapFrames, links: Links) -> Iterator[Finding]:
     )
     remedy = Remedy.of(f"Write links only between lanes that meet: {_ROWS}")
     where = examples(side, links.source[joined])
-    yield Finding("error" if side.confidence is None else "warning", "links-too-many", text, count, where, remedy)
+    yield Finding(
+        "error" if side.confidence is None else "warning",
+        "links-too-many",
+        text,
+        count=count,
+        examples=where,
+        remedy=remedy,
+    )
 
 
 def _equal_scores(name: str, side: MapFrames, links: Links, called: str) -> Iterator[Finding]:
@@ -233,7 +257,7 @@ def _equal_scores(name: str, side: MapFrames, links: Links, called: str) -> Iter
         return
     text = f"{name}: the scores of all {len(scores)} {called} are {scores[0]:g}, and lanes have different confidences"
     remedy = Remedy.of("Save the scores of links before a threshold is applied. Scores of lane graphs use them")
-    yield Finding("warning", "links-equal", text, len(scores), remedy=remedy)
+    yield Finding("warning", "links-equal", text, count=len(scores), remedy=remedy)
 
 
 def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> Iterator[Finding]:
@@ -246,7 +270,7 @@ def _to_themselves(name: str, side: MapFrames, links: Links, least: float) -> It
         return
     text = f"{name}: {len(own)} of {lanes} lanes ({share_of(len(own), lanes)}) lead into themselves"
     remedy = Remedy.of("Set the diagonal of the matrix to 0")
-    yield Finding("warning", "links-to-self", text, len(own), examples(side, own), remedy)
+    yield Finding("warning", "links-to-self", text, count=len(own), examples=examples(side, own), remedy=remedy)
 
 
 def _directions(name: str, side: MapFrames, source: Indices, target: Indices) -> Iterator[Finding]:
@@ -254,7 +278,12 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     start, end = _end_points(side)
     gap = np.linalg.norm(end[source] - start[target], axis=1)
     back = np.linalg.norm(start[source] - end[target], axis=1)
-    reach, share = (_FAR, _DECISIVE) if len(gap) >= _ENOUGH else (_NEAR, _SHARE)
+    if len(gap) >= _ENOUGH:
+        reach = _FAR
+        share = _DECISIVE
+    else:
+        reach = _NEAR
+        share = _SHARE
     forwards, backwards = ((near < reach) & (near + _NEAR < far) for near, far in ((gap, back), (back, gap)))
     width = len(side.label)
     doubled = np.isin(source * width + target, target * width + source) & (forwards | backwards)
@@ -262,7 +291,7 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     def finding(level: Level, code: str, some: Flags, text: str, remedy: str) -> Finding:
         count = int(np.count_nonzero(some))
         text = f"{name}: {count} of {len(gap)} links ({share_of(count, len(gap))}) {text}"
-        return Finding(level, code, text, count, examples(side, source[some]), Remedy.of(remedy))
+        return Finding(level, code, text, count=count, examples=examples(side, source[some]), remedy=Remedy.of(remedy))
 
     if int(doubled.sum()) > max(_SHARE * len(gap), _FEW - 1):
         text = "have a link in the other direction, although two lanes cannot lead into each other"
@@ -277,7 +306,7 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     far = gap > _FAR
     if len(gap) < _ENOUGH or np.count_nonzero(far) < _SHARE * len(gap):
         return
-    meeting = _meeting(side, np.union1d(source, target), start, end)
+    meeting = _meeting(side, np.union1d(source, target), start, end=end)
     linked = np.count_nonzero(gap < _NEAR)
     if meeting < _ENOUGH or linked > _SHARE * meeting:
         return
@@ -296,7 +325,8 @@ def _lanes(side: MapFrames, links: Links) -> Indices:
 
 def _end_points(side: MapFrames) -> tuple[Points, Points]:
     """Return the first and the last point of each instance, without heights."""
-    coords, offsets = side.polylines.coords, side.polylines.offsets
+    coords = side.polylines.coords
+    offsets = side.polylines.offsets
     return coords[offsets[:-1], :2], coords[offsets[1:] - 1, :2]
 
 

@@ -42,11 +42,12 @@ def demo_world(
     >>> len(truth), len(set(truth.scenes)), len(predictions.polylines) / len(predictions)
     (20, 2, 75.0)
     """
-    frames, seed = check_whole("frames", frames, 1), check_whole("seed", seed, 0)
+    frames = check_whole("frames", frames, 1)
+    seed = check_whole("seed", seed, 0)
     predictions = check_whole("predictions", predictions, 0)
     if quality not in QUALITIES:
         raise InvalidInput(f"quality must be {' or '.join(map(repr, QUALITIES))}, got {quality!r}")
-    scenes = [_scene(seed, number, predictions, quality) for number in range(-(-frames // SCENE))]
+    scenes = [_scene(seed, number, predictions, quality=quality) for number in range(-(-frames // SCENE))]
     x, y = (join_frames(side).between(slice(0, frames)) for side in zip(*scenes, strict=True))
     return replace(x, name=f"demo-{quality}"), replace(y, name="demo-truth")
 
@@ -64,8 +65,8 @@ def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapF
         tuple(f"{name}-{k}" for k in range(SCENE)),
         CLASSES,
         frame,
-        streets.label[element],
-        polylines,
+        label=streets.label[element],
+        polylines=polylines,
         track=tracks[element],
         scenes=(name,) * SCENE,
         timestamps=_EPOCH + _APART * number + INTERVAL * np.arange(SCENE),
@@ -73,7 +74,9 @@ def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapF
         forward="x",
     )
     rng = np.random.default_rng([seed, number, 1 + list(QUALITIES).index(quality)])
-    return predict(rng, QUALITIES[quality], truth, element, streets.after, hardness, predictions), truth
+    return predict(
+        rng, QUALITIES[quality], truth, element=element, after=streets.after, hardness=hardness, count=predictions
+    ), truth
 
 
 __all__ = ["QUALITIES", "demo_world"]

@@ -60,7 +60,7 @@ class _DetectedLines(NamedTuple):
         joined = [np.concatenate([truth.polylines[i], truth.polylines[j]]) for i, j in pairs.tolist()]
         rows = np.append(np.arange(len(element)), pairs[:, 0])
         lines = truth.polylines.and_then(Polylines.of(joined))
-        return cls(lines, truth.frame[rows], truth.label[rows], hardness[element[rows]], pairs)
+        return cls(lines, truth.frame[rows], truth.label[rows], hardness=hardness[element[rows]], pairs=pairs)
 
 
 class _Drafts(NamedTuple):
@@ -87,7 +87,8 @@ class _Walk:
     """Lines laid end to end, to interpolate points on any part of any line at once."""
 
     def __init__(self, polylines: Polylines) -> None:
-        self.coords, offsets = polylines.coords, polylines.offsets
+        self.coords = polylines.coords
+        offsets = polylines.offsets
         step = np.hypot(*np.diff(self.coords, axis=0).T)
         step[offsets[1:-1] - 1] = 1.0  # between the end of a line and the start of the next
         self.along = np.concatenate([[0.0], step.cumsum()])
@@ -119,8 +120,8 @@ def predict(
     """
     targets = _DetectedLines.of(truth, element, after, hardness)
     walk = _Walk(targets.polylines)
-    drafts = _drafts(rng, quality, targets, walk.length, count)
-    points, error = _noisy(rng, quality, targets, walk, drafts)
+    drafts = _drafts(rng, quality, targets, length=walk.length, count=count)
+    points, error = _noisy(rng, quality, targets, walk=walk, drafts=drafts)
     odds = quality.sureness + drafts.odds - 2 * error + rng.normal(0, 1, len(error))
     confidence = (1 / (1 + np.exp(-odds))).astype(np.float32).astype(np.float64)
     order = np.lexsort((-confidence, drafts.frame))
@@ -144,7 +145,8 @@ def _drafts(rng: np.random.Generator, quality: Quality, targets: _DetectedLines,
     merged = np.flatnonzero(rng.random(len(targets.pairs)) < quality.merged)
     detected[targets.pairs[merged]] = False
     split = detected & (label != CROSSING) & (length[:true] > 10) & (rng.random(true) < quality.split)
-    whole, halves = np.flatnonzero(detected & ~split), np.flatnonzero(split)
+    whole = np.flatnonzero(detected & ~split)
+    halves = np.flatnonzero(split)
     again = np.repeat(np.arange(true), rng.poisson(_AGAIN, true))
     trim = np.abs(rng.normal(0, 0.03, (2, len(whole)))) * (label[whole] != CROSSING)
     cut = rng.uniform(0.3, 0.7, len(halves))
@@ -177,10 +179,13 @@ def _noisy(
 
     A third of the lines are reversed. Polygons start at any point, and only some of them end at their start.
     """
-    count, closed, length = len(drafts.target), walk.closed[drafts.target], walk.length[drafts.target]
+    count = len(drafts.target)
+    closed = walk.closed[drafts.target]
+    length = walk.length[drafts.target]
     turned = closed * rng.random(count)
     gap = closed * np.maximum(rng.normal(0.2, 0.3, count), 0) / length
-    begin, end = drafts.begin + turned, drafts.end + turned - gap
+    begin = drafts.begin + turned
+    end = drafts.end + turned - gap
     back = rng.random(count) < 1 / 3
     points = walk.points(drafts.target, np.where(back, end, begin), np.where(back, begin, end))
     strength = rng.normal(0, 1, (2, count, len(_WAVES)))

@@ -69,8 +69,9 @@ def draw_streets(rng: np.random.Generator) -> Streets:
     while at < _LENGTH - 20:
         arms = ((True, True), (True, True), (True, False), (False, True))[rng.integers(4)]
         half = _LANE * (2 if rng.random() < 0.3 else 1)
-        radius, depth = rng.uniform(2.5, 5), rng.uniform(3, 4.5)
-        junctions.append(_Junction(at, half, radius, depth, radius + depth + 1, arms))
+        radius = rng.uniform(2.5, 5)
+        depth = rng.uniform(3, 4.5)
+        junctions.append(_Junction(at, half, radius, depth=depth, free=radius + depth + 1, arms=arms))
         at += rng.uniform(42, 65)
     lines: list[tuple[int, Line]] = []
     after: list[int] = []
@@ -93,7 +94,7 @@ def draw_streets(rng: np.random.Generator) -> Streets:
             for s in (j.at + lane * _LANE for lane in range(1 - lanes, lanes)):
                 draw(DIVIDER, [(s, sign * (edge + j.free)), (s, sign * _SIDE)])
     for j in junctions:
-        for line in _crossings(rng, j, left * _LANE, right * _LANE):
+        for line in _crossings(rng, j, left * _LANE, right=right * _LANE):
             draw(CROSSING, line)
     along = np.arange(0, _LENGTH + 0.5, 0.5)
     heading = np.full(len(along), rng.uniform(0, 2 * np.pi))
@@ -104,7 +105,13 @@ def draw_streets(rng: np.random.Generator) -> Streets:
     dense = [np.array(line) if label == CROSSING else _dense(line) for label, line in lines]
     points, _ = road.place(*np.concatenate(dense).T)
     label = np.array([label for label, _ in lines], np.int64)
-    return Streets(road, right, label, Polylines(points, np.cumsum([0, *map(len, dense)])), np.array(after, np.int64))
+    return Streets(
+        road,
+        right,
+        label,
+        polylines=Polylines(points, np.cumsum([0, *map(len, dense)])),
+        after=np.array(after, np.int64),
+    )
 
 
 def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
@@ -113,7 +120,8 @@ def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
     line: Line = [(0.0, edge)]
     lines = [line]
     for j in junctions:
-        before, behind = j.at - j.half, j.at + j.half
+        before = j.at - j.half
+        behind = j.at + j.half
         line += [(before - j.radius * (1 - u), edge + j.radius * v) for u, v in quarter]
         line.append((before, _SIDE))
         line = [(behind, _SIDE)]
@@ -125,7 +133,8 @@ def _kerbs(junctions: list[_Junction], edge: float) -> list[Line]:
 
 def _crossings(rng: np.random.Generator, j: _Junction, left: float, right: float) -> list[Line]:
     """Return two to four rectangles. Each repeats its first point as its last."""
-    near, far = j.half + j.radius, j.half + j.radius + j.depth
+    near = j.half + j.radius
+    far = j.half + j.radius + j.depth
     across = -right + _MARGIN, left - _MARGIN
     along_main = j.at - j.half + _MARGIN, j.at + j.half - _MARGIN
     boxes = [((j.at + near, j.at + far), across), ((j.at - far, j.at - near), across)]
@@ -163,7 +172,8 @@ def see(streets: Streets, poses: Floats) -> tuple[Indices, Indices, Polylines]:
     Points are relative to the ego vehicle. A crossing at the edge of the region is cut to a polygon, as in the truth of
     public data sets.
     """
-    world, offsets = streets.polylines.coords, streets.polylines.offsets
+    world = streets.polylines.coords
+    offsets = streets.polylines.offsets
     local = np.einsum("fpk,fkj->fpj", world - poses[:, None, :2, 3], poses[:, :2, :2])
     near = (np.abs(local) < np.array(REGION) / 2 + 2 * _STEP).all(axis=2)  # cutting all elements would be slow
     frame, element = np.nonzero(np.logical_or.reduceat(near, offsets[:-1], axis=1))
@@ -173,7 +183,8 @@ def see(streets: Streets, poses: Floats) -> tuple[Indices, Indices, Polylines]:
     crossing = streets.label[element] == CROSSING
     # Join the parts of a crossing to one polygon, which ends where it starts.
     new = np.append(True, (sources[1:] != sources[:-1]) | ~crossing[sources[1:]])
-    rows, bounds = sources[new], np.append(cut.offsets[:-1][new], len(cut.coords))
+    rows = sources[new]
+    bounds = np.append(cut.offsets[:-1][new], len(cut.coords))
     begins = cut.coords[bounds[:-1]]
     ajar = crossing[rows] & (begins != cut.coords[bounds[1:] - 1]).any(axis=1)
     points = np.insert(cut.coords, bounds[1:][ajar], begins[ajar], axis=0).round(3)

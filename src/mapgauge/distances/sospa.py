@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def pack_pair(x: PolylineLike, y: PolylineLike) -> Polylines:
     """Pack two polylines of the same dimension."""
-    first, second = as_points(x, "x"), as_points(y, "y")
+    first = as_points(x, "x")
+    second = as_points(y, "y")
     if len(first) and len(second) and first.shape[1] != second.shape[1]:
         raise InvalidInput(
             f"x and y must have the same number of coordinates, got {first.shape[1]} for x and {second.shape[1]} for y"
@@ -37,7 +38,8 @@ def pack_sets(xs: PolylinesLike, ys: PolylinesLike, x_name: str, y_name: str) ->
 def as_lines(polylines: Polylines, closed: object, closed_tolerance: object) -> tuple["Lines", Flags]:
     """The ``Lines`` that kernels take, without closing points, and which of the polylines are closed."""
     flags, repeats = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
-    start, stop = polylines.offsets[:-1], polylines.offsets[1:] - repeats
+    start = polylines.offsets[:-1]
+    stop = polylines.offsets[1:] - repeats
     points = np.ascontiguousarray(polylines.coords.T)
     lines: Lines = kernels.lines.index_lines(points, start.astype(np.uint64), stop.astype(np.uint64))
     return lines, flags
@@ -139,7 +141,7 @@ def sospa_align(
     """
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
     lines, flags = as_lines(pack_pair(x, y), closed, closed_tolerance)
-    return align_two_lines(lines, bool(flags.any()), directed, cutoff, order)
+    return align_two_lines(lines, bool(flags.any()), directed, cutoff=cutoff, order=order)
 
 
 def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float, order: float) -> Alignment:
@@ -148,7 +150,7 @@ def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float,
     closed = np.full(2, cyclic)
     long = kernels.sospa.is_long(lines, closed)
     aligned = kernels.sospa.align_two(lines, closed, directed, cutoff, order, long)
-    return _alignment(aligned, n, m, cutoff, order, closed=cyclic)
+    return _alignment(aligned, n, m, cutoff=cutoff, order=order, closed=cyclic)
 
 
 def sospa_from_distances(
@@ -174,7 +176,8 @@ def sospa_from_distances(
     1.0
     """
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
-    cyclic, normalised = bool(check_closed(closed, auto=False)), check_flag("normalised", normalised)
+    cyclic = bool(check_closed(closed, auto=False))
+    normalised = check_flag("normalised", normalised)
     try:
         distance = np.asarray(matrix)
     except (TypeError, ValueError) as error:
@@ -189,9 +192,12 @@ def sospa_from_distances(
         i, j = (int(v) for v in bad[0])
         raise InvalidInput(f"matrix[{i}, {j}] is {distance[i, j]}, expected a finite distance of at least 0")
     n, m = distance.shape
-    long = True if cyclic and max(n, m) > kernels.sospa.LONG else None
+    if cyclic and max(n, m) > kernels.sospa.LONG:
+        long = True
+    else:
+        long = None
     aligned = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order, long)
-    result = _alignment(aligned, n, m, cutoff, order, closed=cyclic)
+    result = _alignment(aligned, n, m, cutoff=cutoff, order=order, closed=cyclic)
     return result.normalised if normalised else result.value
 
 
@@ -227,12 +233,15 @@ def sospa_matrix(
     """
     normalised = check_flag("normalised", normalised)
     directed, cutoff, order = check_sospa_arguments(cutoff, order, directed)
-    polylines, rows = pack_sets(xs, ys, "xs", "ys")
+    polylines, rows = pack_sets(xs, ys, "xs", y_name="ys")
     lines, flags = as_lines(polylines, closed, closed_tolerance)
     long = kernels.sospa.is_long(lines, flags)
     pairs = kernels.gains.pairs_of_groups(np.array([[0, rows, len(flags)]]))
     total, share = kernels.sospa.values_of_pairs(lines, flags, pairs, directed, cutoff, order, long)
-    matrix: NDArray[np.float64] = share if normalised else _metres(total, cutoff, order)
+    if normalised:
+        matrix: NDArray[np.float64] = share
+    else:
+        matrix = _metres(total, cutoff, order)
     return matrix.reshape(rows, len(flags) - rows)
 
 
@@ -241,7 +250,10 @@ def _alignment(
 ) -> Alignment:
     """Build an ``Alignment`` from the result of a kernel."""
     pairs, backward, cost, total, normalised = solved
-    walked = m - 1 - pairs[:, 1] if backward else pairs[:, 1]
+    if backward:
+        walked = m - 1 - pairs[:, 1]
+    else:
+        walked = pairs[:, 1]
     wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
     return Alignment(
         value=float(_metres(np.array(total), cutoff, order)),

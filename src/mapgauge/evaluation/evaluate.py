@@ -170,7 +170,7 @@ def evaluate_frames(
         truth = with_scenes(truth, scenes)
     if protocol.name == MAP and predictions.confidence is None:
         predictions = predictions.with_confidence(1)
-    x, y = prepare(predictions, truth, protocol, unknown)
+    x, y = prepare(predictions, truth, protocol, unknown=unknown)
     check_needs(metrics, x, y)
     data = Data.of(x, y, protocol)
     with ThreadPoolExecutor(1) as aside:
@@ -179,13 +179,13 @@ def evaluate_frames(
             scores = score_frames(data, metrics, rings, workers=workers, progress=progress)
         finally:
             findings = checking.result()  # an error of the checks comes before an error of scoring
-    ties = ties_by_file(data, metrics, scores, workers)
+    ties = ties_by_file(data, metrics, scores, workers=workers)
     return Results(
         protocol,
         metrics,
         y.classes,
-        rings,
-        InputsOf(predictions, truth, uses_tracks(metrics)),
+        ranges=rings,
+        records=InputsOf(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),
         frames_ignored=len(tokens_without(predictions, truth)),
         findings=(*findings, *ties),
@@ -201,7 +201,8 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     lacking = tuple(name for name in metrics if name not in results.metrics)
     if not lacking:
         return results
-    data, scores = results.need_data(), results.scores
+    data = results.need_data()
+    scores = results.scores
     if new := tuple(name for name in lacking if name not in data.added):
         data.added.update(dict.fromkeys(new, score_frames(data, new, results.ranges, known=scores, workers=workers)))
     names = in_order((*results.metrics, *lacking), results.protocol)

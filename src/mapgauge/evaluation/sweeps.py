@@ -156,11 +156,14 @@ def sweep(
     areas: list[dict[str, Any]] = [
         {"region": tuple(region), "crop": True} for region in (() if regions is None else regions)
     ]
-    x, y = loaded(predictions), loaded(truth)
+    x = loaded(predictions)
+    y = loaded(truth)
     runs = [settings.replace(**area, **sampling) for area, sampling in product(areas or [{}], samplings or [{}])]
 
     def counted(k: int) -> Progress | None:
-        return None if progress is None else lambda done, of: progress(k * of + done, len(runs) * of)
+        if progress is None:
+            return None
+        return lambda done, of: progress(k * of + done, len(runs) * of)
 
     how: dict[str, Any] = {"metrics": metrics, "unknown": unknown, "workers": workers}
     return Sweep(tuple(evaluate(x, y, run, **how, progress=counted(k)) for k, run in enumerate(runs)))

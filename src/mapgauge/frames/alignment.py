@@ -22,7 +22,10 @@ class UnknownFrames(InvalidInput):
     def of(cls, extra: Sequence[str], predicted: int, true: str | None) -> "UnknownFrames":
         """Return the error about some tokens among all predicted frames, given a token of the truth."""
         disjoint = len(extra) == predicted  # nothing would be left to compare
-        instead = f"; the truth has {true}" if disjoint and true is not None else ""
+        if disjoint and true is not None:
+            instead = f"; the truth has {true}"
+        else:
+            instead = ""
         same = "Check that both files belong to the same data set and split"
         more = f"{same}, or pass {{}} to leave them out"
         are = "frame is" if predicted == 1 else "frames are"
@@ -90,14 +93,18 @@ def align(
                 "Give the file with height as FILE,planar to compare in the plane",
             ),
         )
-    x, place = predictions, None  # the frame of the truth for each frame of x; None if they are the same
+    x = predictions
+    place = None  # the frame of the truth for each frame of x; None if they are the same
     if predictions.tokens != truth.tokens:
         shared = [token for token in truth.tokens if token in predictions.index]
         x = predictions.at([predictions.index[token] for token in shared])
         place = np.array([truth.index[token] for token in shared], np.int64)
     boxes = tuple(dict.fromkeys(truth.boxes + predictions.boxes))
     lines = (name for name in truth.classes + predictions.classes if name not in boxes)
-    names = tuple(dict.fromkeys(lines)) if classes is None else tuple(classes)
+    if classes is None:
+        names = tuple(dict.fromkeys(lines))
+    else:
+        names = tuple(classes)
     x = replace(
         x,
         frame=x.frame if place is None else place[x.frame],
@@ -107,7 +114,10 @@ def align(
         poses=x.poses if truth.poses is None and len(x) == len(truth) else truth.poses,
         boxes=boxes,
     )
-    y = truth if truth.boxes == boxes else replace(truth, boxes=boxes)
+    if truth.boxes == boxes:
+        y = truth
+    else:
+        y = replace(truth, boxes=boxes)
     return x.as_classes(names), y.as_classes(names)
 
 
@@ -165,7 +175,9 @@ def _joined(parts: Sequence[MapFrames], name: str) -> Any:
     values = [getattr(part, name) for part in parts]
     if any(value is None for value in values):
         return None
-    return sum(values, ()) if isinstance(values[0], tuple) else np.concatenate(values)
+    if isinstance(values[0], tuple):
+        return sum(values, ())
+    return np.concatenate(values)
 
 
 def _joined_columns(parts: Sequence[MapFrames]) -> dict[str, Values]:
@@ -187,7 +199,9 @@ def agreed_forward(known: Iterable[Forward | None]) -> Forward | None:
     ('y', None)
     """
     different = {forward for forward in known if forward is not None}
-    return different.pop() if len(different) == 1 else None
+    if len(different) != 1:
+        return None
+    return different.pop()
 
 
 def add_instances(frames: MapFrames, others: MapFrames) -> MapFrames:

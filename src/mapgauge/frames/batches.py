@@ -22,9 +22,13 @@ ORDERS = "MapTR has divider, ped_crossing, boundary; StreamMapNet has ped_crossi
 def plain(value: Any) -> Any:
     """Return a tensor in a form that numpy accepts: without gradient, on the CPU, with a type that numpy has."""
     for name in ("detach", "cpu"):
-        value = getattr(value, name)() if hasattr(value, name) else value
+        if hasattr(value, name):
+            value = getattr(value, name)()
     floating = getattr(value, "is_floating_point", None)
-    return value.double() if callable(floating) and floating() else value  # numpy has no bfloat16
+    # numpy has no bfloat16.
+    if callable(floating) and floating():
+        return value.double()
+    return value
 
 
 def as_array(value: Any, where: str) -> NDArray[Any]:
@@ -41,7 +45,7 @@ def _links(item: Mapping[str, Any], where: str, boxes: Flags) -> Links:
     ``links`` of the frame is an array ``(polylines, polylines)`` of scores in [0, 1]. Entry ``[i, j]`` says that lane i
     leads into lane j, or that traffic element j, which is a box, applies to lane i. 0 is no link.
     """
-    _check_given("links", item, where, "zeros where there are none")
+    _check_given("links", item, where, otherwise="zeros where there are none")
     count = len(boxes)
     scores = as_array(item["links"], f"{where}['links']")
     if scores.shape != (count, count) and not (count == 0 and scores.size == 0):
@@ -62,7 +66,8 @@ def _links(item: Mapping[str, Any], where: str, boxes: Flags) -> Links:
     source, target = np.nonzero(scores)
     from_box = np.flatnonzero(boxes[source])
     if len(from_box):
-        i, j = int(source[from_box[0]]), int(target[from_box[0]])
+        i = int(source[from_box[0]])
+        j = int(target[from_box[0]])
         raise InvalidInput(f"{where}['links'][{i}, {j}] begins at a traffic element, expected a lane")
     kind = np.where(boxes[target], CONTROLLED_BY, SUCCESSOR)
     return Links.of(source, target, weight=scores[source, target], kind=kind)
@@ -141,7 +146,9 @@ def frames_from_batch(
 
 
 def _check_keys(item: Any, where: str, scored: bool) -> None:
-    expected = ("polylines", "labels", "confidence") if scored else ("polylines", "labels")
+    expected = ["polylines", "labels"]
+    if scored:
+        expected.append("confidence")
     if not isinstance(item, Mapping):
         raise InvalidInput(f"{where} must be a dict with {', '.join(expected)}, got a {type(item).__name__}")
     lacking = [key for key in expected if key not in item]
@@ -169,7 +176,9 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
                 f"{where} has shape {array.shape}, expected (polylines, points, 2 or 3)",
                 remedy="Put a single polyline in a list",
             )
-        known = (2, 3) if dimension is None else (dimension,)
+        known = [2, 3]
+        if dimension is not None:
+            known = [dimension]
         if array.size and array.dtype.kind in "iuf" and array.shape[2] in known:
             coords = np.ascontiguousarray(array, np.float64).reshape(-1, array.shape[2])
             return coords, np.full(len(array), array.shape[1])
@@ -183,7 +192,8 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
         points = as_points(plain(line), f"{where}[{i}]", dimension)
         if len(points) and points.shape[1] not in (2, 3):
             raise InvalidInput(f"{where}[{i}]: points have {points.shape[1]} coordinates, expected 2 or 3")
-        dimension = points.shape[1] if len(points) else dimension
+        if len(points):
+            dimension = points.shape[1]
         arrays.append(points)
     filled = [points for points in arrays if len(points)]
     return np.concatenate(filled) if filled else np.empty((0, 2)), np.array([len(a) for a in arrays], np.int64)
@@ -191,7 +201,7 @@ def _polylines(value: Any, where: str, dimension: int | None) -> tuple[Points, I
 
 def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], numbers: tuple[str, ...] | None) -> Indices:
     """Return the class of each polyline from names or numbers."""
-    array = _column(value, where, count, "labels")
+    array = _column(value, where, count, what="labels")
     if not count:
         return np.empty(0, np.int64)
     if array.dtype.kind == "U":
@@ -214,7 +224,10 @@ def _labels(value: Any, where: str, count: int, classes: tuple[str, ...], number
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
         first = array[unknown[0]].item()
-        more = f" ({len(unknown)} of {count} labels are unknown)" if len(unknown) > 1 else ""
+        if len(unknown) > 1:
+            more = f" ({len(unknown)} of {count} labels are unknown)"
+        else:
+            more = ""
         raise InvalidInput(f"{where}[{unknown[0]}] is {first!r}, expected one of: {known}{more}")
     return codes
 
@@ -265,7 +278,7 @@ def _values(column: Column, item: Mapping[str, Any], where: str, count: int) -> 
 
 
 def _numbers(value: Any, where: str, count: int) -> Confidences:
-    array = _column(value, where, count, "numbers")
+    array = _column(value, where, count, what="numbers")
     if count and array.dtype.kind not in "iuf":
         raise InvalidInput(f"{where} must be numbers in [0, 1], got values of type {array.dtype}")
     return array.astype(np.float64)
@@ -288,6 +301,9 @@ def _sound(coords: Points, sizes: Indices, scores: Confidences, where: str, dege
             )
         else:
             what = f"{where}['confidence'][{i}] is {scores[i]}, expected a number in [0, 1]"
-        more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are invalid)" if (~sound).sum() > 1 else ""
+        if (~sound).sum() > 1:
+            more = f" ({np.count_nonzero(~sound)} of {len(sound)} instances are invalid)"
+        else:
+            more = ""
         raise InvalidInput(f"{what}{more}", remedy='Pass degenerate="drop" to leave such instances out')
     return sound

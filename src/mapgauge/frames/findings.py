@@ -15,7 +15,10 @@ if TYPE_CHECKING:  # numpy is slow to import, and help needs this module
 Level: TypeAlias = Literal["error", "warning", "note"]
 
 _SHOWN = 3  # examples in a line of text
-_LONG, _HEAD, _TAIL = 24, 8, 12  # letters of an example in the shell, and of its ends if it is longer
+# Letters of an example in the shell, and of its ends if it is longer.
+_LONG = 24
+_HEAD = 8
+_TAIL = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,9 @@ def findings_about(
 ) -> list[Finding]:
     """Return the finding about some elements, scenes or records, given their names. There is none without names."""
     examples = tuple(name for name in names[:_SHOWN] if name)  # frames without scenes have no name
-    return [Finding(level, code, text, len(names), examples, remedy)] if names else []
+    if not names:
+        return []
+    return [Finding(level, code, text, count=len(names), examples=examples, remedy=remedy)]
 
 
 _INCOMPLETE = 0.5  # with a larger share of missing frames, numbers are about something else
@@ -76,7 +81,7 @@ def missing_frames(count: int, total: int, tokens: Sequence[str], cause: str, re
     )
     level: Level = "error" if count >= _INCOMPLETE * total else "warning"
     other = Remedy.of("Check that the run was complete and on the same split")
-    return Finding(level, "tokens-missing", text, count, tuple(tokens), remedy or other)
+    return Finding(level, "tokens-missing", text, count=count, examples=tuple(tokens), remedy=remedy or other)
 
 
 def unknown_frames(count: int, total: int, tokens: Sequence[str], cause: str, remedy: Remedy | None) -> Finding:
@@ -87,7 +92,7 @@ def unknown_frames(count: int, total: int, tokens: Sequence[str], cause: str, re
     )
     advice = "Check that the truth is complete and of the same split, or pass {} to leave them out"
     other = Remedy(advice.format('unknown="ignore"'), advice.format("--ignore-unknown"))
-    return Finding("error", "tokens-unknown", text, count, tuple(tokens), remedy or other)
+    return Finding("error", "tokens-unknown", text, count=count, examples=tuple(tokens), remedy=remedy or other)
 
 
 def ignored_frames(finding: Finding) -> Finding:
@@ -108,7 +113,9 @@ def left_out_of(path: object, names: Counter[str]) -> list[Finding]:
     """Return the finding about elements of a map that are left out, given the number of each kind."""
     counts = ", ".join(f"{count} {name}" for name, count in names.most_common())
     text = f"{path}: {counted(names.total(), 'element is', 'elements are')} left out: {counts}"
-    return [Finding("note", "elements-left-out", text, names.total())] if names else []
+    if not names:
+        return []
+    return [Finding("note", "elements-left-out", text, count=names.total())]
 
 
 def examples(frames: "MapFrames", instances: "Indices") -> tuple[str, ...]:
@@ -122,7 +129,9 @@ def shortened(text: str) -> str:
     >>> shortened("3b3570b4-7b0b-3268-a571-b0889dbf40b6_315971916927482490"), shortened("scene-0000-0")
     ('3b3570b4…916927482490', 'scene-0000-0')
     """
-    return text if len(text) <= _LONG or " " in text else f"{text[:_HEAD]}…{text[-_TAIL:]}"
+    if len(text) <= _LONG or " " in text:
+        return text
+    return f"{text[:_HEAD]}…{text[-_TAIL:]}"
 
 
 def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
@@ -139,14 +148,18 @@ def summed(findings: Iterable[Finding], places: str) -> list[Finding]:
     result = []
     for first, *others in by_code.values():
         count = first.count + sum(finding.count for finding in others)
-        more = f"; {count} in all {len(others) + 1} {places}" if others else ""
+        if others:
+            more = f"; {count} in all {len(others) + 1} {places}"
+        else:
+            more = ""
         result.append(replace(first, message=first.message + more, count=count))
     return result
 
 
 def place_of(frames: "MapFrames", instance: int) -> str:
     """Return the file, the frame and the class of an instance, for error messages."""
-    frame, class_name = frames.frame[instance], frames.classes[frames.label[instance]]
+    frame = frames.frame[instance]
+    class_name = frames.classes[frames.label[instance]]
     place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
     return f"{frames.name}: {place}" if frames.name else place
 

@@ -75,7 +75,10 @@ def read_history(
     options: Mapping[str, Any],
 ) -> History:
     """Return the history of frames that were just read from a file. The path is recorded as it was given."""
-    names = None if classes is None else {str(number): name for number, name in classes.items()}
+    if classes is None:
+        names = None
+    else:
+        names = {str(number): name for number, name in classes.items()}
     arguments = {"path": path, "format": format, "classes": names, "degenerate": degenerate, "options": dict(options)}
     return _after((), READ, arguments)
 

@@ -20,13 +20,15 @@ def check_boxes(frames: "MapFrames") -> None:
     if not frames.boxes:
         return
     boxes = np.flatnonzero(is_box(frames))
-    start, stop = frames.polylines.offsets[boxes], frames.polylines.offsets[boxes + 1]
+    start = frames.polylines.offsets[boxes]
+    stop = frames.polylines.offsets[boxes + 1]
     sizes = stop - start
     expected = "expected a box: the two corners with the smallest and the largest coordinates, in pixels"
     if (sizes != 2).any():
         k = int(np.argmax(sizes != 2))
         raise InvalidInput(f"{place_of(frames, int(boxes[k]))} has {sizes[k]} points, {expected}")
-    low, high = frames.polylines.coords[start, :2], frames.polylines.coords[start + 1, :2]
+    low = frames.polylines.coords[start, :2]
+    high = frames.polylines.coords[start + 1, :2]
     if not (low <= high).all():
         k = int(np.argmin((low <= high).all(axis=1)))
         corners = f"the corners {low[k].tolist()} and {high[k].tolist()}"

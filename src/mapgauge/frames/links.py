@@ -100,7 +100,8 @@ class Links:
 
     def _rising(self) -> Flags:
         """Return which links come before the next one in the order of source, target and kind."""
-        source, target = np.diff(self.source), np.diff(self.target)
+        source = np.diff(self.source)
+        target = np.diff(self.target)
         kind = self.code[1:] > self.code[:-1]
         rising: Flags = (source > 0) | ((source == 0) & ((target > 0) | ((target == 0) & kind)))
         return rising
@@ -125,7 +126,10 @@ class Links:
         """Make links from arrays or lists; one weight and one kind may stand for all."""
         given = np.asarray(source, np.int64), np.asarray(target, np.int64)
         count = given[0].shape
-        weights = np.full(count, weight, np.float64) if np.ndim(weight) == 0 else np.asarray(weight, np.float64)
+        if np.ndim(weight) == 0:
+            weights = np.full(count, weight, np.float64)
+        else:
+            weights = np.asarray(weight, np.float64)
         if isinstance(kind, str):
             return cls(*given, weights, np.zeros(count, np.uint8), (kind,))
         kinds, code = np.unique(np.array(kind, np.str_), return_inverse=True)
@@ -160,7 +164,10 @@ class Links:
 
     def is_kind(self, kind: str) -> Flags:
         """Return which links are of one kind."""
-        flags: Flags = self.code == self.kinds.index(kind) if kind in self.kinds else np.zeros(len(self), np.bool_)
+        if kind in self.kinds:
+            flags: Flags = self.code == self.kinds.index(kind)
+        else:
+            flags = np.zeros(len(self), np.bool_)
         return flags
 
     def of_kind(self, kind: str) -> "Links":
@@ -181,7 +188,8 @@ class Links:
 
         ``target_at`` has the indices of targets, if they differ.
         """
-        source, target = source_at[self.source], (source_at if target_at is None else target_at)[self.target]
+        source = source_at[self.source]
+        target = (source_at if target_at is None else target_at)[self.target]
         kept = (source >= 0) & (target >= 0)
         return self._some(kept, source[kept], target[kept])
 
@@ -255,7 +263,7 @@ def joined_links(parts: Sequence[Links | None], counts: Sequence[int]) -> Links 
             code = np.array([kinds.index(kind) for kind in links.kinds], np.uint8)[links.code]
             columns.append((links.source + start, links.target + start, links.weight, code))
     source, target, weight, codes = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Links(source, target, weight, codes, kinds)
+    return Links(source, target, weight, code=codes, kinds=kinds)
 
 
 def cut_links(links: Links | None, before: Polylines, after: Polylines, sources: Indices) -> Links | None:
@@ -270,7 +278,7 @@ def cut_links(links: Links | None, before: Polylines, after: Polylines, sources:
     first = np.searchsorted(sources, np.arange(len(before) + 1))
     counts = np.diff(first)
     follows = links.is_kind(SUCCESSOR)
-    ends = links._some(follows).moved(_ends(before, after, first, -1), _ends(before, after, first, 0))
+    ends = links._some(follows).moved(_ends(before, after, first, which=-1), _ends(before, after, first, which=0))
     others = np.flatnonzero(~follows)
     pieces = counts[links.target[others]]  # of each target
     pairs = counts[links.source[others]] * pieces
@@ -284,7 +292,10 @@ def cut_links(links: Links | None, before: Polylines, after: Polylines, sources:
 def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> Indices:
     """Return the piece that holds the first (``which`` 0) or last (-1) point of each polyline, or -1 if none does."""
     cut = np.flatnonzero(np.diff(first) > 0)
-    piece = first[:-1][cut] if which == 0 else first[1:][cut] - 1
+    if which == 0:
+        piece = first[:-1][cut]
+    else:
+        piece = first[1:][cut] - 1
     filled = np.diff(after.offsets)[piece] > 0  # a polyline without points stays as it is
     holds = ~filled
     old, new = (
@@ -296,7 +307,8 @@ def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> In
     holder[cut[holds]] = piece[holds]
     # The pieces of a polygon before and after its first point are joined, so that point is inside the first piece.
     for i in cut[~holds].tolist():
-        line, joined = before[i], after[int(first[i])]
+        line = before[i]
+        joined = after[int(first[i])]
         if len(line) > 2 and (line[0] == line[-1]).all() and (joined[1:-1] == line[0]).all(axis=1).any():
             holder[i] = first[i]
     return holder

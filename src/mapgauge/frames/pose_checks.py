@@ -87,7 +87,7 @@ def _about_tilts(frames: MapFrames, poses: Motions, form: RotationForm) -> Itera
             remedy = other.remedy
             break
     names = [frames.tokens[k] for k in steep.tolist()]
-    yield from findings_about(names, "warning", "poses-tilted", text, Remedy.of(remedy))
+    yield from findings_about(names, "warning", "poses-tilted", text=text, remedy=Remedy.of(remedy))
 
 
 def _about_headings(frames: MapFrames, poses: Motions, form: RotationForm) -> Iterator[Finding]:
@@ -96,7 +96,8 @@ def _about_headings(frames: MapFrames, poses: Motions, form: RotationForm) -> It
     off = _headings_off(poses @ rotation_about_z(90 * turns), scenes)
     if len(off) < _FEWEST or np.median(off) <= _OFF:
         return
-    is_ahead, is_back = off < _OFF, off > 180 - _REVERSING
+    is_ahead = off < _OFF
+    is_back = off > 180 - _REVERSING
     if frames.timestamps is None and (is_ahead | is_back).mean() > _MOST and min(is_ahead.mean(), is_back.mean()) > 0.1:
         return  # vehicles head along the road, but the order of the poses is not that of time
     found = None
@@ -108,13 +109,18 @@ def _about_headings(frames: MapFrames, poses: Motions, form: RotationForm) -> It
     moves = f"moves of {_MOVE:g} to {_JUMP:g} m"
     if is_back.mean() > _MOST:
         text = f"{frames.name}: {np.count_nonzero(is_back)} of {len(off)} {moves} are backwards: vehicles reverse"
-        text += "" if found is None else f", or {found.text}"
-        yield Finding("note", "poses-backwards", text, int(np.count_nonzero(is_back)))
+        if found is not None:
+            text += f", or {found.text}"
+        yield Finding("note", "poses-backwards", text, count=int(np.count_nonzero(is_back)))
         return
     text = f"{frames.name}: vehicles head {np.median(off):.0f} degrees away from where they move (median of {len(off)} "
-    text += f"{moves})" if found is None else f"{moves}). They would head there if {found.text}"
-    remedy = f"{_WHAT}. Check the rotations" if found is None else found.remedy
-    yield Finding("warning", "poses-heading", text, int(np.count_nonzero(~is_ahead)), remedy=Remedy.of(remedy))
+    if found is None:
+        text += f"{moves})"
+        remedy = f"{_WHAT}. Check the rotations"
+    else:
+        text += f"{moves}). They would head there if {found.text}"
+        remedy = found.remedy
+    yield Finding("warning", "poses-heading", text, count=int(np.count_nonzero(~is_ahead)), remedy=Remedy.of(remedy))
 
 
 def _about_times(frames: MapFrames) -> Iterator[Finding]:
@@ -129,14 +135,20 @@ def _about_times(frames: MapFrames) -> Iterator[Finding]:
     text = f"{frames.name}: {len(same)} of {len(frames)} poses have the time of another pose of their scene"
     text += ", so their order in time is not known. Their tokens decide"
     remedy = Remedy.of("Correct the time stamps, or leave them out if the file is in the order of time")
-    yield from findings_about(same, "warning", "poses-times-equal", text, remedy)
+    yield from findings_about(same, "warning", "poses-times-equal", text=text, remedy=remedy)
 
 
 def _readings(poses: Motions, form: RotationForm) -> Iterator[_RotationReading]:
     """Yield other ways to read the poses of a file, the most likely one first."""
     if form in ("w first", "w last"):
-        given, meant = ("x, y, z, w", "w, x, y, z") if form == "w first" else ("w, x, y, z", "x, y, z, w")
-        shift = 1 if form == "w first" else -1
+        if form == "w first":
+            given = "x, y, z, w"
+            meant = "w, x, y, z"
+            shift = 1
+        else:
+            given = "w, x, y, z"
+            meant = "x, y, z, w"
+            shift = -1
         turned = poses.copy()
         turned[:, :3, :3] = rotations(np.roll(_quaternions(poses), shift, axis=1))
         yield _RotationReading(turned, f"the quaternions are {given}", f"Write quaternions as {meant}")
@@ -207,8 +219,10 @@ def _moves(place: Floats) -> tuple[Indices, Indices, int]:
 
     The last number counts the gaps of the drive.
     """
-    starts, stops = [], []
-    start, jumps = 0, 0
+    starts = []
+    stops = []
+    start = 0
+    jumps = 0
     x, y = place.T.tolist()
     for k in range(1, len(place)):
         away = ((x[k] - x[start]) ** 2 + (y[k] - y[start]) ** 2) ** 0.5

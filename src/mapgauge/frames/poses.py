@@ -52,7 +52,8 @@ def _rows(frames: MapFrames, others: MapFrames) -> list[int]:
     if min(by_token, default=0) >= 0 or times is None or others.timestamps is None or not len(others):
         return by_token
     order = np.argsort(others.timestamps, kind="stable")
-    known, wanted = _nanoseconds(others.timestamps[order]), _nanoseconds(times)
+    known = _nanoseconds(others.timestamps[order])
+    wanted = _nanoseconds(times)
     nearest = nearest_times(known, wanted)
     rows: list[int] = np.where(np.abs(known[nearest] - wanted) <= _NEAREST, order[nearest], -1).tolist()
     return rows
@@ -71,10 +72,14 @@ def _times(frames: MapFrames) -> Indices | None:
     if frames.timestamps is not None:
         return frames.timestamps
     ends = [_TIME_AT_END.search(token) for token in frames.tokens]
-    return np.array([int(end[0]) for end in ends if end], np.int64) if ends and all(ends) else None
+    if ends and all(ends):
+        return np.array([int(end[0]) for end in ends if end], np.int64)
+    return None
 
 
 def _nanoseconds(times: Indices) -> Indices:
     """Return times in nanoseconds. Their size tells the unit; small numbers stay as they are."""
     unit = per_second(times)
-    return times if unit is None else times * int(1e9 / unit)
+    if unit is None:
+        return times
+    return times * int(1e9 / unit)

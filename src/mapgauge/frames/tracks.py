@@ -28,7 +28,9 @@ def scenes_from_tokens(tokens: Sequence[str]) -> tuple[str, ...] | None:
     ('3b3570b4-7b0b-3268-a571-b0889dbf40b6',)
     """
     matches = [_ARGOVERSE_2.fullmatch(token) for token in tokens]
-    return tuple(match[1] for match in matches if match) if matches and all(matches) else None
+    if matches and all(matches):
+        return tuple(match[1] for match in matches if match)
+    return None
 
 
 def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
@@ -59,9 +61,9 @@ def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
         tuple(f"frame {k}" for k in range(len(frames))),
         ("line",),
         np.repeat(np.arange(len(frames)), [len(by_track) for by_track in frames]),
-        np.zeros(len(lines), np.int64),
-        Polylines.of(lines, name),
-        check_confidence(name, values, len(lines), "instance"),
+        label=np.zeros(len(lines), np.int64),
+        polylines=Polylines.of(lines, name),
+        confidence=check_confidence(name, values, len(lines), of="instance"),
         track=np.array(tracks, np.str_),
         name=name,
     )
@@ -107,9 +109,15 @@ def per_second(times: Indices) -> float | None:
 def paths_ahead(frames: MapFrames) -> tuple[list[Points], list[int]]:
     """Return the path of the ego in the next 6 s, in the coordinates of each frame, and the frames with less."""
     lacking = next((name for name in ("poses", "scenes", "timestamps") if getattr(frames, name) is None), None)
-    unit = None if frames.timestamps is None or not len(frames) else per_second(frames.timestamps)
+    if frames.timestamps is None or not len(frames):
+        unit = None
+    else:
+        unit = per_second(frames.timestamps)
     if frames.poses is None or frames.timestamps is None or frames.scenes is None or unit is None:
-        what = lacking.replace("timestamps", "time stamps") if lacking else "time stamps with a known unit"
+        if lacking:
+            what = lacking.replace("timestamps", "time stamps")
+        else:
+            what = "time stamps with a known unit"
         raise InvalidInput(
             f"{frames.name or 'frames'}: a corridor needs poses, scenes and time stamps, and there are no {what}",
             remedy=Remedy("Use frames with poses, such as those of mg.read with poses", "Give them: FILE,poses=POSES"),
@@ -139,7 +147,10 @@ def frames_by_scene(frames: MapFrames) -> dict[str, Indices]:
 def codes_of(names: Sequence[str] | Names) -> Indices:
     """Return a number for each name, in the order of appearance. This is much faster than sorting the names."""
     known: dict[str, int] = {}
-    plain = names.tolist() if isinstance(names, np.ndarray) else names
+    if isinstance(names, np.ndarray):
+        plain = names.tolist()
+    else:
+        plain = names
     return np.array([known.setdefault(name, len(known)) for name in plain], np.int64)
 
 
@@ -156,7 +167,7 @@ def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
     without = np.flatnonzero(side.track == "")
     if len(without):
         text = f"{name}: {len(without)} of {len(side.track)} instances have no track, and each counts as its own"
-        yield Finding("note", "tracks-incomplete", text, len(without), examples(side, without))
+        yield Finding("note", "tracks-incomplete", text, count=len(without), examples=examples(side, without))
     rows = np.flatnonzero(side.track != "")
     code = codes_of(side.track[rows])
     known = int(code.max(initial=-1)) + 1
@@ -168,11 +179,13 @@ def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
         text = f"{name}: {repeated} the track of another instance of the class in the same frame"
         if name == "truth":
             text += ", as pieces of one line that the region cuts"
-            yield Finding("note", "tracks-repeated", text, len(more), examples(side, more))
+            yield Finding("note", "tracks-repeated", text, count=len(more), examples=examples(side, more))
         else:
             text += ". T-PLD takes all but the longest as tracks of their own, and C-mAP uses the match of the last one"
             remedy = Remedy.of("Give the instances of a frame different tracks")
-            yield Finding("warning", "tracks-repeated", text, len(more), examples(side, more), remedy)
+            yield Finding(
+                "warning", "tracks-repeated", text, count=len(more), examples=examples(side, more), remedy=remedy
+            )
     if side.scenes is not None and len(rows):
         scene = codes_of(side.scenes)[side.frame[rows]]
         several = np.bincount(np.unique(scene * known + code) % known, minlength=known) > 1
@@ -180,7 +193,7 @@ def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
         text = (
             f"{name}: {len(names)} of {known} tracks occur in several scenes. They are different tracks in each scene"
         )
-        yield from findings_about(names, "note", "tracks-across-scenes", text)
+        yield from findings_about(names, "note", "tracks-across-scenes", text=text)
 
 
 def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
@@ -190,35 +203,38 @@ def findings_of_times(name: str, side: MapFrames) -> Iterator[Finding]:
     alone = [scene for scene, own in scenes.items() if len(own) == 1]
     if side.scenes is not None:
         text = f"{name}: {len(alone)} of {len(scenes)} scenes have one frame, so there is nothing to see over time"
-        yield from findings_about(alone, "note", "scenes-one-frame", text)
+        yield from findings_about(alone, "note", "scenes-one-frame", text=text)
     apart = [scene for scene, own in several.items() if np.ptp(own) >= len(own)]
     text = f"{name}: the frames of {len(apart)} of {len(scenes)} scenes are not together in the file"
     times = side.timestamps
     if times is not None:
-        yield from findings_about(apart, "note", "scenes-in-pieces", f"{text}. They are scored together")
+        yield from findings_about(apart, "note", "scenes-in-pieces", text=f"{text}. They are scored together")
     elif apart:
         text += ", and there are no time stamps. Their order in the file is taken as the order of time"
         remedy = Remedy.of("Add time stamps, or check the order of the frames")
-        yield from findings_about(apart, "warning", "scenes-in-pieces", text, remedy)
+        yield from findings_about(apart, "warning", "scenes-in-pieces", text=text, remedy=remedy)
     elif several and side.scenes is not None:
         text = f"{name}: there are no time stamps. The order of frames in the file is taken as the order of time"
-        yield Finding("note", "timestamps-missing", text, len(several))
+        yield Finding("note", "timestamps-missing", text, count=len(several))
     if times is None:
         return
     back = [scene for scene, own in several.items() if (np.diff(times[np.sort(own)]) < 0).any()]
     text = f"{name}: the frames of {len(back)} of {len(scenes)} scenes are not in the order of their time stamps"
-    yield from findings_about(back, "note", "scenes-order", f"{text}. Time stamps decide")
+    yield from findings_about(back, "note", "scenes-order", text=f"{text}. Time stamps decide")
     steps = {scene: np.diff(times[own]) for scene, own in several.items()}
-    usual = float(np.median(np.concatenate([*steps.values()]))) if steps else 0.0
+    if steps:
+        usual = float(np.median(np.concatenate([*steps.values()])))
+    else:
+        usual = 0.0
     long = [scene for scene, step in steps.items() if usual > 0 and (step > _PAUSE * usual).any()]
     broken = counted(len(long), "scene has", "scenes have")
     text = f"{name}: {broken} a gap in time of more than {_PAUSE} usual steps. Tracks go on after it"
     remedy = Remedy.of("If these are several scenes, give them different names")
-    yield from findings_about(long, "warning", "scenes-with-gaps", text, remedy)
+    yield from findings_about(long, "warning", "scenes-with-gaps", text=text, remedy=remedy)
     same = [side.tokens[own[k]] for scene, own in several.items() for k in np.flatnonzero(steps[scene] == 0)]
     alike = counted(len(same), "frame has", "frames have")
     text = f"{name}: {alike} the time stamp of another frame of the scene. The tokens decide"
-    yield from findings_about(same, "warning", "timestamps-equal", text, Remedy.of("Check the time stamps"))
+    yield from findings_about(same, "warning", "timestamps-equal", text=text, remedy=Remedy.of("Check the time stamps"))
 
 
 def link_findings(predictions: MapFrames, truth: MapFrames, floor: float = 0.0) -> tuple[Finding, ...]:

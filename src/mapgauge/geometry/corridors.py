@@ -19,7 +19,8 @@ def cut_to_corridors(
     ``frame`` has the frame of each polyline, ascending, and ``paths`` the points of each path, at least one.
     ``crop_polylines`` says what a piece is.
     """
-    coords, offsets = polylines.coords, polylines.offsets
+    coords = polylines.coords
+    offsets = polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
     ends = np.searchsorted(frame[owner[first]], np.arange(len(paths) + 1))
@@ -29,15 +30,17 @@ def cut_to_corridors(
         around = coords[of_frame, :2], coords[of_frame + 1, :2]
         near = (np.minimum(*around) <= path.max(axis=0) + radius) & (np.maximum(*around) >= path.min(axis=0) - radius)
         of_frame = of_frame[near.all(axis=1)]
-        start, step = coords[of_frame, :2], coords[of_frame + 1, :2] - coords[of_frame, :2]
-        rows, enter, leave = _joined(*_inside(start, step, path, radius))
+        start = coords[of_frame, :2]
+        step = coords[of_frame + 1, :2] - coords[of_frame, :2]
+        rows, enter, leave = _joined(*_inside(start, step, path, radius=radius))
         parts.append((of_frame[rows], enter, leave))
     first = np.concatenate([np.empty(0, np.int64), *(rows for rows, _, _ in parts)])
     enter, leave = (np.concatenate([np.empty(0), *(part[j] for part in parts)])[:, None] for j in (1, 2))
-    start, step = coords[first], coords[first + 1] - coords[first]
+    start = coords[first]
+    step = coords[first + 1] - coords[first]
     a = np.where(enter == 0, start, start + enter * step)
     b = np.where(leave == 1, coords[first + 1], start + leave * step)
-    return pieces_of(polylines, first, enter, leave, a, b)
+    return pieces_of(polylines, first, enter, leave=leave, a=a, b=b)
 
 
 def _inside(start: Points, step: Points, path: Points, radius: float) -> tuple[Floats, Floats]:
@@ -47,36 +50,38 @@ def _inside(start: Points, step: Points, path: Points, radius: float) -> tuple[F
     two discs and a rectangle, which together are convex.
     """
     away = start[:, None] - path
-    square, across = (step**2).sum(axis=1)[:, None], (away * step[:, None]).sum(axis=2)
+    square = (step**2).sum(axis=1)[:, None]
+    across = (away * step[:, None]).sum(axis=2)
     reach = across**2 - square * ((away**2).sum(axis=2) - radius**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(reach, 0.0))
-        low, high = (-across - root) / square, (-across + root) / square
+        low = (-across - root) / square
+        high = (-across + root) / square
     still = (square == 0) & ((away**2).sum(axis=2) <= radius**2)
-    low, high = (
-        np.where(square > 0, low, np.where(still, 0.0, 2.0)),
-        np.where(square > 0, high, np.where(still, 1.0, -1.0)),
-    )
-    low, high = np.where(reach >= 0, low, 2.0), np.where(reach >= 0, high, -1.0)
+    low = np.where(square > 0, low, np.where(still, 0.0, 2.0))
+    high = np.where(square > 0, high, np.where(still, 1.0, -1.0))
+    low = np.where(reach >= 0, low, 2.0)
+    high = np.where(reach >= 0, high, -1.0)
     if len(path) > 1:
         along = np.diff(path, axis=0)
         length = np.hypot(*along.T)
         parts = np.flatnonzero(length > 0)
         axis = along[parts] / length[parts, None]
         beside = np.stack([-axis[:, 1], axis[:, 0]], axis=1)
-        enter, leave = np.zeros((len(start), len(parts))), np.ones((len(start), len(parts)))
+        enter = np.zeros((len(start), len(parts)))
+        leave = np.ones((len(start), len(parts)))
         for direction, least, most in ((axis, 0.0 * length[parts], length[parts]), (beside, -radius, radius)):
-            at, move = (away[:, parts] * direction).sum(axis=2), step @ direction.T
+            at = (away[:, parts] * direction).sum(axis=2)
+            move = step @ direction.T
             with np.errstate(divide="ignore", invalid="ignore"):
-                one, other = (least - at) / move, (most - at) / move
+                one = (least - at) / move
+                other = (most - at) / move
             flat = move == 0
             enter = np.where(flat, enter, np.maximum(enter, np.minimum(one, other)))
             leave = np.where(flat, leave, np.minimum(leave, np.maximum(one, other)))
             leave = np.where(flat & ((at < least) | (at > most)), -1.0, leave)
-        low, high = (
-            np.hstack([low, np.where(enter < leave, enter, 2.0)]),
-            np.hstack([high, np.where(enter < leave, leave, -1.0)]),
-        )
+        low = np.hstack([low, np.where(enter < leave, enter, 2.0)])
+        high = np.hstack([high, np.where(enter < leave, leave, -1.0)])
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 

@@ -25,7 +25,8 @@ def check_region(region: object, forward: Forward | None = None) -> Bounds:
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{expected}, got {region!r}") from error
     if values.shape == (2,):
-        values = values[::-1] if forward == "y" else values
+        if forward == "y":
+            values = values[::-1]
         values = np.concatenate([-values / 2, values / 2])
     if values.shape != (4,) or not np.isfinite(values).all() or not (values[:2] < values[2:]).all():
         raise InvalidInput(f"{expected}, got {region!r}")
@@ -50,7 +51,10 @@ def check_window(name: str, value: object) -> str:
     >>> check_window("window", "-10, 0, 30, 15.5"), check_window("window", "corridor:5.0")
     ('-10,0,30,15.5', 'corridor:5')
     """
-    text = "".join(value.split()) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        text = "".join(value.split())
+    else:
+        text = ""
     if text in _SIDES:
         return text
     is_corridor = text.startswith(_CORRIDOR)
@@ -70,7 +74,9 @@ def check_window(name: str, value: object) -> str:
 
 def corridor_radius(window: str | None) -> float | None:
     """Return the distance of a corridor in metres; None for another part of the region."""
-    return float(window.removeprefix(_CORRIDOR)) if window is not None and window.startswith(_CORRIDOR) else None
+    if window is not None and window.startswith(_CORRIDOR):
+        return float(window.removeprefix(_CORRIDOR))
+    return None
 
 
 def window_bounds(window: str, forward: Forward | None) -> Bounds:
@@ -82,7 +88,8 @@ def window_bounds(window: str, forward: Forward | None) -> Bounds:
     if window not in _SIDES:
         return check_region([float(part) for part in window.split(",")])
     axis, sign = _SIDES[window][forward or "x"]
-    low, high = [-_FAR, -_FAR], [_FAR, _FAR]
+    low = [-_FAR, -_FAR]
+    high = [_FAR, _FAR]
     (low if sign > 0 else high)[axis] = 0.0
     return low[0], low[1], high[0], high[1]
 
@@ -97,8 +104,10 @@ def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = N
     each piece the index of its polyline.
     """
     bounds = check_region(region)
-    low, high = np.array(bounds[:2]), np.array(bounds[2:])
-    coords, offsets = polylines.coords, polylines.offsets
+    low = np.array(bounds[:2])
+    high = np.array(bounds[2:])
+    coords = polylines.coords
+    offsets = polylines.offsets
     outside = np.flatnonzero(((coords[:, :2] < low) | (coords[:, :2] > high)).any(axis=1))
     crossing = np.unique(np.searchsorted(offsets, outside, side="right") - 1)
     if whole is not None:
@@ -114,26 +123,36 @@ def crop_polylines(polylines: Polylines, region: Region, whole: Flags | None = N
 
 def _cut(polylines: Polylines, low: Points, high: Points) -> tuple[Polylines, Indices]:
     """Return the pieces of polylines, and the polyline of each. All segments are clipped (Liang and Barsky)."""
-    coords, offsets = polylines.coords, polylines.offsets
+    coords = polylines.coords
+    offsets = polylines.offsets
     owner = np.repeat(np.arange(len(polylines)), np.diff(offsets))
     first = np.flatnonzero(owner[1:] == owner[:-1])  # points that begin a segment
-    start, step = coords[first], coords[first + 1] - coords[first]
-    enter, leave = np.zeros(len(first)), np.ones(len(first))
+    start = coords[first]
+    step = coords[first + 1] - coords[first]
+    enter = np.zeros(len(first))
+    leave = np.ones(len(first))
     for k in range(2):
         with np.errstate(divide="ignore", invalid="ignore"):
-            at_low, at_high = (low[k] - start[:, k]) / step[:, k], (high[k] - start[:, k]) / step[:, k]
+            at_low = (low[k] - start[:, k]) / step[:, k]
+            at_high = (high[k] - start[:, k]) / step[:, k]
         flat = step[:, k] == 0
         enter = np.where(flat, enter, np.maximum(enter, np.minimum(at_low, at_high)))
         leave = np.where(flat, leave, np.minimum(leave, np.maximum(at_low, at_high)))
         leave[flat & ((start[:, k] < low[k]) | (start[:, k] > high[k]))] = -1
     kept = np.flatnonzero(enter < leave)
-    first, start, step, enter, leave = first[kept], start[kept], step[kept], enter[kept, None], leave[kept, None]
+    first = first[kept]
+    start = start[kept]
+    step = step[kept]
+    enter = enter[kept, None]
+    leave = leave[kept, None]
     # A computed crossing is moved onto the edge where rounding left it outside.
-    a, b = start + enter * step, start + leave * step
+    a = start + enter * step
+    b = start + leave * step
     for points in (a, b):
         points[:, :2] = np.clip(points[:, :2], low, high)
-    a, b = np.where(enter == 0, start, a), np.where(leave == 1, coords[first + 1], b)
-    return pieces_of(polylines, first, enter, leave, a, b)
+    a = np.where(enter == 0, start, a)
+    b = np.where(leave == 1, coords[first + 1], b)
+    return pieces_of(polylines, first, enter, leave=leave, a=a, b=b)
 
 
 def pieces_of(
@@ -144,7 +163,8 @@ def pieces_of(
     ``first`` has the first point of each segment, ascending, ``enter`` and ``leave`` the shares of the segment
     ``(parts, 1)`` between which it is inside, and ``a`` and ``b`` the points there. A segment can have several parts.
     """
-    coords, offsets = polylines.coords, polylines.offsets
+    coords = polylines.coords
+    offsets = polylines.offsets
     line = np.searchsorted(offsets, first, side="right") - 1
     kept = first
     new = np.ones(len(kept), np.bool_)  # segments that begin a new piece
@@ -164,7 +184,8 @@ def pieces_of(
     last = np.append(lead[1:], len(owners))[: len(lead)] - 1
     closed = (coords[offsets[owners[lead]]] == coords[offsets[owners[lead] + 1] - 1]).all(axis=1)
     meets = (lead < last) & closed & whole_start[lead] & whole_end[last]
-    lead, last = lead[meets], last[meets]
+    lead = lead[meets]
+    last = last[meets]
     target = np.arange(len(owners))
     target[last] = lead
     keep = np.ones(len(points), np.bool_)

@@ -38,7 +38,8 @@ class Polylines:
 
     def __post_init__(self) -> None:
         """Refuse arrays that the kernels cannot work with."""
-        coords, offsets = self.coords, self.offsets
+        coords = self.coords
+        offsets = self.offsets
         if coords.ndim != 2 or coords.shape[1] < 1 or coords.dtype != np.float64 or not coords.flags.c_contiguous:
             raise InvalidInput(
                 f"coords must be a C-contiguous float64 array (points, dimension), got {coords.dtype} {coords.shape}"
@@ -74,7 +75,8 @@ class Polylines:
             items = list(polylines)
         except TypeError as error:
             raise InvalidInput(f"{name} must be a sequence of polylines, got {polylines!r}") from error
-        arrays, names = [], [f"{name}[{i}]" for i in range(len(items))]
+        arrays = []
+        names = [f"{name}[{i}]" for i in range(len(items))]
         for item, called in zip(items, names, strict=True):
             arrays.append(as_points(item, called, dimension))
             if dimension is None and len(arrays[-1]):
@@ -87,7 +89,10 @@ class Polylines:
         offsets = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum([len(points) for points in arrays], out=offsets[1:])
         filled = [points for points in arrays if len(points)]
-        coords = np.concatenate(filled) if filled else np.empty((0, dimension))
+        if filled:
+            coords = np.concatenate(filled)
+        else:
+            coords = np.empty((0, dimension))
         try:
             return cls(coords, offsets)
         except InvalidInput:
@@ -153,7 +158,8 @@ class Polylines:
         most ``tolerance`` metres from its first; the last point is then the closing point.
         """
         several = np.flatnonzero(np.diff(self.offsets) > 2)
-        first, last = self.coords[self.offsets[several]], self.coords[self.offsets[several + 1] - 1]
+        first = self.coords[self.offsets[several]]
+        last = self.coords[self.offsets[several + 1] - 1]
         repeats = np.zeros(len(self), np.bool_)
         if rule == "auto":
             with np.errstate(over="ignore"):  # an overflow to infinity still means "far apart"
@@ -189,7 +195,10 @@ def as_points(polyline: Any, name: str, dimension: int | None = None) -> Points:
     elif kind not in (None, "LineString", "LinearRing"):
         raise InvalidInput(f"{name} is a {kind}, expected a LineString, a LinearRing or a Polygon")
     if kind is not None:
-        polyline = polyline.coords if len(polyline.coords) else np.empty((0, 2))
+        if len(polyline.coords):
+            polyline = polyline.coords
+        else:
+            polyline = np.empty((0, 2))
     if isinstance(polyline, np.ma.MaskedArray) and np.ma.is_masked(polyline):
         masked = np.count_nonzero(polyline.mask)
         raise InvalidInput(f"{name} has {masked} masked values", remedy="Fill or remove them first")
@@ -198,7 +207,10 @@ def as_points(polyline: Any, name: str, dimension: int | None = None) -> Points:
     except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(f"{name} is not an array of points: {error}") from error
     if points.ndim <= 2 and points.shape[:1] == (0,):
-        width = points.shape[1] if points.ndim == 2 else 0
+        if points.ndim == 2:
+            width = points.shape[1]
+        else:
+            width = 0
         if width and dimension is not None and width != dimension:
             raise InvalidInput(f"{name}: points have {width} coordinates, expected {dimension}")
         return np.empty((0, width or dimension or 2))
@@ -251,7 +263,8 @@ def survey(polylines: Polylines) -> Survey:
     >>> survey(Polylines.of([[[0, 5], [2, 1], [2, 1]], [[7, 7]]])).repeats
     array([1, 0])
     """
-    coords, offsets = polylines.coords, polylines.offsets
+    coords = polylines.coords
+    offsets = polylines.offsets
     measured: Survey | None = polylines.measured
     if measured is None and len(coords) > _MANY:
         # The kernel would be compiled again for other arrays.
@@ -287,7 +300,10 @@ def buffers_meet(polylines: Polylines, pairs: Pairs, width: float) -> Flags:
     doubled = np.where(sizes == 1, 2, 1)  # shapely does not accept a line of one point
     owner = np.repeat(np.arange(len(picked)), sizes * doubled)
     points = np.repeat(picked.coords[:, :2], np.repeat(doubled, sizes), axis=0)
-    lines: Any = shapely.linestrings(points, indices=owner) if len(used) else np.empty(0, object)
+    if len(used):
+        lines: Any = shapely.linestrings(points, indices=owner)
+    else:
+        lines = np.empty(0, object)
     areas = shapely.buffer(lines, width, cap_style="flat", join_style="mitre")
     at = index.reshape(pairs.shape)
     return np.asarray(shapely.intersects(areas[at[:, 0]], areas[at[:, 1]]), np.bool_)

@@ -49,7 +49,8 @@ def rotation_about_z(degrees: float) -> NDArray[np.float64]:
     if turns == round(turns):
         c, s = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(turns) % 4]
     else:
-        c, s = float(np.cos(np.radians(degrees))), float(np.sin(np.radians(degrees)))
+        c = float(np.cos(np.radians(degrees)))
+        s = float(np.sin(np.radians(degrees)))
     motion = np.eye(4)
     motion[:2, :2] = (c, -s), (s, c)
     return motion
@@ -65,7 +66,9 @@ def quarter_turns(motions: NDArray[np.float64]) -> int | None:
     turns = np.rint(yaw)
     off = np.abs(yaw - turns).max(initial=0.0) > _SMALL_TURN or np.abs(motions[:, :2, 3]).max(initial=0.0) > _NEAR
     different = set((turns % 4).astype(int).tolist())
-    return None if off or len(different) != 1 else different.pop()
+    if off or len(different) != 1:
+        return None
+    return int(different.pop())
 
 
 def turned_forward(forward: Forward | None, turns: int | None) -> Forward | None:
@@ -85,13 +88,18 @@ def turns_between(first: Forward | None, second: Forward | None) -> int | None:
     >>> turns_between("y", "x"), turns_between("x", "y")
     (-1, 1)
     """
-    return None if first is None or second is None else _TURNS[second] - _TURNS[first]
+    if first is None or second is None:
+        return None
+    return _TURNS[second] - _TURNS[first]
 
 
 def move_polylines(polylines: Polylines, motions: NDArray[np.float64], owner: NDArray[np.int64]) -> Polylines:
     """Move polylines by rigid motions: one for all, or several, of which ``owner`` has the index for each polyline."""
     d = polylines.dimension
-    chosen = owner if len(motions) > 1 else np.zeros_like(owner)
+    if len(motions) > 1:
+        chosen = owner
+    else:
+        chosen = np.zeros_like(owner)
     which = np.repeat(chosen, np.diff(polylines.offsets))
     coords = motions[which, :d, 3]
     for k in range(d):
@@ -137,9 +145,15 @@ def level(pose: NDArray[np.float64], quarter_turns: int = 0) -> NDArray[np.float
     Maps of roads are flat. Tilting them with the vehicle would shorten them. Quarter turns are counter-clockwise. One
     makes x the forward axis of a LiDAR whose y axis points forward.
     """
-    c, s = pose[0, 0], pose[1, 0]
+    c = pose[0, 0]
+    s = pose[1, 0]
     norm = np.hypot(c, s)
-    c, s = (c / norm, s / norm) if norm > 0 else (1.0, 0.0)
+    if norm > 0:
+        c = c / norm
+        s = s / norm
+    else:
+        c = 1.0
+        s = 0.0
     for _ in range(quarter_turns % 4):
         c, s = -s, c
     flat = np.eye(4)

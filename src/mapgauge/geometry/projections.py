@@ -38,7 +38,10 @@ def check_projection(projection: object) -> str:
     >>> check_projection("tmerc:49.0:8.4")
     '+proj=tmerc +ellps=WGS84 +lat_0=49.0 +lon_0=8.4'
     """
-    origin = _ORIGIN.fullmatch(projection) if isinstance(projection, str) else None
+    if isinstance(projection, str):
+        origin = _ORIGIN.fullmatch(projection)
+    else:
+        origin = None
     with suppress(ValueError):
         if origin is not None:
             return _at_origin(origin[1], float(origin[2]), float(origin[3]))
@@ -109,16 +112,21 @@ def unit_of(crs: str) -> str:
     except (MissingDependency, RuntimeError):  # pyproj's errors are RuntimeErrors
         return ""
     if system.is_geographic or system.is_geocentric:
-        return "degree" if system.is_geographic else "metre from the centre of the earth"
+        if system.is_geographic:
+            return "degree"
+        return "metre from the centre of the earth"
     units = {axis.unit_name: axis.unit_conversion_factor for axis in system.axis_info[:2]}
-    return METRE if set(units.values()) == {1.0} else next(iter(units), "")
+    if set(units.values()) == {1.0}:
+        return METRE
+    return next(iter(units), "")
 
 
 def looks_geographic(coords: Points) -> bool:
     """Whether the points of a map can be longitude and latitude: on the earth, and close to each other."""
     if not len(coords):
         return False
-    low, high = coords[:, :2].min(axis=0), coords[:, :2].max(axis=0)
+    low = coords[:, :2].min(axis=0)
+    high = coords[:, :2].max(axis=0)
     on_earth = (low >= (-180, -90)).all() and (high <= (180, 90)).all()
     return bool(on_earth and (high - low <= _WIDEST).all())
 
@@ -135,7 +143,8 @@ def exchanged(coords: Points, projection: str) -> str:
     place = f"the coordinates are at longitude {x:.4g} and latitude {y:.4g}"
     origin = _ORIGIN.fullmatch(projection)
     if origin is not None:
-        latitude, longitude = float(origin[2]), float(origin[3])
+        latitude = float(origin[2])
+        longitude = float(origin[3])
         is_near = abs(x - longitude) <= _WIDEST and abs(y - latitude) <= _WIDEST
         is_near_exchanged = abs(y - longitude) <= _WIDEST and abs(x - latitude) <= _WIDEST
         if is_near or not is_near_exchanged:
@@ -157,7 +166,10 @@ def exchanged(coords: Points, projection: str) -> str:
 def _is_in(area: Any, longitude: float, latitude: float) -> bool:
     """Whether a place lies in the area of use of a reference system. Some areas reach across the date line."""
     west, south, east, north = area.bounds
-    is_between = west <= longitude <= east if west <= east else longitude >= west or longitude <= east
+    if west <= east:
+        is_between = west <= longitude <= east
+    else:
+        is_between = longitude >= west or longitude <= east
     return bool(is_between and south <= latitude <= north)
 
 

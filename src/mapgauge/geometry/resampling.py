@@ -15,7 +15,9 @@ from mapgauge.typing import Flags, Floats, Forward, Indices, Offsets, Points, Po
 
 # More points come from a wrong unit or a broken coordinate, not from a map. 4 million points at a spacing of 0.5 m are
 # 2,000 km. 270 million points take 4 GiB.
-_MOST_POINTS, _MOST_POINTS_OF_FRAME, _MOST_POINTS_AT_ONCE = 1 << 22, 1 << 25, 1 << 28
+_MOST_POINTS = 1 << 22
+_MOST_POINTS_OF_FRAME = 1 << 25
+_MOST_POINTS_AT_ONCE = 1 << 28
 _PADDED = 1 << 16  # a line with more points is searched for zeros
 _FAR = 1e4  # metres from the origin; a line that begins there and has a point at the origin was padded
 _METRES = "Check that the coordinates are in metres"
@@ -85,14 +87,19 @@ def resample_polylines(
     that points forward, along which the ray of closed polylines goes; x if it is None.
     """
     if (spacing is None) == (count is None):
-        which = "neither" if spacing is None else f"spacing={spacing!r} and count={count!r}"
+        if spacing is None:
+            which = "neither"
+        else:
+            which = f"spacing={spacing!r} and count={count!r}"
         raise InvalidInput(f"give either spacing (metres) or count (points), got {which}")
     check_sampling(sampling, spacing)
     starts = None
     if sampling == "even":
         starts = with_fixed_starts(polylines, forward=forward, kept=kept)
-    side = Side.of(polylines, spacing, count, locate, frames, kept, starts)
-    points, offsets, _ = resample_sides(side, side.none, np.arange(len(polylines)), spacing, count, sampling)
+    side = Side.of(polylines, spacing, count, locate=locate, frames=frames, kept=kept, starts=starts)
+    points, offsets, _ = resample_sides(
+        side, side.none, np.arange(len(polylines)), spacing=spacing, count=count, sampling=sampling
+    )
     return Polylines.unchecked(np.ascontiguousarray(points.T), offsets)
 
 
@@ -120,34 +127,55 @@ class Side(NamedTuple):
 
         Without ``spacing`` and ``count``, all of them stay as they are. ``starts`` has the polylines with other starts.
         """
-        given, turned = polylines, np.zeros(len(polylines), np.bool_)
+        given = polylines
+        turned = np.zeros(len(polylines), np.bool_)
         if starts is not None:
             polylines, turned = starts
         # Kernels would be compiled again for other arrays.
         coords = np.require(polylines.coords, requirements=["C", "W"])
         if spacing is None and count is None:
-            return cls(coords, polylines.offsets, np.zeros(len(polylines)), np.ones(len(polylines), np.bool_), turned)
+            return cls(
+                coords,
+                polylines.offsets,
+                np.zeros(len(polylines)),
+                kept=np.ones(len(polylines), np.bool_),
+                turned=turned,
+            )
         lengths = kernels.resample.lengths_of(coords, polylines.offsets)
-        stays = np.zeros(len(polylines), np.bool_) if kept is None else kept
+        if kept is None:
+            stays = np.zeros(len(polylines), np.bool_)
+        else:
+            stays = kept
         lengths[stays] = 0.0
         step, number = _step_and_count(spacing, count)
         with np.errstate(over="ignore"):  # infinity if there are too many points for a number
-            sizes = np.full(len(lengths), float(number)) if number else lengths / step + 1
-        how = f"to {number} points" if number else f"at a spacing of {step:g} m"
-        _refuse_large(given, lengths, sizes, how, max(_MOST_POINTS, number), locate)
-        of_frame = np.diff(np.append(0.0, sizes.cumsum())[frames]) if frames is not None else np.empty(0)
+            if number:
+                sizes = np.full(len(lengths), float(number))
+            else:
+                sizes = lengths / step + 1
+        if number:
+            how = f"to {number} points"
+        else:
+            how = f"at a spacing of {step:g} m"
+        _refuse_large(given, lengths, sizes, how=how, most=max(_MOST_POINTS, number), locate=locate)
+        if frames is not None:
+            of_frame = np.diff(np.append(0.0, sizes.cumsum())[frames])
+        else:
+            of_frame = np.empty(0)
         if of_frame.max(initial=0.0) > _MOST_POINTS_OF_FRAME and frames is not None:
             raise InvalidInput(
                 f"resampling gives {of_frame.max():.0f} points in one frame, expected at most {_MOST_POINTS_OF_FRAME}. "
                 f"Its first polyline is {locate(int(frames[np.argmax(of_frame)]))}",
                 remedy=_METRES,
             )
-        return cls(coords, polylines.offsets, lengths, stays, turned)
+        return cls(coords, polylines.offsets, lengths, kept=stays, turned=turned)
 
     @property
     def none(self) -> "Side":
         """No polylines of the same dimension."""
-        return Side(self.coords[:0], np.zeros(1, np.int64), self.lengths[:0], self.kept[:0], self.turned[:0])
+        return Side(
+            self.coords[:0], np.zeros(1, np.int64), self.lengths[:0], kept=self.kept[:0], turned=self.turned[:0]
+        )
 
 
 def resample_sides(
@@ -165,7 +193,8 @@ def resample_sides(
     the points, ``(dimension, points)``, their offsets, and whether the ends of each polyline meet: whether they are at
     most ``tolerance`` apart, or equal if it is negative.
     """
-    lengths, kept = np.concatenate([x.lengths, y.lengths]), np.concatenate([x.kept, y.kept])
+    lengths = np.concatenate([x.lengths, y.lengths])
+    kept = np.concatenate([x.kept, y.kept])
     step, number = _step_and_count(spacing, count)
     points, offsets, ends_meet = kernels.resample.resample_lines(
         x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, sampling == "even", number, tolerance

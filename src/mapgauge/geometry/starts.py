@@ -59,7 +59,8 @@ class _Polygons(NamedTuple):
 
     def turned(self, first: Indices, step: Indices) -> "_Polygons":
         """Return the polygons from another vertex on, given by its place in each; backwards if the step is -1."""
-        owner, begin = self.owner, self.offsets[:-1]
+        owner = self.owner
+        begin = self.offsets[:-1]
         place = np.arange(len(self.coords)) - begin[owner]
         place = (first[owner] + step[owner] * place) % self.sizes[owner]
         return self.pick(begin[owner] + place, self.sizes)
@@ -109,7 +110,8 @@ def with_fixed_starts(
 
 def _polygons_of(closed: Polylines, forward: Forward | None) -> _Polygons:
     """Return the vertices of closed polylines. At least one of each is left."""
-    coords, offsets = closed.coords, closed.offsets
+    coords = closed.coords
+    offsets = closed.offsets
     keys = coords
     if forward == "y":  # x is to the right
         keys = np.column_stack([coords[:, 1], -coords[:, 0], coords[:, 2:]])
@@ -141,9 +143,13 @@ def _canonical(polygons: _Polygons) -> tuple[Indices, Flags]:
     again = rank[order[begin + 1]] == rank[first]
     for k in np.flatnonzero(again | (before == after)).tolist():
         of_one = rank[polygons.offsets[k] : polygons.offsets[k + 1]].tolist()
-        forth, back = _least_turn(of_one), _least_turn(of_one[::-1])
+        forth = _least_turn(of_one)
+        back = _least_turn(of_one[::-1])
         backwards[k] = back.ranks < forth.ranks
-        place[k] = len(of_one) - 1 - back.start if backwards[k] else forth.start
+        if backwards[k]:
+            place[k] = len(of_one) - 1 - back.start
+        else:
+            place[k] = forth.start
     return place, backwards
 
 
@@ -168,7 +174,10 @@ def _least_turn(ranks: list[int]) -> _Turn:
     _Turn(start=3, ranks=[1, 2, 2, 1, 3])
     """
     size = len(ranks)
-    one, other, equal = 0, 1, 0  # two starts, and how many values from them on are equal
+    # Two starts, and how many values from them on are equal.
+    one = 0
+    other = 1
+    equal = 0
     while one < size and other < size and equal < size:
         a = ranks[(one + equal) % size]
         b = ranks[(other + equal) % size]
@@ -207,7 +216,9 @@ def _begun(polygons: _Polygons) -> Polylines:
 
 def _starts(polygons: _Polygons) -> tuple[Indices, Floats]:
     """Return the first vertex of the segment on which each polygon begins, and the share of the segment before it."""
-    begin, owner, following = polygons.offsets[:-1], polygons.owner, polygons.following
+    begin = polygons.offsets[:-1]
+    owner = polygons.owner
+    following = polygons.following
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # coordinates that no map has
         x, y = (polygons.keys[:, :2] - polygons.keys[begin][owner, :2]).T
         size = np.maximum.reduceat(np.maximum(np.abs(x), np.abs(y)), begin)
@@ -217,7 +228,8 @@ def _starts(polygons: _Polygons) -> tuple[Indices, Floats]:
         has_area = np.abs(double_area) > _ROUNDING * size**2
         centre_x = np.bincount(owner, (x + x[following]) * cross) / (3 * double_area)
         centre_y = np.bincount(owner, (y + y[following]) * cross) / (3 * double_area)
-        ahead, aside = x - centre_x[owner], y - centre_y[owner]
+        ahead = x - centre_x[owner]
+        aside = y - centre_y[owner]
         slack = (_ROUNDING * size)[owner]
         is_on_ray = np.abs(aside) <= slack
         crosses = ~is_on_ray & ~is_on_ray[following] & ((aside > 0) != (aside[following] > 0))

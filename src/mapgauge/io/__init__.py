@@ -77,9 +77,12 @@ def read(
     if degenerate not in ("strict", "drop"):
         raise InvalidInput(f"degenerate must be 'strict' or 'drop', got {degenerate!r}")
     try:
-        table = None if classes is None else class_table(classes)
-        frames = _read(path, format, ReadOptions(table, degenerate, options, check_workers(workers)))
-        return replace(frames, history=read_history(path, format, table, degenerate, options))
+        if classes is None:
+            table = None
+        else:
+            table = class_table(classes)
+        frames = _read(path, format, ReadOptions(table, degenerate, options, workers=check_workers(workers)))
+        return replace(frames, history=read_history(path, format, table, degenerate=degenerate, options=options))
     except MemoryError as error:
         raise UnreadableFile(
             f"{os.fspath(path)}: not enough memory to read this file",
@@ -90,9 +93,15 @@ def read(
 def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions) -> MapFrames:
     if format in (None, "parquet") and options.classes is None and not options.extra and is_dataset(path):
         return open_dataset(path).read(ReadOptions(degenerate=options.degenerate))
-    content = path if isinstance(path, Content) else Content(path)
-    row = recognise(content) if format is None else format_named(format)
-    _check_options(content.path, row.name, row.options, options.extra)
+    if isinstance(path, Content):
+        content = path
+    else:
+        content = Content(path)
+    if format is None:
+        row = recognise(content)
+    else:
+        row = format_named(format)
+    _check_options(content.path, row.name, row.options, options=options.extra)
     frames = row.read(content, options)
     if not frames.format:  # of a plug-in that makes frames by MapFrames.of
         frames = replace(frames, name=str(content.path), format=row.name)
@@ -101,7 +110,9 @@ def _read(path: str | os.PathLike[str], format: str | None, options: ReadOptions
     if project != DECLARED:
         return frames.project(project)
     unknown = unknown_system(str(content.path), frames.crs)
-    return replace(frames, findings=(*frames.findings, *unknown)) if unknown else frames
+    if unknown:
+        return replace(frames, findings=(*frames.findings, *unknown))
+    return frames
 
 
 def _check_options(path: Path, format_name: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:
@@ -161,7 +172,7 @@ def write(
     check_path(path)
     target = Path(path)
     row = format_to_write(target, format)
-    _check_options(target, row.name, row.write_options, options)
+    _check_options(target, row.name, row.write_options, options=options)
     refuse_few_points(frames, str(target))
     if not row.flags and frames.ignore is not None and frames.ignore.any():
         raise InvalidInput(
@@ -200,10 +211,15 @@ def format_to_write(path: Path, format: str | None) -> Format:
 def _looks_like(content: Content) -> str:
     if content.kind == "json":
         keys = ", ".join(map(shortened, sorted(content.keys)[:8]))
-        return f"JSON with the keys {keys}" if keys else "JSON without keys"
+        if not keys:
+            return "JSON without keys"
+        return f"JSON with the keys {keys}"
     if content.kind == "pickle":
         document = content.document
-        inside = f" with {', '.join(map(repr, list(document)[:3]))}" if isinstance(document, dict) and document else ""
+        if isinstance(document, dict) and document:
+            inside = f" with {', '.join(map(repr, list(document)[:3]))}"
+        else:
+            inside = ""
         return f"a pickle of a {type(document).__name__}{inside}"
     return f"neither JSON, pickle nor Parquet (it begins with {content.data[:8]!r})"
 

@@ -48,11 +48,17 @@ class Collector:
         ``locate`` returns the place of an instance from the index of its frame, the token and its index in the frame.
         A class of ``rare`` is only present if an instance has it. Ids of ``rare`` follow the ids of ``classes``.
         """
-        self.name, self.format_name, self.options, self.locate = str(content.path), format_name, options, locate
+        self.name = str(content.path)
+        self.format_name = format_name
+        self.options = options
+        self.locate = locate
         self.error = content.error
         self.check = ValueChecker(content.error)
         own = options.classes
-        self.table = dict(enumerate([*classes, *rare])) if own is None else own
+        if own is None:
+            self.table = dict(enumerate([*classes, *rare]))
+        else:
+            self.table = own
         always = dict.fromkeys(name for name in self.table.values() if own is not None or name not in rare)
         self.codes: dict[str, int] = {name: code for code, name in enumerate(always)}
         self.has_confidence = confidence
@@ -210,16 +216,19 @@ class Collector:
 
     def finish(self) -> MapFrames:
         """Return the frames. Degenerate instances are an error, or dropped and counted."""
-        given = self._gathered() if self._columns is None else self._columns
+        if self._columns is None:
+            given = self._gathered()
+        else:
+            given = self._columns
         self._check_names()
         locate = partial(self.place, given.frame)
         columns, dropped = given.without_degenerate(self.name, self.options.degenerate, locate)
         boxes = [name in self.boxes for name in self.codes]
-        check_corners(columns, boxes, self.error, partial(self.place, columns.frame))
+        check_corners(columns, boxes, self.error, locate=partial(self.place, columns.frame))
         findings = [*self.findings, *dropped]
         wrong = self._wrong_counts
         text = f"{self.name}: {len(wrong)} instances state a number of points that differs from the points they have"
-        findings += findings_about(wrong, "warning", "points-number", text)
+        findings += findings_about(wrong, "warning", "points-number", text=text)
         return MapFrames(
             tuple(self.tokens),
             tuple(self.codes),
@@ -246,7 +255,9 @@ class Collector:
     def _for_all(self, what: str, values: list[Any], make: Callable[[list[Any]], Any]) -> Any:
         if values and len(values) != len(self.tokens):
             raise self.error(f"{len(values)} of {len(self.tokens)} frames have a {what}, expected all or none")
-        return make(values) if values else None
+        if not values:
+            return None
+        return make(values)
 
 
 def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFrames:
@@ -265,7 +276,7 @@ def with_poses(frames: MapFrames, translations: Column, turns: Column) -> MapFra
     if not lacking:
         return replace(frames, poses=np.array(poses))
     text = f"{frames.name}: {len(lacking)} of {len(frames)} frames have no usable pose, so all poses are left out"
-    return replace(frames, findings=(*frames.findings, *findings_about(lacking, "note", "poses-left-out", text)))
+    return replace(frames, findings=(*frames.findings, *findings_about(lacking, "note", "poses-left-out", text=text)))
 
 
 def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | None:
@@ -276,7 +287,8 @@ def _all_at_once(translations: Column, turns: Column) -> NDArray[np.float64] | N
         if moves.shape != (count, 3) or matrices.shape != (count, 3, 3):
             return None
         poses = np.tile(np.eye(4), (count, 1, 1))
-        poses[:, :3, :3], poses[:, :3, 3] = matrices, moves
+        poses[:, :3, :3] = matrices
+        poses[:, :3, 3] = moves
         return check_poses(poses, count)
     except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
         return None

@@ -42,11 +42,14 @@ class InstanceColumns(NamedTuple):
                 continue
             places = tuple(locate(i) for i in rows[:EXAMPLES].tolist())
             if degenerate == "strict":
-                more = f" ({len(rows)} of {count} instances do)" if len(rows) > 1 else ""
+                if len(rows) > 1:
+                    more = f" ({len(rows)} of {count} instances do)"
+                else:
+                    more = ""
                 raise UnreadableFile(f"{name}: {places[0]} has {what}{more}", remedy=DROP)
             keep &= ~bad
             text = f"{name}: {len(rows)} of {count} instances were dropped because they have {what}"
-            findings.append(Finding("warning", f"dropped-{code}", text, len(rows), places))
+            findings.append(Finding("warning", f"dropped-{code}", text, count=len(rows), examples=places))
         if keep.all():
             return self, findings
         links = kept_links(self.links, np.flatnonzero(keep), count)
@@ -62,7 +65,7 @@ class InstanceColumns(NamedTuple):
         if self.links is not None and links is not None and len(links) < len(self.links):
             lost = len(self.links) - len(links)
             text = f"{name}: {lost} of {len(self.links)} links were dropped together with one of their instances"
-            findings.append(Finding("warning", "dropped-links", text, lost))
+            findings.append(Finding("warning", "dropped-links", text, count=lost))
         return kept, findings
 
     def _faults(self) -> list[tuple[str, NDArray[np.bool_], str]]:

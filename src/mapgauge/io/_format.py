@@ -18,7 +18,7 @@ from mapgauge.geometry.polylines import survey
 from mapgauge.geometry.projections import PROJECT, is_known_system, unit_of
 from mapgauge.io.files.json_documents import MakeError
 from mapgauge.io.files.source import Content
-from mapgauge.typing import Degenerate, Forward
+from mapgauge.typing import Degenerate, Flags, Forward
 
 _GEOGRAPHIC = re.compile(r"CRS84|CRS83|CRS27|\b(?:4326|4979|4258|4269)\b")
 _WKT = re.compile(r"\s*(?:BOUNDCRS\[\s*SOURCECRS\[|COMPOUNDCRS\[[^\[]*)?\s*([A-Z]+)\[", re.IGNORECASE)
@@ -32,11 +32,20 @@ _TO_METRES = Remedy(
 
 def declared_system(crs: Any, error: MakeError, where: str, *, projected: bool, remedy: Remedy = _TO_METRES) -> str:
     """Return a declared reference system as text. One whose unit is known and not the metre must be projected."""
-    unit = "" if projected else _unit_of(crs)
+    if projected:
+        unit = ""
+    else:
+        unit = _unit_of(crs)
     if isinstance(crs, dict) and isinstance(crs.get("properties"), dict):  # of a GeoJSON file of 2008
         crs = crs["properties"].get("name")
-    text = crs if isinstance(crs, str) else msgspec.json.encode(crs).decode() if isinstance(crs, dict) else ""
-    unit = unit_of(text) if text and not unit and not projected else unit
+    if isinstance(crs, str):
+        text = crs
+    elif isinstance(crs, dict):
+        text = msgspec.json.encode(crs).decode()
+    else:
+        text = ""
+    if text and not unit and not projected:
+        unit = unit_of(text)
     if unit == "degree":
         raise error(f"{where} is longitude and latitude, expected metres", remedy=remedy)
     if unit not in ("", "metre", "meter", "m"):
@@ -63,7 +72,10 @@ def system_of_schema(schema: Any, error: MakeError, name: str = "geometry") -> A
     A file without a declaration is judged by its values. GeoParquet would take it as longitude and latitude.
     """
     columns = _document((schema.metadata or {}).get(b"geo"), error, "geo").get("columns")
-    column = columns.get(name) if isinstance(columns, dict) else None
+    if isinstance(columns, dict):
+        column = columns.get(name)
+    else:
+        column = None
     if isinstance(column, dict) and "crs" in column:
         return column["crs"]
     data = (schema.field(name).metadata or {}).get(b"ARROW:extension:metadata")
@@ -90,14 +102,27 @@ def _unit_of(crs: Any) -> str:
         if inner is not None:
             return _unit_of(inner)
         system = crs.get("coordinate_system")
-        axes = system.get("axis") if isinstance(system, dict) else None
-        unit = axes[0].get("unit") if isinstance(axes, list) and axes and isinstance(axes[0], dict) else None
+        if isinstance(system, dict):
+            axes = system.get("axis")
+        else:
+            axes = None
+        if isinstance(axes, list) and axes and isinstance(axes[0], dict):
+            unit = axes[0].get("unit")
+        else:
+            unit = None
         if unit is None and str(crs["type"]).startswith(("Geographic", "Geodetic")):
             return "degree"
-        return str(unit.get("name", "")) if isinstance(unit, dict) else str(unit or "")
-    kind = _WKT.match(crs) if isinstance(crs, str) else None
+        if isinstance(unit, dict):
+            return str(unit.get("name", ""))
+        return str(unit or "")
+    if isinstance(crs, str):
+        kind = _WKT.match(crs)
+    else:
+        kind = None
     if kind:
-        return "degree" if kind[1].upper() in ("GEOGCRS", "GEOGCS", "GEODCRS", "GEODETICCRS", "GEOGRAPHICCRS") else ""
+        if kind[1].upper() in ("GEOGCRS", "GEOGCS", "GEODCRS", "GEODETICCRS", "GEOGRAPHICCRS"):
+            return "degree"
+        return ""
     return "degree" if _GEOGRAPHIC.search(str(crs)) else ""
 
 
@@ -123,10 +148,16 @@ def class_table(classes: Classes) -> dict[int, str]:
     expected = "classes must be a list of names, {id: name} or {name: id}"
     if isinstance(classes, str) or not isinstance(classes, Sequence | Mapping):
         raise InvalidInput(f"{expected}, got {classes!r}")
-    pairs = list(classes.items()) if isinstance(classes, Mapping) else list(enumerate(classes))
+    if isinstance(classes, Mapping):
+        pairs = list(classes.items())
+    else:
+        pairs = list(enumerate(classes))
     table: dict[int, str] = {}
-    for key, value in pairs:
-        number, name = (key, value) if isinstance(value, str) else (value, key)
+    number: object
+    name: object
+    for number, name in pairs:
+        if not isinstance(name, str):  # the names come first in {name: id}
+            number, name = name, number
         if not isinstance(name, str) or isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise InvalidInput(f"{expected}, got {classes!r}")
         if int(number) in table:
@@ -168,14 +199,20 @@ def with_forward_of(frames: MapFrames, stated: FormatForward) -> MapFrames:
 
 def longer_axis(frames: MapFrames) -> Forward | None:
     """Return the axis along which the instances reach farther, or None if there is no clear difference."""
-    lines = ~is_box(frames) if frames.boxes else slice(None)
+    lines: Flags | slice = slice(None)
+    if frames.boxes:
+        lines = ~is_box(frames)
     sizes = np.diff(frames.polylines.offsets)[lines]
     if len(sizes) < _INSTANCES or not sizes.all():
         return None
     x, y = np.quantile(survey(frames.polylines).reach[lines, :2], _SHARE, axis=0).tolist()
     if not (np.isfinite(x) and np.isfinite(y)):
         return None
-    return "x" if x >= _LONGER * y else "y" if y >= _LONGER * x else None
+    if x >= _LONGER * y:
+        return "x"
+    if y >= _LONGER * x:
+        return "y"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

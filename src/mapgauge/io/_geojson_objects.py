@@ -71,7 +71,10 @@ def read_links(
             raise collector.error(f"$.features[{feature}].id is {given!r}, as in another feature of the frame")
     rows: dict[tuple[int, int, str], float] = {}
     for source, feature in enumerate(order):
-        given = [] if links[feature] is msgspec.UNSET or links[feature] is None else links[feature]
+        if links[feature] is msgspec.UNSET or links[feature] is None:
+            given = []
+        else:
+            given = links[feature]
         where = f"$.features[{feature}].links"
         if not isinstance(given, list):
             raise collector.error(f"{where} is not a list of links")
@@ -92,7 +95,12 @@ def read_links(
             if not (math.isfinite(weight) and weight >= 0):
                 raise collector.error(f"{at}.weight is {weight}, expected a finite number of at least 0")
             rows[source, target, kind] = weight
-    sources, targets, kinds = zip(*rows, strict=True) if rows else ((), (), ())
+    if rows:
+        sources, targets, kinds = zip(*rows, strict=True)
+    else:
+        sources = ()
+        targets = ()
+        kinds = ()
     return Links.of(
         np.array(sources, np.int64), np.array(targets, np.int64), weight=list(rows.values()), kind=list(kinds)
     )
@@ -150,10 +158,11 @@ def read_rows(
         named = _PLACE.sub(lambda match: f"{features[int(match[1])]['place']}: ", message)
         return content.error(named, remedy=remedy)
 
-    collector = Collector(content, format_name, options, lambda *_: "", confidence=False)
-    collector.error, collector.check = error, ValueChecker(error)
+    collector = Collector(content, format_name, options, locate=lambda *_: "", confidence=False)
+    collector.error = error
+    collector.check = ValueChecker(error)
     document = {"type": "FeatureCollection", "features": features, "crs": crs}
-    return read_objects(content, collector, property_names(options.extra.get("properties")), document)
+    return read_objects(content, collector, property_names(options.extra.get("properties")), given=document)
 
 
 def read_objects(
@@ -163,7 +172,10 @@ def read_objects(
     order: list[list[int]] = []  # the features of each frame
     collector.locate = lambda frame, token, instance: f"$.features[{order[frame][instance]}]"
     with gc_paused():
-        document = _document(content) if given is None else given
+        if given is None:
+            document = _document(content)
+        else:
+            document = given
         projected = "project" in collector.options.extra
         where = "$.crs" if given is None else "the reference system"
         collector.crs = declared_system(document.get("crs"), content.error, where, projected=projected)
@@ -175,7 +187,9 @@ def read_objects(
                 raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
             features.append(feature["properties"])
         sure = [called["confidence"] in properties for properties in features]
-        collector.has_confidence = has_confidence(collector, document.get("predictions"), sure, called["confidence"])
+        collector.has_confidence = has_confidence(
+            collector, document.get("predictions"), sure, name=called["confidence"]
+        )
         collector.codes.update(listed_names(collector, document.get("classes", []), "classes"))
         collector.boxes = tuple(listed_names(collector, document.get("boxes", []), "boxes"))
         collector.forward = stated_forward(collector, document.get("forward"))
@@ -186,11 +200,14 @@ def read_objects(
         if is_one_map and called["class"] == "class":
             called = called | {"class": class_property(names)}
         for i, properties in enumerate(features):
-            token = (
-                MAP
-                if is_one_map
-                else _token(collector, _required(collector, i, properties, "frame", called), _path(i, called["frame"]))
-            )
+            if is_one_map:
+                token = MAP
+            else:
+                token = _token(
+                    collector,
+                    _required(collector, i, properties, name="frame", called=called),
+                    _path(i, called["frame"]),
+                )
             members.setdefault(token, []).append(i)
             scene = properties.get(called["scene"])
             if scene is not None:
@@ -210,7 +227,7 @@ def read_objects(
                     left_out[_without_a_line(features[i].get(called["class"]), geometry)] += 1
                 for points, where in lines:
                     order[-1].append(i)
-                    _add(collector, i, points, where, features[i], called)
+                    _add(collector, i, points, where=where, properties=features[i], called=called)
         collector.findings += left_out_of(content.path, left_out)
         frame = [k for k, rows in enumerate(order) for _ in rows]
         rows = [i for rows in order for i in rows]
@@ -232,7 +249,10 @@ def _document(content: Content) -> dict[str, Any]:
         raise content.error("a pickle, expected GeoJSON")
     document: Any = content.document
     if not isinstance(document, dict) or document.get("type") != "FeatureCollection":
-        kind = document.get("type") if isinstance(document, dict) else None
+        if isinstance(document, dict):
+            kind = document.get("type")
+        else:
+            kind = None
         given = f"a {kind}" if isinstance(kind, str) else "another document"
         raise content.error(f'{given}, expected {{"type": "FeatureCollection", "features": [...]}}')
     if not isinstance(document.get("features"), list):
@@ -261,7 +281,10 @@ def has_confidence(collector: Collector, stated: object, given: list[bool], name
     """Whether the file holds predictions: if it says so, or if its features have a confidence."""
     if stated is not None and not isinstance(stated, bool):
         raise collector.error("$.predictions is neither true nor false")
-    expected = any(given) if stated is None else stated
+    if stated is None:
+        expected = any(given)
+    else:
+        expected = stated
     if expected and not all(given):
         raise collector.error(
             f"{_path(given.index(False), name)} is missing; expected a confidence in all features or in none"
@@ -320,7 +343,10 @@ def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]
     about: dict[str, dict[str, Any]] = {}
     for i, entry in enumerate(listed):
         where = f"$.frames[{i}]"
-        given = entry if isinstance(entry, dict) else {"token": entry}
+        if isinstance(entry, dict):
+            given = entry
+        else:
+            given = {"token": entry}
         token = _token(collector, given.get("token"), f"{where}.token" if given is entry else where)
         if token in about:
             raise collector.error(f"{where}: the token {token} occurs twice")
@@ -339,11 +365,16 @@ def listed_frames(collector: Collector, listed: Any) -> dict[str, dict[str, Any]
 def _token(collector: Collector, value: Any, where: str) -> str:
     """Return a name; a whole number is converted to text."""
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if whole else collector.check.text(value, where)
+    if whole:
+        return str(value)
+    return collector.check.text(value, where)
 
 
 def _pose(collector: Collector, value: Any, where: str) -> NDArray[np.float64]:
-    rows = value if isinstance(value, list) else []
+    if isinstance(value, list):
+        rows = value
+    else:
+        rows = []
     if len(rows) != 4 or not all(isinstance(row, list) and len(row) == 4 for row in rows):
         raise collector.error(f"{where} is not a 4x4 matrix")
     number = collector.check.number
@@ -373,7 +404,10 @@ def _lines(collector: Collector, geometry: Any, where: str, *, is_one_map: bool)
     In a map, each part of a geometry and each ring of a polygon is a line, and points and features without a geometry
     have none. In a frame, an instance has one line.
     """
-    kind = geometry.get("type") if isinstance(geometry, dict) else None
+    if isinstance(geometry, dict):
+        kind = geometry.get("type")
+    else:
+        kind = None
     if is_one_map and (geometry is None or kind in ("Point", "MultiPoint")):
         return []
     if geometry is None:
@@ -387,7 +421,7 @@ def _lines(collector: Collector, geometry: Any, where: str, *, is_one_map: bool)
     if kind == "LineString":
         return [(geometry.get("coordinates"), place)]
     if kind == "Polygon":
-        return _rings(collector, geometry.get("coordinates"), where, place, is_one_map=is_one_map)
+        return _rings(collector, geometry.get("coordinates"), where, place=place, is_one_map=is_one_map)
     several = isinstance(kind, str) and kind.startswith(("Multi", "GeometryCollection"))
     split = "Split it into one feature for each part (QGIS: multipart to singleparts; geopandas: explode)"
     raise collector.error(f"{where} is {kind!r}, expected a LineString or a Polygon", remedy=split if several else None)
@@ -397,7 +431,10 @@ def _parts(geometry: Any, kind: Any, where: str) -> tuple[Any, str]:
     """Return the parts of a geometry as geometries, and their place; None for a geometry of one part."""
     if kind == "GeometryCollection":
         return geometry.get("geometries"), f"{where}.geometries"
-    parts = geometry.get("coordinates") if isinstance(kind, str) and kind.startswith("Multi") else None
+    if isinstance(kind, str) and kind.startswith("Multi"):
+        parts = geometry.get("coordinates")
+    else:
+        parts = None
     if isinstance(parts, list):
         parts = [{"type": kind.removeprefix("Multi"), "coordinates": part} for part in parts]
     return parts, f"{where}.coordinates"
@@ -417,5 +454,8 @@ def _rings(collector: Collector, rings: Any, where: str, place: str, *, is_one_m
 
 def _without_a_line(class_name: Any, geometry: Any) -> str:
     """Return what an element of a map is called that has no line."""
-    name = class_name if isinstance(class_name, str) else "element without a class"
+    if isinstance(class_name, str):
+        name = class_name
+    else:
+        name = "element without a class"
     return f"{name} without a {'geometry' if geometry is None else 'line'}"

@@ -46,7 +46,7 @@ def elements_of_gdal(content: Content, shapely: Any) -> Elements:
         names = ["layer", "id", *layer.fields]
         for identity, wkb, *values in zip(layer.ids, layer.geometries, *layer.columns, strict=True):
             rows.append(dict(zip(names, (layer.name, identity, *values), strict=True)))
-            shapes.append(_shape(content, shapely, wkb, f"element {identity}"))
+            shapes.append(_shape(content, shapely, wkb, place=f"element {identity}"))
     return rows, shapes, next(iter(systems), None)
 
 
@@ -132,9 +132,9 @@ def elements_of_parquet(content: Content, shapely: Any) -> Elements:
     shapes = []
     for k, geometry in enumerate(geometries, 1):
         if isinstance(geometry, list):
-            shapes.append(_line(content, shapely, geometry, f"element {k}"))
+            shapes.append(_line(content, shapely, geometry, place=f"element {k}"))
         else:
-            shapes.append(_shape(content, shapely, geometry, f"element {k}"))
+            shapes.append(_shape(content, shapely, geometry, place=f"element {k}"))
     return rows, shapes, crs
 
 

@@ -86,24 +86,30 @@ class NumberLists:
         part = np.searchsorted(self._first, where, side="right") - 1
         rows: Indices = self._row[part] + where - self._first[part]
         right = (self._table[rows, kernels.json_lists.DEPTH] == depth).all()
-        return rows if right else None
+        if not right:
+            return None
+        return rows
 
     def numbers(self, places: Sequence[Place]) -> tuple[Indices, Floats] | None:
         """Return the length of each list of numbers, and all numbers; None if one of them is something else."""
         rows = self._rows(places, 1)
         if rows is None:
             return None
-        start, stop = self._table[rows, kernels.json_lists.START], self._table[rows, kernels.json_lists.STOP]
+        start = self._table[rows, kernels.json_lists.START]
+        stop = self._table[rows, kernels.json_lists.STOP]
         return _spread(places, stop - start), self._numbers[_ranges(start, stop)]
 
     def points(self, places: Sequence[Place]) -> PointLists | None:
         """Return polylines, or None if one of them is something else. ``counts`` is 1 for each that is not empty."""
         lists = self.polylines(places, 2)
-        return None if lists is None else lists._replace(sizes=_spread(places, lists.sizes))
+        if lists is None:
+            return None
+        return lists._replace(sizes=_spread(places, lists.sizes))
 
     def polylines(self, places: Sequence[Place], depth: int = 3) -> PointLists | None:
         """Return lists of polylines, or None if one of them is something else."""
-        columns, rows = kernels.json_lists, self._rows(places, depth)
+        columns = kernels.json_lists
+        rows = self._rows(places, depth)
         if rows is None:
             return None
         width, start, stop, first, last = self._table[rows, columns.WIDTH :].T
@@ -111,7 +117,8 @@ class NumberLists:
             return PointLists(_spread(places, last - first), np.empty(0, np.int64), np.empty((0, 2)))
         if (width != width[0]).any():
             return None
-        sizes, coords = self._sizes[_ranges(first, last)], self._coords[_ranges(start, stop)]
+        sizes = self._sizes[_ranges(first, last)]
+        coords = self._coords[_ranges(start, stop)]
         return PointLists(_spread(places, last - first), sizes, coords.reshape(-1, int(width[0])))
 
 
@@ -125,7 +132,9 @@ def _spread(places: Sequence[Place], values: Indices) -> Indices:
 def _ranges(start: Indices, stop: Indices) -> Any:
     """Return an index of the values from each start to its stop: one slice if they follow each other."""
     if (start[1:] == stop[:-1]).all():
-        return slice(int(start[0]), int(stop[-1])) if len(start) else slice(0, 0)
+        if len(start):
+            return slice(int(start[0]), int(stop[-1]))
+        return slice(0, 0)
     return ranges(start, stop - start)
 
 
@@ -139,12 +148,16 @@ def _cuts(text: bytes, end: int, size: int) -> list[tuple[int, int]]:
 
 def _parse(text: bytes, piece: tuple[int, int]) -> _JsonPart | None:
     """Parse a piece of a text; return None if it is not sound."""
-    columns, first = kernels.json_lists, piece[0] // _SHORTEST
+    columns = kernels.json_lists
+    first = piece[0] // _SHORTEST
     symbols = np.frombuffer(text, np.uint8)[slice(*piece)]
     room = len(symbols) // 2 + 1  # a number takes two bytes, with the comma
-    copy, sizes = np.empty(len(symbols) + 64, np.uint8), np.empty(room, np.int64)
-    numbers, coords = np.empty(room), np.empty(room)
-    table, hard = np.empty((room, columns.COLUMNS), np.int64), np.empty((room, 4), np.int64)
+    copy = np.empty(len(symbols) + 64, np.uint8)
+    sizes = np.empty(room, np.int64)
+    numbers = np.empty(room)
+    coords = np.empty(room)
+    table = np.empty((room, columns.COLUMNS), np.int64)
+    hard = np.empty((room, 4), np.int64)
     state, copied, number, coord, lines, rows, left = columns.replace_lists(
         symbols, np.uint64(first), copy, numbers, coords, sizes, table, hard
     )
@@ -171,8 +184,13 @@ def decode(text: bytes, schema: type[T]) -> T | None:
 def read_points(lines: Sequence[msgspec.Raw]) -> PointLists | None:
     """Parse polylines, each ``[[x, y], ...]``; return None if one of them is something else."""
     lists = NumberLists.of(b'{"":[' + b",".join(lines) + b"]}")  # Raw has the buffer protocol, which join needs
-    document = None if lists is None else decode(lists.text, dict[str, Place])
-    return None if lists is None or document is None else lists.polylines(list(document.values()))
+    if lists is None:
+        document = None
+    else:
+        document = decode(lists.text, dict[str, Place])
+    if lists is None or document is None:
+        return None
+    return lists.polylines(list(document.values()))
 
 
 def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *others: object) -> bool:

@@ -53,7 +53,8 @@ class Topology:
 
     def __init__(self, error: MakeError, key: str) -> None:
         """Start without links. ``key`` is the list of lanes: ``lane_centerline`` or ``lane_segment``."""
-        self._error, self._key = error, key
+        self._error = error
+        self._key = key
         # Of each frame the scores between lanes, the scores between lanes and elements, and the first index of both.
         self._frames: list[tuple[NDArray[Any], NDArray[Any], int, int]] = []
         self._given: set[str] = set()  # matrices that a frame has
@@ -83,7 +84,10 @@ class Topology:
         except (ValueError, TypeError):  # rows of different lengths
             matrix = np.empty(0, np.object_)
         if matrix.dtype.kind not in "biuf" or isinstance(given, str | bytes):
-            shown = "ragged or not numbers" if isinstance(given, list | tuple) else short(given)
+            if isinstance(given, list | tuple):
+                shown = "ragged or not numbers"
+            else:
+                shown = short(given)
             raise self._error(f"{where} is {shown}, expected a matrix of {size[0]} x {size[1]} scores", remedy=_ROWS)
         if matrix.size == 0 and 0 in size:
             return np.zeros(size)
@@ -93,7 +97,10 @@ class Topology:
         if not 0 <= matrix.min() <= matrix.max() <= 1:  # also if one is not a number
             wrong = ~((matrix >= 0) & (matrix <= 1))
             i, j = np.argwhere(wrong)[0].tolist()
-            more = f" ({np.count_nonzero(wrong)} of {matrix.size} are outside)" if wrong.sum() > 1 else ""
+            if wrong.sum() > 1:
+                more = f" ({np.count_nonzero(wrong)} of {matrix.size} are outside)"
+            else:
+                more = ""
             raise self._error(
                 f"{where}[{i}, {j}] is {matrix[i, j]}, expected a score from 0 to 1{more}", remedy=_SCORES
             )
@@ -107,8 +114,10 @@ class Topology:
         most: Any = sum(np.count_nonzero(scores) for frame in self._frames for scores in frame[:2])
         if self._key == "lane_segment":
             most += 2 * sum(len(lanes) for lanes, *_ in self._frames)
-        source, target = np.empty(most, np.int64), np.empty(most, np.int64)
-        weight, code = np.empty(most), np.empty(most, np.uint8)
+        source = np.empty(most, np.int64)
+        target = np.empty(most, np.int64)
+        weight = np.empty(most)
+        code = np.empty(most, np.uint8)
         at: Any = np.uint64(0)
         for *given, first, first_element in self._frames:
             lanes, elements = (np.array(scores, np.float64, order="C") for scores in given)
@@ -121,10 +130,13 @@ class Topology:
         findings = []
         for matrix, places in self._lacking.items():
             everywhere = matrix not in self._given
-            count = "no frame has" if everywhere else f"{len(places)} frames with lanes have no"
+            if everywhere:
+                count = "no frame has"
+            else:
+                count = f"{len(places)} frames with lanes have no"
             text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
             level: Level = "note" if everywhere else "warning"
-            findings += findings_about(places, level, "topology-missing", text)
+            findings += findings_about(places, level, "topology-missing", text=text)
         return findings
 
 
@@ -134,7 +146,10 @@ def lists_of(annotation: Any, where: str, check: ValueChecker) -> Lists:
         raise check.error(f"{where} is a {type(annotation).__name__}, expected a dictionary of lists")
     lines = [key for key in LISTS if LISTS[key]]
     if not any(key in annotation for key in lines):
-        hint = "" if annotation else ". The truth of the test split is not public"
+        if annotation:
+            hint = ""
+        else:
+            hint = ". The truth of the test split is not public"
         raise check.error(f"{where} has none of {', '.join(lines)}{hint}")
     return {
         key: check.sequence(annotation[key], f"{where}.{key}")
@@ -146,7 +161,10 @@ def lists_of(annotation: Any, where: str, check: ValueChecker) -> Lists:
 def place_of(lists: Lists, instance: int) -> str:
     """Return the place of an instance within its frame."""
     for key, entries in lists.items():
-        lines = len(SEGMENT) if key == "lane_segment" else 1
+        if key == "lane_segment":
+            lines = len(SEGMENT)
+        else:
+            lines = 1
         if instance < lines * len(entries):
             entry, line = divmod(instance, lines)
             return f".{key}[{entry}].{SEGMENT[line] if lines > 1 else 'points'}"
@@ -159,9 +177,13 @@ class ListReader:
 
     def __init__(self, collector: Collector, kinds: Sequence[str]) -> None:
         """Start without frames. ``kinds`` are the lists that the file has."""
-        self._collector, self._check = collector, collector.check
+        self._collector = collector
+        self._check = collector.check
         self._lanes = next((key for key in MATRICES if key in kinds), None)
-        self._topology = None if self._lanes is None else Topology(collector.error, self._lanes)
+        if self._lanes is None:
+            self._topology = None
+        else:
+            self._topology = Topology(collector.error, self._lanes)
         self._inside: list[bool] = []  # whether an instance is a lane in an intersection
         self._known = 0  # lanes that say it
         # Places by the code of a finding.
@@ -175,7 +197,7 @@ class ListReader:
         for key, entries in lists.items():
             starts[key] = len(self._inside)
             for i, entry in enumerate(entries):
-                self._add(key, entry, f"{where}.{key}[{i}]", f"{segment}/" if segment else "")
+                self._add(key, entry, f"{where}.{key}[{i}]", scene=f"{segment}/" if segment else "")
         count = len(self._inside)
         elements = range(count - len(lists.get("traffic_element", ())), count)
         if self._topology is not None and self._lanes in lists:
@@ -183,9 +205,13 @@ class ListReader:
 
     def _add(self, key: str, entry: Any, where: str, scene: str) -> None:
         """Add one entry of a list: an instance, or the three instances of a lane segment."""
-        collector, check = self._collector, self._check
+        collector = self._collector
+        check = self._check
         check.member(entry, "centerline" if key == "lane_segment" else "points", where)
-        confidence = check.member(entry, "confidence", where) if collector.has_confidence else None
+        if collector.has_confidence:
+            confidence = check.member(entry, "confidence", where)
+        else:
+            confidence = None
         box = key == "traffic_element"
         if key == "lane_segment":
             lines = [(name, name) for name in SEGMENT]
@@ -202,7 +228,10 @@ class ListReader:
                 points = self._corners(check.points(points, f"{where}.points"), where)
             # A traffic light has the same id when its colour changes.
             track = self._track(entry, where, f"{scene}{key if box else class_name}")
-            place = f"{where}.points" if box else None
+            if box:
+                place = f"{where}.points"
+            else:
+                place = None
             collector.add_instance(points, class_name, confidence=confidence, track=track, box=box, where=place)
             self._inside.append(inside)
 
@@ -212,7 +241,8 @@ class ListReader:
             size = " x ".join(map(str, points.shape))
             raise self._collector.error(f"{where}.points is {size}, expected 2 x 2: two corners in pixels")
         if len(points) == 2:
-            low, high = points.min(axis=0), points.max(axis=0)
+            low = points.min(axis=0)
+            high = points.max(axis=0)
             if (points[0] > points[1]).any():
                 self._places["boxes-swapped"].append(where)
                 points = np.stack([low, high])
@@ -229,7 +259,10 @@ class ListReader:
         ):
             plain = isinstance(value, int | float | np.number) and not isinstance(value, bool)
             if not plain or value not in known:
-                shown = value if plain else short(value)
+                if plain:
+                    shown = value
+                else:
+                    shown = short(value)
                 raise self._collector.error(f"{where}.{name} is {shown}, expected one of {known_ids(known)}")
         return TRAFFIC_ELEMENTS[int(attribute)]
 
@@ -245,7 +278,10 @@ class ListReader:
         return bool(value)
 
     def _track(self, entry: Any, where: str, within: str) -> str:
-        number = None if self._collector.has_confidence else entry.get("id")
+        if self._collector.has_confidence:
+            number = None
+        else:
+            number = entry.get("id")
         if number is None:
             return ""
         if isinstance(number, bool) or not isinstance(number, str | int | np.integer):
@@ -256,9 +292,15 @@ class ListReader:
         """Remember ids that occur twice. Lanes and traffic elements of a submission share their ids."""
         seen: set[tuple[str, Any]] = set()
         for key, entries in lists.items():
-            among = "" if self._collector.has_confidence and key != "area" else key
+            if self._collector.has_confidence and key != "area":
+                among = ""
+            else:
+                among = key
             for i, entry in enumerate(entries):
-                number = entry.get("id") if isinstance(entry, dict) else None
+                if isinstance(entry, dict):
+                    number = entry.get("id")
+                else:
+                    number = None
                 if isinstance(number, str | int | np.integer):
                     if (among, number) in seen:
                         self._places["ids-repeated"].append(f"{where}.{key}[{i}]")
@@ -282,5 +324,8 @@ class ListReader:
         }
         for code, places in self._places.items():
             text = f"{collector.name}: {len(places)} {texts[code]}"
-            remedy = _IDS if code == "ids-repeated" else None
-            collector.findings += findings_about(places, "warning", code, text, remedy)
+            if code == "ids-repeated":
+                remedy = _IDS
+            else:
+                remedy = None
+            collector.findings += findings_about(places, "warning", code, text=text, remedy=remedy)

@@ -40,8 +40,12 @@ def write_results(frames: MapFrames, classes: dict[int, str] | None, **options: 
     confidences_of(frames, "openlanev2")
     meta: dict[str, Any] = {member: _text(name, options.get(name, "")) for name, member in META.items()}
     authors = options.get("authors", ())
-    meta["authors"] = [part.strip() for part in authors.split(",")] if isinstance(authors, str) else list(authors)
-    keys, lists = _keys(frames), _Lists(frames, classes, options.get("points"), "openlanev2")
+    if isinstance(authors, str):
+        meta["authors"] = [part.strip() for part in authors.split(",")]
+    else:
+        meta["authors"] = list(authors)
+    keys = _keys(frames)
+    lists = _Lists(frames, classes, options.get("points"), format_name="openlanev2")
     results = {key: {"predictions": lists.frame(i)} | _pose(frames, i) for i, key in enumerate(keys)}
     return portable_pickle(meta | {"results": results})
 
@@ -49,7 +53,8 @@ def write_results(frames: MapFrames, classes: dict[int, str] | None, **options: 
 def write_truth(frames: MapFrames, classes: dict[int, str] | None, **options: Any) -> bytes:
     """Return the bytes of a file of truth."""
     frames = frames.with_confidence(None)
-    keys, lists = _keys(frames), _Lists(frames, classes, options.get("points"), "openlanev2-truth")
+    keys = _keys(frames)
+    lists = _Lists(frames, classes, options.get("points"), format_name="openlanev2-truth")
     document = {}
     for i, key in enumerate(keys):
         about: dict[str, Any] = {"version": "OpenLane-V2", "meta_data": {}, "sensor": {}}
@@ -64,7 +69,10 @@ def write_truth(frames: MapFrames, classes: dict[int, str] | None, **options: An
 def _text(name: str, value: Any) -> str:
     several = name == "authors" and isinstance(value, Sequence) and all(isinstance(author, str) for author in value)
     if not isinstance(value, str) and not several:
-        expected = "a text or a list of texts" if name == "authors" else "a text"
+        if name == "authors":
+            expected = "a text or a list of texts"
+        else:
+            expected = "a text"
         raise InvalidInput(f"{name} must be {expected}, got {value!r:.60}")
     return value if isinstance(value, str) else ""
 
@@ -89,7 +97,9 @@ def _pose(frames: MapFrames, i: int) -> dict[str, Any]:
 def smallest_type(values: NDArray[np.float64]) -> str:
     """Return the smaller of float32 and float64 that holds the values exactly."""
     with np.errstate(over="ignore"):
-        return "float32" if np.array_equal(values.astype(np.float32), values) else "float64"
+        if np.array_equal(values.astype(np.float32), values):
+            return "float32"
+        return "float64"
 
 
 class _Lists:
@@ -103,7 +113,10 @@ class _Lists:
         self._category = {name: number for number, name in (AREAS if classes is None else classes).items()}
         for name, count in frames.counts.items():
             box = name in frames.boxes
-            names = TRAFFIC_ELEMENTS if box else (*SEGMENT, *self._category)
+            if box:
+                names: tuple[str, ...] = TRAFFIC_ELEMENTS
+            else:
+                names = (*SEGMENT, *self._category)
             if count and name not in names:
                 raise InvalidInput(
                     f"{format_name} has no {'class of boxes' if box else 'class'} {name}. Known: {', '.join(names)}",
@@ -121,7 +134,10 @@ class _Lists:
         self._kinds = np.array([*(kinds.get(name, "") for name in frames.classes), ""], np.str_)
         self._side = self._sides_of_lanes()
         both = (SUCCESSOR, CONTROLLED_BY)
-        self._of_kind = {} if frames.links is None else {kind: frames.links.is_kind(kind) for kind in both}
+        if frames.links is None:
+            self._of_kind = {}
+        else:
+            self._of_kind = {kind: frames.links.is_kind(kind) for kind in both}
         coords = frames.polylines.coords
         corners = coords[np.repeat(is_box(frames), np.diff(frames.polylines.offsets)), :2]
         with np.errstate(over="ignore"):
@@ -139,14 +155,20 @@ class _Lists:
         for class_name, kind in zip(SEGMENT[1:], (LEFT_LINE, RIGHT_LINE), strict=True):
             side = np.full(len(frames.label), -1)
             lanes, lines = (np.flatnonzero(self._is(name)) for name in (LANE, class_name))
-            links = None if frames.links is None else frames.links.of_kind(kind)
+            if frames.links is None:
+                links = None
+            else:
+                links = frames.links.of_kind(kind)
             if links is not None:
                 fits = self._is(LANE)[links.source] & self._is(class_name)[links.target]
                 side[links.source[fits]] = links.target[fits]
             alone = [*lanes[side[lanes] < 0].tolist(), *np.setdiff1d(lines, side[lanes]).tolist()]
             if alone:
                 i = min(alone)
-                what = f"no link of kind {kind}" if frames.classes[frames.label[i]] == LANE else "no lane"
+                if frames.classes[frames.label[i]] == LANE:
+                    what = f"no link of kind {kind}"
+                else:
+                    what = "no lane"
                 raise InvalidInput(
                     f"{place_of(frames, i)} has {what}; a lane segment needs one {class_name} and a link to it",
                     remedy=Remedy(
@@ -159,7 +181,10 @@ class _Lists:
 
     def _is(self, class_name: str) -> Flags:
         classes = self._frames.classes
-        code = classes.index(class_name) if class_name in classes else -1
+        if class_name in classes:
+            code = classes.index(class_name)
+        else:
+            code = -1
         flags: Flags = self._frames.label == code
         return flags
 
@@ -177,7 +202,7 @@ class _Lists:
                 lists[key] = [self._entry(key, row, start + k) for k, row in enumerate(members.tolist())]
                 start += len(members)
         if frames.links is not None:
-            lists |= self._matrices(slice(first, last), rows[lanes], rows["traffic_element"], MATRICES[lanes])
+            lists |= self._matrices(slice(first, last), rows[lanes], rows["traffic_element"], names=MATRICES[lanes])
         return lists
 
     def _entry(self, key: str, row: int, number: int) -> dict[str, Any]:
@@ -197,7 +222,8 @@ class _Lists:
             for side in SEGMENT:
                 entry[side] = self._points(self._coords, row if side == LANE else int(self._side[side][row]))
         else:
-            entry |= {"category": self._category[name]} if key == "area" else {}
+            if key == "area":
+                entry |= {"category": self._category[name]}
             entry["points"] = self._points(self._coords, row)
         if key in MATRICES and frames.intersection is not None:
             entry[INTERSECTION] = bool(frames.intersection[row])
@@ -212,11 +238,19 @@ class _Lists:
     def _id(self, row: int, within: str) -> str | int:
         """Return the id of a track. The reader makes the track from the scene, the class and the id."""
         frames = self._frames
-        track = str(frames.track[row]) if frames.track is not None else ""
-        scene = "" if frames.scenes is None else f"{frames.scenes[frames.frame[row]]}/"
+        if frames.track is not None:
+            track = str(frames.track[row])
+        else:
+            track = ""
+        if frames.scenes is None:
+            scene = ""
+        else:
+            scene = f"{frames.scenes[frames.frame[row]]}/"
         number = track.removeprefix(f"{scene}{within}/")
         whole = number.isascii() and number.isdigit() and len(number) < 19 and str(int(number)) == number
-        return int(number) if whole else number
+        if whole:
+            return int(number)
+        return number
 
     def _matrices(
         self, instances: slice, lanes: Indices, elements: Indices, names: tuple[str, str]

@@ -72,7 +72,8 @@ class ParquetColumns:
         pa, _ = pyarrow_modules()
         data = pa.py_buffer(file)
         parquet, schema = open_parquet(error, pa.BufferReader(data), projected=projected)
-        footer, names = parquet.metadata, columns_to_read(schema)
+        footer = parquet.metadata
+        names = columns_to_read(schema)
 
         def group(index: int) -> Any:
             with opened(pa.BufferReader(data), footer) as part:
@@ -115,7 +116,10 @@ class ParquetColumns:
         for array in column.chunks:  # each has a dictionary of its own
             texts = array.dictionary.to_pylist()
             code = np.array([-1 if text is None else codes[str(text)] for text in texts] + [-1])
-            indices = array.indices.cast(self._pa.int64()).fill_null(-1) if array.null_count else array.indices
+            if array.null_count:
+                indices = array.indices.cast(self._pa.int64()).fill_null(-1)
+            else:
+                indices = array.indices
             np.take(code, indices.to_numpy(), out=label[start : start + len(array)])
             start += len(array)
         if not optional:
@@ -173,7 +177,9 @@ class ParquetColumns:
             wrong[starts] = (step[starts] < 0) | (frame[starts] < 0)
         self._refuse(wrong, *FRAME_ORDER)
         self._refuse((step == 0) & change, "it has the same frame as the row before, but another token")
-        return frame if self.whole else np.cumsum(step != 0) - 1
+        if self.whole:
+            return frame
+        return np.cumsum(step != 0) - 1
 
     def once(self, name: str, values: Indices, frame: Indices, first: Indices) -> Indices:
         """Return one value per frame, from a column that repeats it in each row."""
@@ -201,7 +207,10 @@ class ParquetColumns:
             width = kind.num_fields
         else:
             widths = np.concatenate([np.empty(0, np.int64), *(_lengths(block) for block in blocks)])
-            width = int(widths[0]) if len(widths) else 2
+            if len(widths):
+                width = int(widths[0])
+            else:
+                width = 2
             odd = np.flatnonzero((widths != width) | (widths < 2) | (widths > 3))
             if len(odd):
                 row = np.searchsorted(sizes.cumsum(), odd[0], side="right")

@@ -30,7 +30,8 @@ class ThriftReader:
     """Reads Thrift's compact protocol into dictionaries by field number, lists, numbers and bytes."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+        self.data = data
+        self.at = 0
 
     def structure(self, depth: int) -> dict[int, Any]:
         """Read a structure up to its end."""
@@ -40,9 +41,15 @@ class ThriftReader:
             head = self._byte()
             if head == 0:
                 return fields
-            number = number + (head >> 4) if head >> 4 else self._signed()
+            if head >> 4:
+                number = number + (head >> 4)
+            else:
+                number = self._signed()
             kind = head & 15
-            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth)
+            if kind in (1, 2):
+                fields[number] = kind == 1
+            else:
+                fields[number] = self._value(kind, depth)
 
     def _value(self, kind: int, depth: int) -> Any:
         if kind in (4, 5, 6):
@@ -55,7 +62,10 @@ class ThriftReader:
             return self.structure(depth + 1)
         if kind in (9, 10):
             head = self._byte()
-            count = head >> 4 if head >> 4 < 15 else self._unsigned()
+            if head >> 4 < 15:
+                count = head >> 4
+            else:
+                count = self._unsigned()
             if count > len(self.data) - self.at:
                 raise ValueError("its footer ends early")
             return [self._value(head & 15, depth + 1) for _ in range(count)]
@@ -146,11 +156,12 @@ def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
             texts[name] = first.decode(), last.decode()
         elif kind in (1, 2):  # 32 and 64 bits
             numbers[name] = int.from_bytes(first, "little", signed=True), int.from_bytes(last, "little", signed=True)
-    rows, size = group[3], group[2]
+    rows = group[3]
+    size = group[2]
     values = [chunk.get(3, {}).get(5, 0) for chunk in group[1]]
     if rows < 0 or size < 0 or min(values, default=0) < 0:
         raise ValueError("its footer gives a row group with a negative number of rows, values or bytes")
-    return RowGroupInfo(rows, sum(values), size, texts, numbers)
+    return RowGroupInfo(rows, sum(values), size, texts=texts, numbers=numbers)
 
 
 class _Version(msgspec.Struct):
@@ -254,7 +265,10 @@ def _check(error: MakeError, schema: Any) -> None:
             expected = _expected(kinds.get(name, name), kind)
             if expected:
                 binary = pyarrow_modules()[0].types.is_binary(kind) or pyarrow_modules()[0].types.is_large_binary(kind)
-                remedy = _NO_WKB if name == "geometry" and binary else None
+                if name == "geometry" and binary:
+                    remedy = _NO_WKB
+                else:
+                    remedy = None
                 raise error(f"the column {name} is {kind}, expected {expected}", remedy=remedy)
 
 
@@ -277,8 +291,14 @@ def _expected(name: str, kind: Any) -> str:
 
     plain = kind.value_type if types.is_dictionary(kind) else kind
     named = text(plain) or types.is_string_view(plain)
-    inner = kind.value_type if many(kind) else pa.null()
-    members = {field.name: field.type for field in inner} if types.is_struct(inner) else {}
+    if many(kind):
+        inner = kind.value_type
+    else:
+        inner = pa.null()
+    if types.is_struct(inner):
+        members = {field.name: field.type for field in inner}
+    else:
+        members = {}
     if name == "links":
         sound = types.is_integer(members.get("target", pa.null())) and number(members.get("weight", pa.float64()))
         sound = sound and text(members.get("kind", pa.string()))

@@ -89,7 +89,10 @@ def shapefile_beside(content: Content) -> dict[str, bytes]:
     for path in names:
         suffix = path.suffix.lower()
         if suffix in PARTS and suffix not in parts and path.stem == content.path.stem and is_plain_file(path):
-            parts[suffix] = Content(path).data if _size(path) else b""
+            if _size(path):
+                parts[suffix] = Content(path).data
+            else:
+                parts[suffix] = b""
     return parts
 
 
@@ -121,7 +124,7 @@ def check_shapefile(content: Content, parts: Mapping[str, bytes], name: str) -> 
         raise content.error(f"{name}.shp: its records have other types than its header states", remedy=_COMPLETE)
     has_points: Flags = (kinds != 0) & (sizes > _NO_POINTS)
     if ".dbf" in parts:
-        has_points = has_points[_kept(content, parts[".dbf"], name, count)]
+        has_points = has_points[_kept(content, parts[".dbf"], name, count=count)]
     return has_points
 
 

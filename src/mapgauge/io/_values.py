@@ -128,7 +128,9 @@ def short(value: Any) -> str:
         return "null"
     if isinstance(value, str | int | float):
         text = repr(value)
-        return text if len(text) <= 40 else text[:37] + "..."
+        if len(text) <= 40:
+            return text
+        return text[:37] + "..."
     return f"a {type(value).__name__}"
 
 

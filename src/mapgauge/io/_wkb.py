@@ -68,21 +68,21 @@ def _read_one(data: bytes, at: int) -> tuple[int, int]:
             raise ValueError("its geometry ends early")
         return at + size, 0
     if kind == _LINE:
-        return _skip_points(data, at, order, size), 0
+        return _skip_points(data, at, order, size=size), 0
     if kind == _POLYGON:
-        at, rings = _count(data, at, order, _SMALLEST_RING, "rings")
+        at, rings = _count(data, at, order, size=_SMALLEST_RING, what="rings")
         for _ in range(rings):
-            at = _skip_points(data, at, order, size)
+            at = _skip_points(data, at, order, size=size)
         return at, 0
     if kind in _PARTS:
-        return _count(data, at, order, _SMALLEST_PART, "parts")
+        return _count(data, at, order, size=_SMALLEST_PART, what="parts")
     if kind in _CURVES:
         raise ValueError("its geometry has curves, expected straight lines")
     raise ValueError(f"its geometry has the unknown type {code}")
 
 
 def _skip_points(data: bytes, at: int, order: str, size: int) -> int:
-    at, points = _count(data, at, order, size, "points")
+    at, points = _count(data, at, order, size=size, what="points")
     return at + points * size
 
 

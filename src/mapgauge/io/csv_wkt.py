@@ -42,7 +42,10 @@ def _header(content: Content) -> tuple[list[str], str]:
     first = content.text[:_HEAD].splitlines()[:1]
     line = b"".join(first).decode("utf-8", "replace").strip()
     separator = max(",;\t", key=line.count)
-    names = next(csv.reader([line], delimiter=separator), []) if line else []
+    if line:
+        names = next(csv.reader([line], delimiter=separator), [])
+    else:
+        names = []
     return [name.strip() for name in names], separator
 
 
@@ -70,7 +73,10 @@ def _is_deep(wkt: str) -> bool:
         return False
     depth = 0
     for bracket in _BRACKETS.finditer(wkt):
-        depth += 1 if bracket[0] == "(" else -1
+        if bracket[0] == "(":
+            depth += 1
+        else:
+            depth += -1
         if depth > _DEEPEST:
             return True
     return False
@@ -105,7 +111,10 @@ def read_features(content: Content) -> tuple[list[dict[str, Any]], str | None]:
                 raise content.error(f"line {line}: its geometry is nested more than {DEEPEST} deep")
             properties = {name: value for name, value in row.items() if value}
             try:
-                shape = shapely.from_wkt(wkt[srid.end() if srid else 0 :]) if wkt else None
+                if wkt:
+                    shape = shapely.from_wkt(wkt[srid.end() if srid else 0 :])
+                else:
+                    shape = None
                 features.append(feature_of(properties, shape, f"line {line}"))
             except NotImplementedError as cause:
                 raise content.error(f"line {line}: its geometry has curves, expected straight lines") from cause
@@ -129,14 +138,17 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         for name in named:
             with suppress(KeyError, ValueError):  # a text that is neither is refused later
                 value = properties[name]
-                properties[name] = _TRUTH[value.lower()] if value.lower() in _TRUTH else float(value)
-    return read_rows(content, CSV.name, options, features, crs)
+                if value.lower() in _TRUTH:
+                    properties[name] = _TRUTH[value.lower()]
+                else:
+                    properties[name] = float(value)
+    return read_rows(content, CSV.name, options, features=features, crs=crs)
 
 
 CSV = Format(
     "csv",
     "a table with a column of WKT: predictions, truth or a map",
     _is_table,
-    _read,
+    read=_read,
     options=("properties", "project"),
 )

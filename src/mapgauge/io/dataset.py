@@ -74,7 +74,10 @@ class RowGroups(NamedTuple):
 
     def error(self, message: str, *, remedy: Remedy | str | None = None) -> UnreadableFile:
         """Return an error whose message begins with the file and the row groups."""
-        where = f" (row group {', '.join(map(str, self.groups))})" if self.groups else ""
+        if self.groups:
+            where = f" (row group {', '.join(map(str, self.groups))})"
+        else:
+            where = ""
         return UnreadableFile(f"{self.file}{where}: {message}", remedy=remedy)
 
 
@@ -140,14 +143,14 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
         path,
         tuple(files),
         tuple(group for footer in footers for group in footer.groups),
-        tuple(dict.fromkeys(name for footer in footers for name in footer.about.classes)),
-        footers[0].confidence,
-        footers[0].scenes,
-        digest.hexdigest(),
-        dict(zip(names, stamps, strict=True)),
-        tuple(dict.fromkeys(finding for footer in footers for finding in footer.about.findings)),
-        agreed_forward(footer.about.forward for footer in footers),
-        tuple(dict.fromkeys(name for footer in footers for name in footer.about.boxes)),
+        classes=tuple(dict.fromkeys(name for footer in footers for name in footer.about.classes)),
+        confidence=footers[0].confidence,
+        scenes=footers[0].scenes,
+        digest=digest.hexdigest(),
+        stamps=dict(zip(names, stamps, strict=True)),
+        findings=tuple(dict.fromkeys(finding for footer in footers for finding in footer.about.findings)),
+        forward=agreed_forward(footer.about.forward for footer in footers),
+        boxes=tuple(dict.fromkeys(name for footer in footers for name in footer.about.boxes)),
     )
 
 
@@ -167,7 +170,9 @@ def stamp_of(file: str) -> str:
         return ""  # reading the file gives a better error
     marks = [f"{key}={known[key]}" for key in (*_HASHES, *_VERSIONS, *_TIMES) if known.get(key)]
     text = "\0".join([str(known.get("size")), *marks])
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest() if marks else ""
+    if not marks:
+        return ""
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 class _Footer(NamedTuple):
@@ -185,23 +190,29 @@ def _footer(file: str) -> _Footer:
     try:
         with open_file(file) as stream:
             parquet, schema = open_parquet(error, stream)
-            footer, about, data = parquet.metadata, about_of(error, schema), footer_bytes(stream)
+            footer = parquet.metadata
+            about = about_of(error, schema)
+            data = footer_bytes(stream)
             infos = row_groups(data)
             check_size(infos, stream.seek(0, 2), error)
             groups = [
-                _group(file, stream, footer, schema, index, info) for index, info in enumerate(infos) if info.rows
+                _group(file, stream, footer, schema=schema, index=index, info=info)
+                for index, info in enumerate(infos)
+                if info.rows
             ]
             if about is None:  # the file of another program
                 dimension = getattr(getattr(schema.field("geometry").type, "value_type", None), "num_fields", 0)
                 about = Metadata(VERSION, dimension, _classes(stream, footer))
-            _check_frames(error, stream, footer, schema, infos)
+            _check_frames(error, stream, footer, schema=schema, infos=infos)
     except UnreadableFile:
         raise
     except broken_errors() as cause:
         raise broken(error, cause) from cause
     scenes = "scene" in schema.names or _scene_of(file) is not None
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return _Footer(groups, about, about.dimension, "confidence" in schema.names, scenes, digest)
+    return _Footer(
+        groups, about, about.dimension, confidence="confidence" in schema.names, scenes=scenes, digest=digest
+    )
 
 
 def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: RowGroupInfo) -> Group:
@@ -210,10 +221,10 @@ def _group(file: str, stream: Any, footer: Any, schema: Any, index: int, info: R
     bounds = {"scene": (scene, scene)}
     for name in ("token", "scene"):
         if name in schema.names:
-            texts = info.texts.get(name) or [str(value) for value in _values(stream, footer, index, name)]
+            texts = info.texts.get(name) or [str(value) for value in _values(stream, footer, index, name=name)]
             bounds[name] = (min(texts, default=""), max(texts, default=""))
     first, last = zip(bounds["scene"], bounds["token"], strict=True)
-    return Group(file, index, info.rows, info.size, first, last)
+    return Group(file, index, info.rows, size=info.size, first=first, last=last)
 
 
 def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos: Sequence[RowGroupInfo]) -> None:
@@ -224,8 +235,9 @@ def _check_frames(error: MakeError, stream: Any, footer: Any, schema: Any, infos
     for index, info in enumerate(infos):
         if not info.rows:
             continue
-        frames = info.numbers.get("frame") or _values(stream, footer, index, "frame")
-        first, last = min(frames, default=before), max(frames, default=before)
+        frames = info.numbers.get("frame") or _values(stream, footer, index, name="frame")
+        first = min(frames, default=before)
+        last = max(frames, default=before)
         if first not in (before, before + 1) or (before < 0 and first):
             message, remedy = FRAME_ORDER
             raise error(f"row group {index}: {message}, got {first} after {max(before, 0)}", remedy=remedy)
@@ -244,7 +256,7 @@ def _classes(stream: Any, footer: Any) -> tuple[str, ...]:
     """Return the classes of all rows."""
     names: dict[str, None] = {}
     for index in range(footer.num_row_groups):
-        names |= dict.fromkeys(_values(stream, footer, index, "class"))
+        names |= dict.fromkeys(_values(stream, footer, index, name="class"))
     return tuple(names)
 
 
@@ -268,7 +280,8 @@ def read_row_groups(parts: Sequence[RowGroups], options: ReadOptions, without: S
 def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapFrames:
     with open_file(part.file) as stream:
         file, schema = open_parquet(part.error, stream)
-        names, tables = columns_to_read(schema, without), []
+        names = columns_to_read(schema, without)
+        tables = []
         with file:
             for index in part.groups:
                 try:
@@ -285,7 +298,10 @@ def _read(part: RowGroups, options: ReadOptions, without: Sequence[str]) -> MapF
 
 def keys_of(frames: MapFrames, by_scene: bool) -> list[Key]:
     """Return the key of each frame."""
-    scenes = frames.scenes if by_scene and frames.scenes is not None else ("",) * len(frames)
+    if by_scene and frames.scenes is not None:
+        scenes = frames.scenes
+    else:
+        scenes = ("",) * len(frames)
     return list(zip(scenes, frames.tokens, strict=True))
 
 
@@ -346,11 +362,15 @@ class DatasetWriter:
         if is_url(self.path):
             return  # renaming is not cheap there: a failed run calls ``remove``
         folder = Path(self.path)
-        mark, moved = folder / FINISHING, list[Path]()
+        mark = folder / FINISHING
+        moved = list[Path]()
         try:
             mark.touch(exist_ok=False)  # the data set is not read while this file exists
         except OSError as error:
-            why = "another command writes here, or was killed" if is_unfinished(folder) else error.strerror or error
+            if is_unfinished(folder):
+                why = "another command writes here, or was killed"
+            else:
+                why = error.strerror or str(error)
             raise MapgaugeError(f"{folder}: cannot be written: {why}", remedy="Give another folder") from error
         try:
             self._refuse_files()

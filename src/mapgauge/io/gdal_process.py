@@ -115,7 +115,9 @@ def _geopackage_layers() -> dict[str, int]:
 
 def _plain(value: Any) -> Any:
     """Return a value of a column that msgpack has no form for: arrays become lists, all others text."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
 
 
 def _layers(file: str, list_layers: Any, raw: Any) -> Iterator[dict[str, Any]]:

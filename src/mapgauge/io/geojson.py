@@ -96,8 +96,13 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         return "$.features"  # until the order of the features is known
 
     collector = partial(Collector, content, GEOJSON.name, options, locate, confidence=False)
-    sound = _read_lines(content, collector(), called) if content.kind == "json" else None
-    return read_objects(content, collector(), called) if sound is None else sound
+    if content.kind == "json":
+        sound = _read_lines(content, collector(), called)
+    else:
+        sound = None
+    if sound is None:
+        return read_objects(content, collector(), called)
+    return sound
 
 
 @gc_paused()
@@ -123,7 +128,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         for name, default in (("predictions", None), ("classes", []), ("frames", []), ("forward", None), ("boxes", []))
     )
     try:
-        collector.has_confidence = has_confidence(collector, stated, given, called["confidence"])
+        collector.has_confidence = has_confidence(collector, stated, given, name=called["confidence"])
         collector.codes.update(listed_names(collector, classes, "classes"))
         collector.boxes = tuple(listed_names(collector, boxes, "boxes"))
         collector.forward = stated_forward(collector, forward)
@@ -147,7 +152,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
         polylines = polylines.pick(order)
     linked = [[getattr(feature, name) for feature in document.features] for name in ("id", "links")]
     try:
-        links = read_links(collector, linked, document.links, rows, frame.tolist())
+        links = read_links(collector, linked, document.links, order=rows, frame=frame.tolist())
     except UnreadableFile:
         return None
     codes = collector.codes
@@ -166,7 +171,10 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
 def _count_keys(document: Any, properties: Iterable[Sequence[object]]) -> int:
     """Return the number of keys that were decoded, or fewer. Values of absent properties are None or empty."""
     members = (document.frames, document.classes, document.boxes, document.predictions, document.crs, document.forward)
-    listed = document.frames if isinstance(document.frames, list) else []
+    if isinstance(document.frames, list):
+        listed = document.frames
+    else:
+        listed = []
     given = (len(values) - values.count("") - values.count(None) for values in properties)
     return (
         2
@@ -266,9 +274,12 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         if features:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))
     head = {"type": "FeatureCollection", "predictions": frames.confidence is not None, "classes": frames.classes}
-    head |= {} if links is None else {"links": True}
-    head |= {} if frames.forward is None else {"forward": frames.forward}
-    head |= {"boxes": frames.boxes} if frames.boxes else {}
+    if links is not None:
+        head |= {"links": True}
+    if frames.forward is not None:
+        head |= {"forward": frames.forward}
+    if frames.boxes:
+        head |= {"boxes": frames.boxes}
     # Features before frames: the list of frames is long, and a file is recognised by its beginning.
     return (
         encoder.encode(head)[:-1]
@@ -299,8 +310,8 @@ GEOJSON = Format(
     "geojson",
     "a FeatureCollection of lines: the format for your own data",
     _is_collection,
-    _read,
-    _write,
+    read=_read,
+    write=_write,
     flags=True,
     suffix=".geojson",
     options=("properties", "project"),

@@ -25,7 +25,10 @@ CATEGORIES = {"ped": "ped_crossing", "lane": "divider", "road": "boundary"}
 
 def maps_by_name(content: Content) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return the place in the file and the content of each map, by the name of its scene, its key, or its own name."""
-    document = content.document if content.kind == "json" else None
+    if content.kind == "json":
+        document = content.document
+    else:
+        document = None
     if not isinstance(document, dict):
         raise content.error('expected a map, {"map_elements": [...]}, or an object of maps')
     maps: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -34,7 +37,8 @@ def maps_by_name(content: Content) -> dict[str, tuple[str, dict[str, Any]]]:
         if not isinstance(given, dict) or not isinstance(given.get("map_elements"), list):
             raise content.error(f"{where} is not a map, an object with a list map_elements")
         about = given.get("meta_info")
-        about = about if isinstance(about, dict) else {}
+        if not isinstance(about, dict):
+            about = {}
         names = (about.get("scene_name"), key, about.get("map_name"), about.get("location"))
         name = next((name for name in names if name), content.path.name.partition(".")[0])
         if not isinstance(name, str):
@@ -63,21 +67,29 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
             return f"{maps[token][0]}.map_elements[{instance}].coords"
 
         names = tuple(CATEGORIES.values())
-        collector = Collector(content, GLOBALMAPNET.name, options, locate, names, confidence=predicted)
+        collector = Collector(content, GLOBALMAPNET.name, options, locate=locate, classes=names, confidence=predicted)
         for name, (place, given) in maps.items():
             collector.add_frame(name, scene=name)
             for k, element in enumerate(given["map_elements"]):
                 _add(collector, element, f"{place}.map_elements[{k}]")
-    unscored = sum("score" not in given for given in details) if predicted else 0
+    if predicted:
+        unscored = sum("score" not in given for given in details)
+    else:
+        unscored = 0
     if unscored:
         text = f"{collector.name}: {unscored} of {len(details)} elements have no score; their confidence is 1"
-        collector.findings.append(Finding("warning", "scores-missing", text, unscored))
+        collector.findings.append(Finding("warning", "scores-missing", text, count=unscored))
     return collector.finish()
 
 
 def _details(element: Any) -> dict[str, Any]:
-    given = element.get("details") if isinstance(element, dict) else None
-    return given if isinstance(given, dict) else {}
+    if isinstance(element, dict):
+        given = element.get("details")
+    else:
+        given = None
+    if not isinstance(given, dict):
+        return {}
+    return given
 
 
 def _add(collector: Collector, element: Any, where: str) -> None:
@@ -98,5 +110,5 @@ GLOBALMAPNET = Format(
     "globalmapnet",
     "predictions or truth: maps of whole scenes, *_maps.json and *_gt.json of GlobalMapNet",
     lambda content: content.kind == "json" and "map_elements" in content.keys,
-    _read,
+    read=_read,
 )

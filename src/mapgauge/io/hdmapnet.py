@@ -55,7 +55,9 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 
     collector = partial(Collector, content, RESULTS.name, options, locate, CLASSES, confidence=True)
     sound = _read_sound_json(content, collector())
-    return _read_objects(content, collector()) if sound is None else sound
+    if sound is None:
+        return _read_objects(content, collector())
+    return sound
 
 
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
@@ -77,7 +79,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     counts = [len(frame) for frame in document.results.values()]
     confidence = np.array([vector.confidence_level for vector in vectors], np.float64)
     frame = np.repeat(np.arange(len(counts)), counts)
-    collector.add_columns(frame, labels, confidence, points.sizes, points.coords)
+    collector.add_columns(frame, labels, confidence, sizes=points.sizes, coords=points.coords)
     sizes = zip(stated, points.sizes.tolist(), strict=True)
     wrong = [number not in (msgspec.UNSET, size) for number, size in sizes]
     collector.note_wrong_counts(frame, np.flatnonzero(wrong))
@@ -87,7 +89,10 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
 def _read_objects(content: Content, collector: Collector) -> MapFrames:
     """Read a file with a fault, slowly."""
     document = content.document
-    results = document.get("results") if isinstance(document, dict) else None
+    if isinstance(document, dict):
+        results = document.get("results")
+    else:
+        results = None
     if not isinstance(results, dict):
         raise content.error('no object "results" at the top, expected {"results": {token: [instance, ...]}}')
     with gc_paused():
@@ -112,7 +117,7 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
-    ids = ids_of(frames, CLASSES, classes, RESULTS.name)
+    ids = ids_of(frames, CLASSES, classes, format_name=RESULTS.name)
     confidence = iter(confidences_of(frames, RESULTS.name))
     label = iter(frames.label.tolist())
     check_tokens_differ(frames, RESULTS.name)
@@ -127,4 +132,4 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     return b'{"meta":{"vector":true},"results":{' + b",\n".join(entries) + b"}}"
 
 
-RESULTS = Format("hdmapnet", "predictions: JSON of HDMapNet", _is_results, _read, _write, forward="x")
+RESULTS = Format("hdmapnet", "predictions: JSON of HDMapNet", _is_results, read=_read, write=_write, forward="x")

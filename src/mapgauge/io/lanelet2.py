@@ -121,7 +121,10 @@ def _ways(ways: Mapping[str, _OsmElement], class_of: ClassOf, places: _Places) -
         class_name = class_of(types[name])
         if class_name and len(way.members) > 1:
             is_open_area = way.tags.get("area") == "yes" and way.members[0] != way.members[-1]
-            nodes = [*way.members, way.members[0]] if is_open_area else way.members
+            if is_open_area:
+                nodes = [*way.members, way.members[0]]
+            else:
+                nodes = way.members
             by_class.setdefault(class_name, {})[name] = nodes
     joined = {name: line for own in by_class.values() for name, line in _joined(own).items()}
     continued = {name for own in by_class.values() for name in own if name not in joined}
@@ -156,7 +159,10 @@ def _joined(ways: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
                     break
                 taken.add(other)
                 more = ways[other]
-                line += more[1:] if more[0] == line[-1] else more[-2::-1]
+                if more[0] == line[-1]:
+                    line += more[1:]
+                else:
+                    line += more[-2::-1]
             line.reverse()
         lines[name] = line
     return lines
@@ -173,9 +179,13 @@ def _area(relation: _OsmElement, ways: Mapping[str, _OsmElement], places: _Place
         own = {ref: ways[ref].members for ref in refs if ref in ways and len(ways[ref].members) > 1}
         bounds[role] = [[places[node] for node in line] for line in _joined(own).values()]
     if relation.tags["type"].lower() == "multipolygon":
-        outline = bounds["outer"][0] if len(bounds["outer"]) == 1 else []
+        if len(bounds["outer"]) == 1:
+            outline = bounds["outer"][0]
+        else:
+            outline = []
     elif len(bounds["left"]) == len(bounds["right"]) == 1:
-        left, right = bounds["left"][0], bounds["right"][0]
+        left = bounds["left"][0]
+        right = bounds["right"][0]
         along = math.dist(left[0], right[0]) + math.dist(left[-1], right[-1])
         across = math.dist(left[0], right[-1]) + math.dist(left[-1], right[0])
         outline = [*left, *(right[::-1] if along <= across else right)]
@@ -189,7 +199,10 @@ def _area(relation: _OsmElement, ways: Mapping[str, _OsmElement], places: _Place
 
 def _ring(points: Sequence[tuple[float, float]]) -> list[list[float]]:
     """Return points as a ring, which ends with its first point."""
-    closed = points if points[0] == points[-1] else [*points, points[0]]
+    if points[0] == points[-1]:
+        closed = points
+    else:
+        closed = [*points, points[0]]
     return [list(point) for point in closed]
 
 
@@ -212,8 +225,8 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     if not features:
         names = ", ".join(sorted(left_out)) or "none"
         raise content.error(f"no element has a type of {', '.join(SYNONYMS)}; found: {names[:200]}")
-    frames = read_rows(content, LANELET2.name, options, features, crs)
+    frames = read_rows(content, LANELET2.name, options, features=features, crs=crs)
     return replace(frames, findings=(*frames.findings, *left_out_of(content.path, left_out)))
 
 
-LANELET2 = Format("lanelet2", "a map of Lanelet2, as OSM XML", _is_map, _read, options=("project",))
+LANELET2 = Format("lanelet2", "a map of Lanelet2, as OSM XML", _is_map, read=_read, options=("project",))

@@ -30,7 +30,8 @@ from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.pickles.unpickling import NO_TENSORS, SteppedOver, unpickle
 
-CLASSES, RARE = ("divider", "ped_crossing", "boundary"), ("centerline",)
+CLASSES = ("divider", "ped_crossing", "boundary")
+RARE = ("centerline",)
 _NAMES = {"results": "maptr", "GTs": "maptr-truth", "map_results": "vad"}  # the format, by the key of its frames
 
 
@@ -100,21 +101,34 @@ def _read(content: Content, options: ReadOptions, key: str) -> MapFrames:
 
     predicted = key != "GTs"
     collector = partial(Collector, content, _NAMES[key], options, locate, CLASSES, rare=RARE, confidence=predicted)
-    sound = None if content.kind == "pickle" else _read_sound_json(content, collector(), key)
-    return _read_objects(content, collector(), key) if sound is None else sound
+    if content.kind == "pickle":
+        sound = None
+    else:
+        sound = _read_sound_json(content, collector(), key)
+    if sound is None:
+        return _read_objects(content, collector(), key)
+    return sound
 
 
 def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document: Any = None if lists is None else decode(lists.text, _SCHEMAS[key])
+    if lists is None:
+        document: Any = None
+    else:
+        document = decode(lists.text, _SCHEMAS[key])
     if lists is None or document is None:
         return None
-    frames, others = getattr(document, key), [document.meta]
-    tokens = list(frames) if isinstance(frames, dict) else [frame.sample_token for frame in frames]
+    frames = getattr(document, key)
+    others = [document.meta]
+    if isinstance(frames, dict):
+        tokens = list(frames)
+    else:
+        tokens = [frame.sample_token for frame in frames]
     keys = 1 + 2 * len(tokens)
     if isinstance(frames, dict):
-        frames, others = list(frames.values()), [document.meta, document.results, document.plan_results]
+        frames = list(frames.values())
+        others = [document.meta, document.results, document.plan_results]
         stated = [(frame.sample_token, token) for token, frame in zip(tokens, frames, strict=True)]
         stated = [pair for pair in stated if pair[0] is not msgspec.UNSET]
         if any(name != token for name, token in stated):
@@ -143,8 +157,8 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
         index,
         codes[kind],
         np.array([vector.confidence_level for vector in vectors], np.float64) if collector.has_confidence else None,
-        points.sizes,
-        points.coords,
+        sizes=points.sizes,
+        coords=points.coords,
     )
     collector.note_wrong_counts(index, np.flatnonzero((counted >= 0) & (counted != points.sizes)))
     return _finish(collector, set(kinds))
@@ -155,9 +169,15 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
     by_token = key == "map_results"
     # VAD's plans are tensors of torch.
     is_vad_pickle = by_token and content.kind == "pickle"
-    document = unpickle(content.data, content.error, without="torch") if is_vad_pickle else content.document
+    if is_vad_pickle:
+        document = unpickle(content.data, content.error, without="torch")
+    else:
+        document = content.document
     if not isinstance(document, dict) or key not in document:
-        form = '{token: {"vectors": ...}}' if by_token else '[{"sample_token": ..., "vectors": ...}]'
+        if by_token:
+            form = '{token: {"vectors": ...}}'
+        else:
+            form = '[{"sample_token": ..., "vectors": ...}]'
         raise collector.error(f'no key "{key}" at the top, expected {{"{key}": {form}}}')
     given = document[key]
     if isinstance(given, dict) and not by_token:
@@ -195,10 +215,11 @@ def _add(collector: Collector, vector: Any, where: str) -> tuple[str, Any]:
         raise collector.error(f"{where} is not an object with pts")
     if collector.has_confidence and "confidence_level" not in vector:
         raise collector.error(f"{where} has no confidence_level")
-    class_name, number = vector.get("cls_name", ""), vector.get("type")
+    class_name = vector.get("cls_name", "")
+    number = vector.get("type")
     if not isinstance(class_name, str):
         raise collector.error(f"{where}.cls_name is not a text")
-    collector.add_vector(vector, _class_name(collector, class_name, number, where), where)
+    collector.add_vector(vector, _class_name(collector, class_name, number, where=where), where)
     return class_name, number if isinstance(number, int | float) else None
 
 
@@ -218,17 +239,21 @@ def _finish(collector: Collector, kinds: set[tuple[str, Any]]) -> MapFrames:
     if len({name for name, _ in named}) != len(named) or len({number for _, number in named}) != len(named):
         pairs = ", ".join(f"{name} {number}" for name, number in sorted(named, key=str))
         text = f"{collector.name}: cls_name and type contradict each other ({pairs}); the name was used"
-        collector.findings.append(Finding("warning", "class-ids", text, len(named)))
+        collector.findings.append(Finding("warning", "class-ids", text, count=len(named)))
     frames = collector.finish()
     # The classes of Bench2Drive are others, and the classes of nuScenes are not missing there.
     own = [name for name, count in frames.counts.items() if count or name not in CLASSES]
     is_other = collector.format_name == "vad" and own and not set(own) & set(CLASSES)
-    return frames.as_classes(own) if is_other else frames
+    if is_other:
+        return frames.as_classes(own)
+    return frames
 
 
 def _write(frames: MapFrames, classes: dict[int, str] | None, key: str) -> bytes:
-    ids = ids_of(frames, CLASSES + RARE, classes, _NAMES[key])
-    confidence = confidences_of(frames, _NAMES[key]) if key == "results" else [None] * len(frames.label)
+    ids = ids_of(frames, CLASSES + RARE, classes, format_name=_NAMES[key])
+    confidence: list[Any] = [None] * len(frames.label)
+    if key == "results":
+        confidence = confidences_of(frames, _NAMES[key])
     instances = zip(frames.label.tolist(), confidence, strict=True)
     entries = []
     for token, lines in zip(frames.tokens, points_by_frame(frames), strict=True):
@@ -246,22 +271,22 @@ RESULTS = Format(
     _NAMES["results"],
     "predictions: nuscmap_results.json and av2map_results.json of MapTR, MapTRv2 and most others",
     _is_results,
-    partial(_read, key="results"),
-    partial(_write, key="results"),
+    read=partial(_read, key="results"),
+    write=partial(_write, key="results"),
     forward="longer",
 )
 TRUTH = Format(
     _NAMES["GTs"],
     "truth: nuscenes_map_anns_val.json, av2_gt_map_anns_val.json of MapTR, MapTRv2 and most others",
     lambda content: content.kind == "json" and "GTs" in content.keys,
-    partial(_read, key="GTs"),
-    partial(_write, key="GTs"),
+    read=partial(_read, key="GTs"),
+    write=partial(_write, key="GTs"),
     forward="longer",
 )
 VAD = Format(
     _NAMES["map_results"],
     "predictions: map_results in results_nusc.pkl or results_nusc.json of VAD, and of Bench2Drive",
     _is_vad,
-    partial(_read, key="map_results"),
+    read=partial(_read, key="map_results"),
     forward="y",
 )

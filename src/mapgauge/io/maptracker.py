@@ -88,7 +88,7 @@ def _add_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column,
     classes = list(collector.codes)
     named = zip(frame.tolist(), code.tolist(), ids.tolist(), strict=True)
     track = [f"{scenes[i]}/{classes[k]}/{number}" for i, k, number in named]
-    collector.add_columns(frame, code, scores, sizes, coords, track)
+    collector.add_columns(frame, code, scores, sizes=sizes, coords=coords, track=track)
     ends = tree.find_all(meta, "ego2global_translation", "ego2global_rotation")
     moves, turns = (
         arrays_of(tree, rows) if (rows >= 0).all() else [None if i < 0 else tree.value(i) for i in rows.tolist()]
@@ -110,7 +110,8 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
             lists = check.sequences(frame, _LISTS, where)
             scene = check.text(check.member(frame, "scene_name", where), f"{where}.scene_name")
             meta = frame.get("meta")
-            meta = meta if isinstance(meta, dict) else {}
+            if not isinstance(meta, dict):
+                meta = {}
             if "token" in meta:
                 token = check.text(meta["token"], f"{where}.meta.token")
             else:
@@ -132,9 +133,11 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
         f"{collector.name}: {len(without_token)} of {len(document)} frames have no meta.token. Their tokens were made "
         "from scene and index and do not match the tokens of a truth file"
     )
-    collector.findings += findings_about(without_token, "note", "tokens-made-up", text)
+    collector.findings += findings_about(without_token, "note", "tokens-made-up", text=text)
     frames = with_poses(collector.finish(), *poses)
-    return replace(frames, timestamps=np.array(indices, np.int64)) if len(indices) == len(frames) else frames
+    if len(indices) == len(frames):
+        return replace(frames, timestamps=np.array(indices, np.int64))
+    return frames
 
 
 def _read_truth_tracks(content: Content, options: ReadOptions) -> MapFrames:
@@ -157,13 +160,14 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
     track, a finding counts them, and scenes are not set.
     ``table`` has the names of the numeric labels; by default these are the classes of the truth in their order.
     """
-    names = dict(enumerate(frames.classes)) if table is None else table
-    track, scenes, indices = _read_ids(frames, content, names)
+    if table is None:
+        table = dict(enumerate(frames.classes))
+    track, scenes, indices = _read_ids(frames, content, table)
     uncovered = [token for token, scene in zip(frames.tokens, scenes, strict=True) if not scene]
     if uncovered:
         count = len(uncovered)
         text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
-        findings = (*frames.findings, *findings_about(uncovered, "warning", "frames-without-tracks", text))
+        findings = (*frames.findings, *findings_about(uncovered, "warning", "frames-without-tracks", text=text))
         return replace(frames, track=track, scenes=None, findings=findings)
     times = indices if frames.timestamps is None else frames.timestamps
     return replace(frames, track=track, scenes=tuple(scenes), timestamps=times)
@@ -174,7 +178,10 @@ def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> 
 
     The scene of a frame that the file leaves out is "".
     """
-    document = content.document if content.kind == "pickle" else None
+    if content.kind == "pickle":
+        document = content.document
+    else:
+        document = None
     if not isinstance(document, dict) or not _have(list(document.values()), _IDS):
         raise content.error("not a file of truth tracks, expected {scene: {sample_ids, instance_ids}}")
     check = ValueChecker(content.error)
@@ -182,7 +189,8 @@ def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> 
     tracks = [""] * len(frames.polylines)
     scenes = [""] * len(frames)
     indices = np.zeros(len(frames), np.int64)
-    labels, offsets = frames.label.tolist(), frames.offsets.tolist()
+    labels = frames.label.tolist()
+    offsets = frames.offsets.tolist()
     for scene, entry in document.items():
         check.text(scene, "the name of a scene")
         lists = check.sequences(entry, _IDS, f'["{scene}"]')
@@ -195,9 +203,10 @@ def _read_ids(frames: MapFrames, content: Content, names: Mapping[int, str]) -> 
                 )
             if scenes[frame]:
                 raise content.error(f"{where} is {frame}, which also belongs to scene {scenes[frame]}")
-            scenes[frame], indices[frame] = scene, k
+            scenes[frame] = scene
+            indices[frame] = k
             where = f'["{scene}"].instance_ids[{k}]'
-            ids = _ids_by_class(groups, names, where, check)
+            ids = _ids_by_class(groups, names, where, check=check)
             rows: dict[str, list[int]] = {name: [] for name in (*frames.classes, *ids)}
             for row in range(offsets[frame], offsets[frame + 1]):
                 rows[frames.classes[labels[row]]].append(row)
@@ -236,13 +245,13 @@ TRACKS = Format(
     "maptracker-tracks",
     "predictions with tracks: pos_predictions.pkl of MapTracker, and the output of its prepare_pred_tracks.py",
     lambda content: content.is_pickled(list) and _have(content.outline, _LISTS),
-    _read_tracks,
+    read=_read_tracks,
     forward="x",
 )
 TRUTH_TRACKS = Format(
     "maptracker-truth-tracks",
     "ids of truth tracks without geometry: *_gt_tracks.pkl of MapTracker, for tracks= of streammapnet-truth",
     lambda content: content.is_pickled(dict) and _have(list(content.outline.values()), _IDS),
-    _read_truth_tracks,
+    read=_read_truth_tracks,
     forward="x",
 )

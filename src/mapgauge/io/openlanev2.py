@@ -63,8 +63,14 @@ class _Key(NamedTuple):
 
 
 def _is_results(content: Content) -> bool:
-    results = content.outline.get("results") if content.is_pickled(dict) else None
-    frames = list(results.values())[:1] if isinstance(results, dict) else []
+    if content.is_pickled(dict):
+        results = content.outline.get("results")
+    else:
+        results = None
+    if isinstance(results, dict):
+        frames = list(results.values())[:1]
+    else:
+        frames = []
     return any(isinstance(frame, dict) and "predictions" in frame for frame in frames)
 
 
@@ -79,18 +85,24 @@ def _is_truth(content: Content) -> bool:
 
 def _read(content: Content, options: ReadOptions, part: str) -> MapFrames:
     """Read a file: in columns if it has no faults, else as objects. ``part`` is ``predictions`` or ``annotation``."""
-    frames = content.columns(_frames_of_tree, content, options, part) if options.classes is None else None
+    if options.classes is None:
+        frames = content.columns(_frames_of_tree, content, options, part)
+    else:
+        frames = None
     if frames is not None:
         return frames
     document = content.document
     if part == "predictions":
         document = ValueChecker(content.error).member(document, "results", "the pickle")
-    return _read_objects(content, options, document, part)
+    return _read_objects(content, options, document, part=part)
 
 
 def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, part: str) -> MapFrames:
     predicted = part == "predictions"
-    top = tree.member(tree.root, "results") if predicted else tree.root
+    if predicted:
+        top = tree.member(tree.root, "results")
+    else:
+        top = tree.root
     frames = tree.pairs(top)[2]
     annotations = tree.member(frames, part)
     document: dict[Any, dict[str, Any]] = {key: {} for key in tree.keys(int(top[0]))}
@@ -107,10 +119,10 @@ def _frames_of_tree(tree: PickleTree, content: Content, options: ReadOptions, pa
         counted: Lists = {key: range(some.counts[frame]) for key, some in entries.items() if some.present[frame]}
         return _where(part, token) + place_of(counted, instance)
 
-    collector = _collector(content, options, locate, kinds, attributes, predicted)
+    collector = _collector(content, options, locate, kinds=kinds, attributes=attributes, predicted=predicted)
     collector.tokens += [key.token for key in keys]
     collector.scenes += [key.segment for key in keys if key.segment]
-    _add_instances(tree, collector, entries, kinds, annotations)
+    _add_instances(tree, collector, entries, kinds=kinds, annotations=annotations)
     result = _finish(collector, keys, (tree.find(annotations, "inter_points") >= 0).tolist())
     poses = tree.find(frames, "pose")
     if (poses < 0).all():
@@ -160,7 +172,7 @@ def _add_instances(
 ) -> None:
     """Add all instances and links, and the findings about matrices. The collector must have the frames."""
     ids = _ids_by_list(tree, entries, collector.has_confidence)
-    parts = [_instances(tree, collector, entries[key], key, ids.get(key)) for key in LISTS]
+    parts = [_instances(tree, collector, entries[key], key=key, ids=ids.get(key)) for key in LISTS]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")  # in a frame, one list after the other
     frame, code, points, confidence, identity, inside = (column[order] for column in columns)
@@ -169,13 +181,13 @@ def _add_instances(
     links = None
     if lanes is not None:
         bounds = np.searchsorted(frame, np.arange(len(annotations) + 1))
-        links = _links(tree, collector, lanes, entries, annotations, bounds)
+        links = _links(tree, collector, lanes, entries=entries, annotations=annotations, bounds=bounds)
     collector.add_columns(
         frame,
         code,
         confidence if collector.has_confidence else None,
         *_points(tree, points, box),
-        _tracks(collector, frame, code, identity),
+        _tracks(collector, frame, code, identity=identity),
         links,
         intersection=None if (inside < 0).all() else inside > 0,
     )
@@ -191,9 +203,11 @@ def _links(
 ) -> Links | None:
     """Return the links of all frames, and add findings about missing matrices. ``bounds``: the instances of frames."""
     topology = Topology(_irregular, key)
-    frames, names = np.flatnonzero(entries[key].present), MATRICES[key]
+    frames = np.flatnonzero(entries[key].present)
+    names = MATRICES[key]
     matrices = [_given(tree, rows) for rows in tree.find_all(annotations[frames], *names)]
-    lanes, elements = entries[key].counts, entries["traffic_element"].counts
+    lanes = entries[key].counts
+    elements = entries["traffic_element"].counts
     part = "predictions" if collector.has_confidence else "annotation"
     for i, *given in zip(frames.tolist(), *matrices, strict=True):
         first, last = bounds[i : i + 2].tolist()
@@ -224,7 +238,9 @@ def _instances(
     it lies in an intersection, or -1.
     """
     rows = entries.rows
-    lines = SEGMENT if key == "lane_segment" else ("points",)
+    lines = ["points"]
+    if key == "lane_segment":
+        lines = list(SEGMENT)
     intersection, confidences, *given = tree.find_all(rows, INTERSECTION, "confidence", *lines)
     expect(np.array(given) >= 0)
     inside = np.full(len(rows), -1)
@@ -255,7 +271,10 @@ def _ids_by_list(tree: PickleTree, entries: dict[str, _Entries], predicted: bool
 
     Lanes and traffic elements of a submission share their ids.
     """
-    together = [key for key in LISTS if key != "area"] if predicted else []
+    if predicted:
+        together = [key for key in LISTS if key != "area"]
+    else:
+        together = []
     ids_by_list: dict[str, list[str | int]] = {}
     for keys in (together, *([key] for key in LISTS if key not in together)):
         rows = np.concatenate([np.empty(0, np.int64), *(entries[key].rows for key in keys)])
@@ -263,7 +282,10 @@ def _ids_by_list(tree: PickleTree, entries: dict[str, _Entries], predicted: bool
         if (ids < 0).all():
             continue
         expect(ids >= 0)
-        values: list[str | int] = tree.values(ids) if tree.only(ids, "TEXT") else tree.wholes(ids).tolist()
+        if tree.only(ids, "TEXT"):
+            values: list[str | int] = tree.values(ids)
+        else:
+            values = tree.wholes(ids).tolist()
         frame = np.concatenate([entries[key].frame for key in keys])
         expect(len(set(zip(frame.tolist(), values, strict=True))) == len(values))
         if not predicted:
@@ -289,7 +311,8 @@ def _points(tree: PickleTree, rows: Rows, box: Flags) -> tuple[Indices, Points]:
     counts = np.full(len(rows), 2)
     counts[~box] = sizes
     of_box = np.repeat(box, counts)
-    lines = lines if len(lines) else np.empty((0, 3))
+    if not len(lines):
+        lines = np.empty((0, 3))
     coords = np.zeros((len(of_box), lines.shape[1]))
     coords[~of_box] = lines
     coords[of_box, :2] = corners
@@ -299,7 +322,12 @@ def _points(tree: PickleTree, rows: Rows, box: Flags) -> tuple[Indices, Points]:
 def _read_objects(content: Content, options: ReadOptions, document: Any, part: str) -> MapFrames:
     """Read a file with a fault, slowly."""
     predicted = part == "predictions"
-    what, prefix = ("results", "results") if predicted else ("the pickle", "")
+    if predicted:
+        what = "results"
+        prefix = "results"
+    else:
+        what = "the pickle"
+        prefix = ""
     if not isinstance(document, dict):
         raise content.error(f"{what} is a {type(document).__name__}, expected a dictionary by frame")
     keys = _keys(document, what, content)
@@ -320,7 +348,7 @@ def _read_objects(content: Content, options: ReadOptions, document: Any, part: s
     def locate(frame: int, token: str, instance: int) -> str:
         return wheres[frame] + place_of(lists[frame], instance)
 
-    collector = _collector(content, options, locate, kinds, attributes, predicted)
+    collector = _collector(content, options, locate, kinds=kinds, attributes=attributes, predicted=predicted)
     reader = ListReader(collector, kinds)
     with gc_paused():
         for key, where, instances, annotation in zip(keys, wheres, lists, annotations, strict=True):
@@ -350,7 +378,7 @@ def _collector(
     elements = [name for number, name in enumerate(TRAFFIC_ELEMENTS) if number in attributes]
     classes = [*(name for key in kinds for name in LISTS[key]), *elements]
     name = RESULTS.name if predicted else TRUTH.name
-    collector = Collector(content, name, options, locate, classes, confidence=predicted)
+    collector = Collector(content, name, options, locate=locate, classes=classes, confidence=predicted)
     if options.classes is None:
         collector.table = dict(AREAS)
     if "traffic_element" in kinds:
@@ -362,7 +390,7 @@ def _finish(collector: Collector, keys: list[_Key], inter_points: list[bool]) ->
     """Return the frames. ``inter_points`` says which of them have such a member."""
     tokens = [token for token, has in zip(collector.tokens, inter_points, strict=True) if has]
     text = f"{collector.name}: {len(tokens)} frames have inter_points, which are not read"
-    collector.findings += findings_about(tokens, "note", "inter-points-ignored", text)
+    collector.findings += findings_about(tokens, "note", "inter-points-ignored", text=text)
     stamps = [key.timestamp for key in keys]
     if all(stamp.isascii() and stamp.isdigit() and len(stamp) < 19 for stamp in stamps):
         collector.timestamps = list(map(int, stamps))
@@ -373,7 +401,7 @@ def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
     """Return the keys of all frames. Either all of them have a segment, or none has one."""
     # A text is split only if all texts can be split: tokens of other data sets may have slashes.
     split = all(len(_parts(key)) == 3 for key in document if isinstance(key, str))
-    keys = [_key(key, frame, split, what, content) for key, frame in document.items()]
+    keys = [_key(key, frame, split, what=what, content=content) for key, frame in document.items()]
     bare = next((key for key in keys if not key.segment), None)
     whole = next((key for key in keys if key.segment), None)
     if bare is not None and whole is not None:
@@ -386,11 +414,21 @@ def _keys(document: dict[Any, Any], what: str, content: Content) -> list[_Key]:
 def _parts(key: Any) -> list[str]:
     """Return the parts of a key as texts. There are none if it is neither a text nor a tuple of texts and numbers."""
     if type(key) is tuple and set(map(type, key)) == {str}:  # the usual case
-        return list(key) if all(key) else []
-    parts = key.split("/") if isinstance(key, str) else key
+        if not all(key):
+            return []
+        return list(key)
+    if isinstance(key, str):
+        parts = key.split("/")
+    else:
+        parts = key
     plain = isinstance(parts, list | tuple) and all(isinstance(part, str | int | np.integer) for part in parts)
-    texts = [str(part) for part in parts] if plain else []
-    return texts if all(texts) else []
+    if plain:
+        texts = [str(part) for part in parts]
+    else:
+        texts = []
+    if not all(texts):
+        return []
+    return texts
 
 
 def _key(key: Any, frame: Any, split: bool, what: str, content: Content) -> _Key:
@@ -399,11 +437,17 @@ def _key(key: Any, frame: Any, split: bool, what: str, content: Content) -> _Key
     if isinstance(key, str) and key:
         stated = [frame.get(name) if isinstance(frame, dict) else None for name in ("segment_id", "timestamp")]
         texts = [str(value) if isinstance(value, str | int | np.integer) else "" for value in stated]
-        segment, timestamp = texts if texts[0] or not split else parts[1:]
+        if texts[0] or not split:
+            segment, timestamp = texts
+        else:
+            segment, timestamp = parts[1:]
         return _Key(key, segment, timestamp)
     if len(parts) == 3:
         return _Key("/".join(parts), parts[1], parts[2])
-    shown = "/".join(parts)[:80] if parts or key == "" else f"a {type(key).__name__}"
+    if parts or key == "":
+        shown = "/".join(parts)[:80]
+    else:
+        shown = f"a {type(key).__name__}"
     raise content.error(f"{what} has the key {shown}, expected (split, segment_id, timestamp) or a text")
 
 
@@ -427,7 +471,12 @@ def _kinds(filled: Mapping[str, bool]) -> list[str]:
     ``filled`` has the keys of the lists that occur, and whether one of them has instances.
     """
     lanes, segments = (filled.get(key, False) for key in MATRICES)
-    idle = "lane_segment" if lanes else "lane_centerline" if segments else ""
+    if lanes:
+        idle = "lane_segment"
+    elif segments:
+        idle = "lane_centerline"
+    else:
+        idle = ""
     return [key for key in LISTS if key != idle and key in filled]
 
 
@@ -435,8 +484,8 @@ RESULTS = Format(
     "openlanev2",
     "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
     _is_results,
-    partial(_read, part="predictions"),
-    write_results,
+    read=partial(_read, part="predictions"),
+    write=write_results,
     write_options=("points", *META),
     forward="x",
 )
@@ -444,8 +493,8 @@ TRUTH = Format(
     "openlanev2-truth",
     "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
     _is_truth,
-    partial(_read, part="annotation"),
-    write_truth,
+    read=partial(_read, part="annotation"),
+    write=write_truth,
     write_options=("points",),
     forward="x",
 )

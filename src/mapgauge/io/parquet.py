@@ -20,7 +20,7 @@ from mapgauge.io._parquet_columns import ParquetColumns, link_lists, link_type, 
 from mapgauge.io._parquet_file import AXES, VERSION, Metadata
 from mapgauge.io.files.places import is_geoparquet_map
 from mapgauge.io.files.source import Content
-from mapgauge.typing import Points
+from mapgauge.typing import Indices, Points
 
 GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
 # A frame counts as at least this number of rows. The groups of predictions and truth then have 256 frames each, and the
@@ -34,7 +34,8 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
     pa, pq = pyarrow_modules()
     sink = pa.BufferOutputStream()
     numbers = [f"geometry.list.element.{axis}" for axis in AXES[: frames.dimension]]
-    numbers += [] if frames.confidence is None else ["confidence"]
+    if frames.confidence is not None:
+        numbers += ["confidence"]
     schema = _schema(frames)
     repetitive = ["frame", "token", "scene", "timestamp", "class"]  # columns whose values repeat
     repetitive += [column.name for column in stored_columns() if column.kind in TEXTS]
@@ -50,7 +51,7 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
         write_page_checksum=True,
     ) as writer:
         for first, last in _groups(frames):
-            table = _table(frames, first, last, schema)
+            table = _table(frames, first, last, schema=schema)
             writer.write_table(table, row_group_size=len(table))
     return bytes(sink.getvalue().to_pybytes())
 
@@ -60,7 +61,10 @@ def _schema(frames: MapFrames) -> Any:
     names = pa.dictionary(pa.int32(), pa.string())
     # Models compute float32 numbers. These take half the time to decode. Truth is always GeoArrow, which has doubles.
     single = frames.confidence is not None and _are_float32(frames.polylines.coords)
-    number = pa.float32() if single else pa.float64()
+    if single:
+        number = pa.float32()
+    else:
+        number = pa.float64()
     point = pa.struct([pa.field(axis, number, nullable=False) for axis in AXES[: frames.dimension]])
     line = pa.list_(pa.field("vertices", point, nullable=False))
     kinds = {"id": names, "text": names, "flag": pa.bool_(), "number": pa.float64()}
@@ -75,7 +79,8 @@ def _schema(frames: MapFrames) -> Any:
     )
     fields = [pa.field("frame", pa.int32(), nullable=False), pa.field("token", names, nullable=False)]
     for name, kind, values in (("scene", names, frames.scenes), ("timestamp", pa.int64(), frames.timestamps)):
-        fields += [] if values is None else [pa.field(name, kind, nullable=False)]
+        if values is not None:
+            fields += [pa.field(name, kind, nullable=False)]
     fields += [pa.field("class", names)]
     fields += [pa.field(name, kind) for name, kind, values in optional if values is not None]
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
@@ -108,7 +113,8 @@ def _groups(frames: MapFrames) -> list[tuple[int, int]]:
     scenes = np.array(frames.scenes if frames.scenes is not None else [""] * len(frames))
     stops = np.append(np.flatnonzero(scenes[1:] != scenes[:-1]) + 1, len(frames))
     groups: list[tuple[int, int]] = []
-    first, start = 0, 0  # first frame of the group, and of the scene
+    first = 0  # first frame of the group
+    start = 0  # first frame of the scene
     for stop in map(int, stops):
         if first < start and ends[stop] - ends[first] > GROUP_ROWS:
             groups.append((first, start))
@@ -141,7 +147,9 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
     points = frames.polylines.coords[offsets[0] : offsets[-1]]
     line = schema.field("geometry").type
     members = list(line.value_type)
-    number = np.float32 if members[0].type == pa.float32() else np.float64
+    number: type[np.floating] = np.float64
+    if members[0].type == pa.float32():
+        number = np.float32
     axes = [pa.array(points[:, k].astype(number)) for k in range(frames.dimension)]
     flat = pa.StructArray.from_arrays(axes, fields=members)
     lines = pa.ListArray.from_arrays(pa.array(offsets - offsets[0], pa.int32()), flat, type=line)
@@ -194,15 +202,23 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     label, classes = columns.labels()
     sizes, coords = columns.points()
     instance = columns.instances(frame, label, sizes)
-    rows = instance if len(instance) < len(frame) else slice(None)  # without a copy, if every row is an instance
-    confidence = columns.numbers("confidence")[instance] if columns.has("confidence") else None
+    rows: Indices | slice = slice(None)  # without a copy, if every row is an instance
+    if len(instance) < len(frame):
+        rows = instance
+    if columns.has("confidence"):
+        confidence = columns.numbers("confidence")[instance]
+    else:
+        confidence = None
     scenes = timestamps = None
     if columns.has("scene"):
         codes, names = columns.texts("scene")
         scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first).tolist()))
     if columns.has("timestamp"):
         timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first)
-    poses = columns.poses(frame, tokens) if columns.has("pose") else None
+    if columns.has("pose"):
+        poses = columns.poses(frame, tokens)
+    else:
+        poses = None
 
     def locate(i: int) -> str:
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
@@ -212,7 +228,7 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links, more)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about or Metadata(VERSION, 0, ())
-    check_corners(sound, [name in about.boxes for name in classes], columns.error, locate)
+    check_corners(sound, [name in about.boxes for name in classes], columns.error, locate=locate)
     return MapFrames(
         tokens,
         classes,
@@ -233,8 +249,8 @@ PARQUET = Format(
     "parquet",
     "the schema of mapgauge, which keeps everything; also GeoParquet with native points",
     lambda content: content.kind == "parquet" and not is_geoparquet_map(content.data),
-    read,
-    write,
+    read=read,
+    write=write,
     flags=True,
     suffix=".parquet",
     options=("project",),

@@ -44,7 +44,8 @@ _LISTS = ("poses", "infos", "samples", "frames")  # names of a list or an object
 _PREFIXES = ("", "ego2global_", "e2g_")  # of translation and rotation
 _ROTATIONS = ("rotation", "rotation_wxyz")
 _TOKENS = ("token", "sample_token", "timestamp", "timestamp_ns")  # the first that an entry has is its token
-_SCENES, _TIMES = ("scene", "scene_name", "scene_token", "log_id"), ("timestamp", "timestamp_ns")
+_SCENES = ("scene", "scene_name", "scene_token", "log_id")
+_TIMES = ("timestamp", "timestamp_ns")
 _OTHERS = {"results", "features", "vectors", "annotation", "predictions", "map_elements", "nodes"}
 # Words in names of files that say nothing about the drive.
 _GENERAL = {
@@ -83,7 +84,10 @@ def _is_tum(data: bytes) -> bool:
 
 def _listed(document: Any) -> Any:
     """Return the list or the object of poses in a document, or the document if it has none."""
-    lists = [document.get(key) for key in _LISTS] if isinstance(document, dict) else []
+    if isinstance(document, dict):
+        lists = [document.get(key) for key in _LISTS]
+    else:
+        lists = []
     return next((each for each in lists if isinstance(each, list | dict)), document)
 
 
@@ -94,27 +98,32 @@ def _prefix(given: Any) -> str | None:
 
 def _read(content: Content, options: ReadOptions) -> MapFrames:
     refuse_ids(options.classes, str(content.path))
-    collector = Collector(content, POSES.name, options, lambda *_: "$", confidence=False)
+    collector = Collector(content, POSES.name, options, locate=lambda *_: "$", confidence=False)
     collector.forward = "x"
     if content.kind == "other":
         return _read_times(content, collector)
     if content.kind == "json" and "map_elements" in content.keys:
         return _read_maps(content, collector)
-    check, entries = collector.check, _entries(content.document, collector.check)
+    check = collector.check
+    entries = _entries(content.document, collector.check)
     lidar = options.extra.get("centre") == "lidar"
     lidar = lidar and all(isinstance(given, dict) and "lidar2ego_translation" in given for _, given in entries)
     for token, given in entries:
         where = f'$["{token}"]'
-        about = given if isinstance(given, dict) else {}
+        if isinstance(given, dict):
+            about = given
+        else:
+            about = {}
         scene = next((about[key] for key in _SCENES if about.get(key) is not None), None)
         time = next((about[key] for key in _TIMES if about.get(key) is not None), None)
-        time = int(time) if isinstance(time, str) and time.isdecimal() and len(time) < 20 else time
+        if isinstance(time, str) and time.isdecimal() and len(time) < 20:
+            time = int(time)
         pose = _pose(check, given, where)
         collector.add_frame(
             token,
             scene=None if scene is None else str(scene),
             timestamp=None if time is None else check.whole(time, f"{where}.timestamp"),
-            pose=pose @ _named_pose(check, about, where, "lidar2ego_") if lidar else pose,
+            pose=pose @ _named_pose(check, about, where, prefix="lidar2ego_") if lidar else pose,
         )
     if lidar:
         collector.forward = "y"  # the LiDAR of nuScenes has x to the right
@@ -123,7 +132,10 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 
 def _checked(collector: Collector, forms: set[RotationForm]) -> MapFrames:
     """Return the frames with findings about their poses. Rotations of several forms have no common mistake."""
-    form: RotationForm = next(iter(forms)) if len(forms) == 1 else "other"
+    if len(forms) == 1:
+        form: RotationForm = next(iter(forms))
+    else:
+        form = "other"
     frames = collector.finish()
     check_upright(frames, form)
     return replace(frames, findings=(*frames.findings, *findings_of_poses(frames, form)))
@@ -145,7 +157,8 @@ def _form_of(given: Any) -> RotationForm:
 def _inner(given: Any) -> Any:
     """Return the pose of an entry, which may be a member of it."""
     for name in ("pose", "ego2global"):
-        given = given.get(name, given) if isinstance(given, dict) else given
+        if isinstance(given, dict):
+            given = given.get(name, given)
     return given
 
 
@@ -187,7 +200,8 @@ def _scene_of(path: Path) -> str:
     name = path.name.partition(".")[0]
     folder = path.absolute().parent
     while _is_general(name) and folder.name:
-        name, folder = folder.name, folder.parent
+        name = folder.name
+        folder = folder.parent
     return name
 
 
@@ -214,14 +228,16 @@ def _token(check: ValueChecker, given: Any, where: str) -> str:
     """Return the token of an entry of a list. A pose without a token has its time as token, as TUM does."""
     name = next((name for name in _TOKENS if isinstance(given, dict) and name in given), "token")
     token = check.member(given, name, where)
-    return str(token) if type(token) is int else check.text(token, f"{where}.{name}")
+    if type(token) is int:
+        return str(token)
+    return check.text(token, f"{where}.{name}")
 
 
 def _pose(check: ValueChecker, given: Any, where: str) -> Floats:
     """Return the matrix of a pose in any of its forms."""
     given = _inner(given)
     if isinstance(given, dict):
-        return _named_pose(check, given, where, _prefix(given) or "")
+        return _named_pose(check, given, where, prefix=_prefix(given) or "")
     try:
         numbers = np.asarray(given, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -250,14 +266,17 @@ def _named_pose(check: ValueChecker, given: Mapping[str, Any], where: str, prefi
 
 def _read_tum(content: Content) -> tuple[Indices, Floats]:
     """Return times in nanoseconds and poses. A time is read digit by digit: it does not fit a float."""
-    times, rows = [], []
+    times = []
+    rows = []
     for k, line in enumerate(content.data.decode("utf-8", "replace").splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
         try:
             time, *numbers = map(Decimal, words)
-            time = time if len(words[0]) > 15 and words[0].isdigit() else time * 10**9
+            is_nanoseconds = len(words[0]) > 15 and words[0].isdigit()
+            if not is_nanoseconds:
+                time = time * 10**9
             if len(numbers) != 7 or abs(time) >= 1 << 63:
                 raise ValueError
             times.append(int(time))
@@ -346,7 +365,7 @@ POSES = Format(
     "poses",
     "poses of frames: JSON by token, TUM, infos of nuScenes and StreamMapNet, city_SE3_egovehicle.feather",
     _is_poses,
-    _read,
+    read=_read,
     options=("centre",),
     order=200,
 )

@@ -52,9 +52,18 @@ def _is_results(content: Content) -> bool:
             return False
         return bool(content.keys & set(_KEYS)) or content.text.rstrip().endswith((b"{}}", b"{} }"))  # no frames
     if content.kind == "pickle":
-        document = content.outline if isinstance(content.outline, dict) else {}
-        results = None if "groundTruth" in document else document.get("results")
-        frames = list(results.values()) if isinstance(results, dict) else [0]
+        if isinstance(content.outline, dict):
+            document = content.outline
+        else:
+            document = {}
+        if "groundTruth" in document:
+            results = None
+        else:
+            results = document.get("results")
+        if isinstance(results, dict):
+            frames = list(results.values())
+        else:
+            frames = [0]
         return all(isinstance(frame, dict) and ("scores" in frame or "labels" in frame) for frame in frames[:1])
     return False
 
@@ -68,8 +77,13 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
         sound = _read_sound_json(content, collector())
     else:
         columns = content.columns(_add_results, collector())
-        sound = None if columns is None else columns.finish()
-    return _read_objects(content, collector()) if sound is None else sound
+        if columns is None:
+            sound = None
+        else:
+            sound = columns.finish()
+    if sound is None:
+        return _read_objects(content, collector())
+    return sound
 
 
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
@@ -93,7 +107,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
         return None
     collector.tokens += document.results
     frame = np.repeat(np.arange(len(frames)), points.counts)
-    collector.add_columns(frame, codes, scores[1], points.sizes, points.coords)
+    collector.add_columns(frame, codes, scores[1], sizes=points.sizes, coords=points.coords)
     return collector.finish()
 
 
@@ -113,7 +127,7 @@ def _add_results(tree: PickleTree, collector: Collector) -> Collector:
     codes = collector.codes_of(labels)
     expect(scored == counts, lengths == counts, codes >= 0)
     frame = np.repeat(np.arange(len(frames)), counts)
-    collector.add_columns(frame, codes, scores, sizes, coords)
+    collector.add_columns(frame, codes, scores, sizes=sizes, coords=coords)
     return collector
 
 
@@ -144,7 +158,7 @@ def _read_objects(content: Content, collector: Collector) -> MapFrames:
 
 
 def _write_results(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
-    label = np.array([*ids_of(frames, CLASSES, classes, RESULTS.name), -1])[frames.label].tolist()
+    label = np.array([*ids_of(frames, CLASSES, classes, format_name=RESULTS.name), -1])[frames.label].tolist()
     confidence = confidences_of(frames, RESULTS.name)
     check_tokens_differ(frames, RESULTS.name)
     entries = []
@@ -174,9 +188,13 @@ def _is_truth(content: Content) -> bool:
 def _id_of(label: Any) -> int | None:
     """Return a numeric id, which is a text in JSON; None if it is something else."""
     if isinstance(label, str):
-        return int(label) if label.isascii() and label.isdigit() and len(label) < 10 else None
+        if label.isascii() and label.isdigit() and len(label) < 10:
+            return int(label)
+        return None
     whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
-    return int(label) if whole else None
+    if not whole:
+        return None
+    return int(label)
 
 
 def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
@@ -192,7 +210,9 @@ def _read_truth(content: Content, options: ReadOptions) -> MapFrames:
     collector.findings += _lacking_keys(labels_of, collector.table)
     frames = collector.finish()
     tracks = options.extra.get("tracks")
-    return frames if tracks is None else attach_tracks(frames, Content(tracks), collector.table)
+    if tracks is None:
+        return frames
+    return attach_tracks(frames, Content(tracks), collector.table)
 
 
 def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
@@ -211,7 +231,7 @@ def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     lengths, lines = tree.items(groups)
     sizes, coords = points_of(tree, lines)
     frame = np.repeat(np.repeat(np.arange(len(tokens)), counts), lengths)
-    collector.add_columns(frame, np.repeat(code, lengths), None, sizes, coords)
+    collector.add_columns(frame, np.repeat(code, lengths), None, sizes=sizes, coords=coords)
     return labels_of
 
 
@@ -247,15 +267,18 @@ def _lacking_keys(labels_of: dict[str, set[int]], table: Mapping[int, str]) -> l
         f"{len(lacking)} of {len(labels_of)} frames lack the key of a class that other frames have ({names}). They "
         "count as frames without instances of it"
     )
-    return findings_about(list(lacking), "note", "class-keys-missing", text)
+    return findings_about(list(lacking), "note", "class-keys-missing", text=text)
 
 
 def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
-    ids = ids_of(frames, CLASSES, classes, TRUTH.name)
+    ids = ids_of(frames, CLASSES, classes, format_name=TRUTH.name)
     check_tokens_differ(frames, TRUTH.name)
     for token in frames.tokens:
         token.encode()  # a pickle could hold a token that cannot be printed, but it would not be read again
-    known = range(len(CLASSES)) if classes is None else sorted(classes)
+    if classes is None:
+        known = list(range(len(CLASSES)))
+    else:
+        known = sorted(classes)
     document: dict[str, dict[int, list[Any]]] = {token: {number: [] for number in known} for token in frames.tokens}
     for points, frame, label in zip(frames.polylines, frames.frame.tolist(), frames.label.tolist(), strict=True):
         document[frames.tokens[frame]][ids[label]].append(points.copy())
@@ -266,16 +289,16 @@ RESULTS = Format(
     "streammapnet",
     "predictions: submission_vector.json of StreamMapNet, MapTracker, SQD-MapNet and others, also as a pickle",
     _is_results,
-    _read_results,
-    _write_results,
+    read=_read_results,
+    write=_write_results,
     forward="x",
 )
 TRUTH = Format(
     "streammapnet-truth",
     "truth: tmp_gts_*.pkl of StreamMapNet and MapTracker, also as JSON",
     _is_truth,
-    _read_truth,
-    _write_truth,
+    read=_read_truth,
+    write=_write_truth,
     options=("tracks",),
     forward="x",
     order=300,  # a dictionary of tokens is all that it recognises

@@ -36,7 +36,10 @@ def read_elements(content: Content) -> Features:
     shapely = require("shapely", "reading maps", "geo")
     with np.errstate(invalid="ignore"), warnings.catch_warnings():  # coordinates that are NaN are refused later
         warnings.simplefilter("ignore")  # of GDAL
-        read = elements_of_parquet if content.data.startswith(b"PAR1") else elements_of_gdal
+        if content.data.startswith(b"PAR1"):
+            read = elements_of_parquet
+        else:
+            read = elements_of_gdal
         rows, shapes, crs = read(content, shapely)
     features = []
     for k, (row, shape) in enumerate(zip(rows, shapes, strict=True), 1):
@@ -47,7 +50,10 @@ def read_elements(content: Content) -> Features:
 
 def feature_of(properties: dict[str, Any], shape: Any, place: str) -> dict[str, Any]:
     """Return a feature of GeoJSON."""
-    geometry = None if shape is None else _listed(shape.__geo_interface__)
+    if shape is None:
+        geometry = None
+    else:
+        geometry = _listed(shape.__geo_interface__)
     return {"type": "Feature", "properties": properties, "geometry": geometry, "place": place}
 
 
@@ -55,7 +61,9 @@ def _listed(value: Any) -> Any:
     """Return a geometry with lists instead of tuples."""
     if isinstance(value, dict):
         return {key: _listed(inner) for key, inner in value.items()}
-    return [_listed(inner) for inner in value] if isinstance(value, tuple | list) else value
+    if isinstance(value, tuple | list):
+        return [_listed(inner) for inner in value]
+    return value
 
 
 def _is_map(content: Content) -> bool:
@@ -72,6 +80,6 @@ GIS = Format(
     "gis",
     "a map as GeoPackage, Shapefile (also in a ZIP), FlatGeobuf or GeoParquet",
     _is_map,
-    _read,
+    read=_read,
     options=("properties", "project"),
 )

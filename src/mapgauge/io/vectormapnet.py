@@ -43,7 +43,8 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     if part not in tuple(_PARTS):  # not the dictionary, which would raise a TypeError for a list
         raise InvalidInput(f"part must be {' or '.join(map(repr, _PARTS))}, got {part!r}")
     unshrink = check_flag("unshrink", options.extra.get("unshrink", False))
-    key, predicted = _PARTS[part], part == "predictions"
+    key = _PARTS[part]
+    predicted = part == "predictions"
 
     def locate(frame: int, token: str, instance: int) -> str:
         return f'{key}["{token}"].vectors[{instance}].pts'
@@ -68,7 +69,10 @@ def _read_columns(tree: PickleTree, collector: Collector) -> tuple[list[str], li
     """Read a file without faults, fast. Return the tokens of the results and of the truth."""
     parts = [tree.member(tree.root, name) for name in _PARTS.values()]
     results, truth = (dict(_frames(tree, part)) for part in parts)
-    chosen = dict.fromkeys(truth, -1) | results if collector.has_confidence else truth
+    if collector.has_confidence:
+        chosen = dict.fromkeys(truth, -1) | results
+    else:
+        chosen = truth
     rows = np.array(list(chosen.values()), np.int64)
     has_results = rows >= 0
     counts = np.zeros(len(rows), np.int64)
@@ -78,11 +82,14 @@ def _read_columns(tree: PickleTree, collector: Collector) -> tuple[list[str], li
     sizes, coords = points_of(tree, points)
     code = collector.codes_of(tree.wholes(types))
     expect(code >= 0)
-    confidence = tree.numbers(levels) if collector.has_confidence else None
+    if collector.has_confidence:
+        confidence = tree.numbers(levels)
+    else:
+        confidence = None
     counted = np.flatnonzero(stated >= 0)
     collector.tokens += chosen
     frame = np.repeat(np.arange(len(rows)), counts)
-    collector.add_columns(frame, code, confidence, sizes, coords)
+    collector.add_columns(frame, code, confidence, sizes=sizes, coords=coords)
     collector.note_wrong_counts(frame, counted[tree.numbers(stated[counted]) != sizes[counted]])
     return list(results), list(truth)
 
@@ -96,8 +103,12 @@ def _read_objects(content: Content, collector: Collector, key: str) -> tuple[lis
     results, truth = (collector.check.member(content.document, name, "the pickle") for name in _PARTS.values())
     if not isinstance(results, dict) or not isinstance(truth, dict):
         raise content.error("results and groundTruth must be dictionaries by token")
-    chosen = {token: {"vectors": ()} for token in truth} | results if collector.has_confidence else truth
-    check, required = collector.check, ["pts", "type", *(["confidence_level"] if collector.has_confidence else [])]
+    if collector.has_confidence:
+        chosen = {token: {"vectors": ()} for token in truth} | results
+    else:
+        chosen = truth
+    check = collector.check
+    required = ["pts", "type", *(["confidence_level"] if collector.has_confidence else [])]
     with gc_paused():
         for token, frame in chosen.items():
             where = f'{key}["{token}"]'
@@ -114,26 +125,29 @@ def _read_objects(content: Content, collector: Collector, key: str) -> tuple[lis
 def _add_notes(collector: Collector, results: list[str], truth: list[str], predicted: bool, unshrink: bool) -> None:
     """Add what users of these files should know."""
     with_results = set(results)
-    lacking = [token for token in truth if token not in with_results] if predicted else []
+    if predicted:
+        lacking = [token for token in truth if token not in with_results]
+    else:
+        lacking = []
     text = (
         f"{collector.name}: {len(lacking)} of {len(truth)} frames of the truth have no results and are read as frames "
         "without predictions. VectorMapNet leaves out frames for which it predicts nothing"
     )
-    collector.findings += findings_about(lacking, "note", "frames-left-out", text)
+    collector.findings += findings_about(lacking, "note", "frames-left-out", text=text)
     if not unshrink:
         text = f"{collector.name}: coordinates are shrunk by 60/62 and 30/32, as VectorMapNet writes them"
         remedy = Remedy(
             "Pass unshrink=True before you compare them with other methods",
             "Before you compare them with other methods, write FILE,unshrink",
         )
-        collector.findings.append(Finding("note", "shrunk", text, len(collector.tokens), remedy=remedy))
+        collector.findings.append(Finding("note", "shrunk", text, count=len(collector.tokens), remedy=remedy))
 
 
 RESULTS = Format(
     "vectormapnet",
     "predictions or truth (part=): results_nuscence.pkl of VectorMapNet, which holds both",
     _is_results,
-    _read,
+    read=_read,
     options=("part", "unshrink"),
     forward="x",
 )

@@ -49,7 +49,10 @@ def matches_of(block: Block, protocol: Protocol) -> Indices | None:
     in the order of rows: by frame, class and position in the file.
     """
     lines = block.lines
-    scored = lines.shared.get(shared_key(protocol.cutoffs[0])) if protocol.cutoffs else None
+    if protocol.cutoffs:
+        scored = lines.shared.get(shared_key(protocol.cutoffs[0]))
+    else:
+        scored = None
     if scored is None:
         return None
     place = np.empty_like(scored.truth_of)
@@ -60,12 +63,14 @@ def matches_of(block: Block, protocol: Protocol) -> Indices | None:
 
 def _truth_of(block: Block, matches: Indices) -> Indices | None:
     """Return the true instance of each line of a block, or -1; None if the matches cannot belong to the block."""
-    lines, predictions = block.lines, block.groups.predictions
+    lines = block.lines
+    predictions = block.groups.predictions
     if len(matches) != len(predictions):
         return None
     truth = np.full(len(block.groups.row), -1)
     truth[predictions] = matches
-    truth = truth if block.of_lines is None else truth[block.of_lines]
+    if block.of_lines is not None:
+        truth = truth[block.of_lines]
     _, first, end = lines.bounds[lines.side // 2].T
     if (first + truth >= end).any():
         return None
@@ -84,9 +89,14 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
     key = f"points@{cutoff}"
     if key not in groups.shared:
         truth_of, sums = groups.shared.get(f"matches@{cutoff}", (None, None))
-        assignment = None if truth_of is None else _with_points(groups, protocol, cutoff, truth_of)
-        if assignment is None or not _has_parts(assignment, groups, protocol.order, sums):
-            assignment = _with_points(groups, protocol, cutoff, assign_groups(groups, protocol, cutoff).truth_of)
+        if truth_of is None:
+            assignment = None
+        else:
+            assignment = _with_points(groups, protocol, cutoff, truth_of=truth_of)
+        if assignment is None or not _has_parts(assignment, groups, protocol.order, sums=sums):
+            assignment = _with_points(
+                groups, protocol, cutoff, truth_of=assign_groups(groups, protocol, cutoff).truth_of
+            )
         groups.shared[key] = assignment
     shared: Assigned = groups.shared[key]
     return shared
@@ -95,7 +105,9 @@ def assigned(groups: Groups, protocol: Protocol, cutoff: float) -> Assigned:
 def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: Indices) -> Assigned:
     """Return an assignment of instances with the matched points and SOSPA, as kernels compute it."""
     count = len(groups.confidence)
-    partner, matched, cost = np.full(groups.points.shape[1], -1), np.zeros(count, np.int64), np.zeros(count)
+    partner = np.full(groups.points.shape[1], -1)
+    matched = np.zeros(count, np.int64)
+    cost = np.zeros(count)
     kernels.matched_points.match_points(
         groups.lines,
         groups.closed,
@@ -108,25 +120,35 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
         matched,
         cost,
     )
-    x, total, distance = np.flatnonzero(truth_of >= 0), np.zeros(count), np.full(count, np.nan)
+    x = np.flatnonzero(truth_of >= 0)
+    total = np.zeros(count)
+    distance = np.full(count, np.nan)
     span = groups.lines.span.astype(np.int64)
-    points, order = span[:, 1] - span[:, 0], protocol.order
-    both, unit = points[x] + points[truth_of[x]], 0.5 * (cutoff if order == 1 else 1.0)  # others: costs in cutoffs
+    points = span[:, 1] - span[:, 0]
+    order = protocol.order
+    both = points[x] + points[truth_of[x]]
+    if order == 1:
+        unit = 0.5 * cutoff
+    else:
+        unit = 0.5  # the kernels of other orders have costs in cutoffs
     total[x] = cost[x] + unit * (both - 2 * matched[x])
     share = np.minimum(total[x] / np.where(both > 0, unit * both, 1.0), 1.0)
     if order != 1:  # the last bit of numpy's power differs between processors
         share = np.array([math.pow(value, 1 / order) for value in share.tolist()])
     distance[x] = 2 * share / (1 + share)
-    return Assigned(truth_of, partner, matched, cost, total, distance)
+    return Assigned(truth_of, partner, matched, cost=cost, total=total, distance=distance)
 
 
 def parts_of(assignment: Assigned, groups: Groups, order: float) -> Floats:
     """Return the parts of PLD of groups and the mass for an assignment, up to rounding."""
     truth_of = assignment.truth_of
-    (x, y), half, is_false = assignment.pairs, 0.5 * groups.confidence, groups.is_prediction & (truth_of < 0)
+    x, y = assignment.pairs
+    half = 0.5 * groups.confidence
+    is_false = groups.is_prediction & (truth_of < 0)
     is_missed = ~groups.is_prediction
     is_missed[y] = False
-    cost, total = assignment.cost[x], assignment.total[x]
+    cost = assignment.cost[x]
+    total = assignment.total[x]
     weighted = np.minimum(*groups.confidence[[x, y]]) * assignment.distance[x] ** order
     of_points = np.divide(cost, total, out=np.zeros(len(x)), where=total > 0)
     columns = (

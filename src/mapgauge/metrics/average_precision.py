@@ -58,7 +58,8 @@ def average_precision(
     0.8333333333333333
     """
     try:
-        values, given = np.asarray(confidence, np.float64), np.asarray(hits)
+        values = np.asarray(confidence, np.float64)
+        given = np.asarray(hits)
         flags = given.astype(np.bool_)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"confidence and hits must be one number and one flag per prediction: {error}") from error
@@ -70,11 +71,12 @@ def average_precision(
         raise InvalidInput(f"confidence {int(np.flatnonzero(np.isnan(values))[0])} is NaN, expected numbers")
     if not np.array_equal(given, flags):
         raise InvalidInput("hits must be True or False, or 1 or 0, one per prediction")
-    truth, hit_count = check_whole("truth", truth, 0), int(np.count_nonzero(flags))
+    truth = check_whole("truth", truth, 0)
+    hit_count = int(np.count_nonzero(flags))
     if hit_count > truth:
         raise InvalidInput(f"hits must be at most truth, got {hit_count} hits and {truth} true instances")
     every = np.ones((hit_count, 1), np.bool_)
-    (value,) = average_precisions(values, values[flags], every, truth, [interpolation])
+    (value,) = average_precisions(values, values[flags], every, truth=truth, interpolation=[interpolation])
     return value
 
 
@@ -175,25 +177,27 @@ class SospaSettings(DistanceSettings):
 def _chamfer_hits(groups: Groups, protocol: Protocol) -> Bits:
     own = protocol.settings["ap_chamfer"]
     if own.buffers is not None:
-        return matches_by(chamfer_distances, groups, protocol, own)[0]
-    return _hits(groups.whole, None, groups, protocol, own)
+        return matches_by(chamfer_distances, groups, protocol, own=own)[0]
+    return _hits(groups.whole, None, groups, protocol=protocol, own=own)
 
 
 def _frechet_hits(groups: Groups, protocol: Protocol) -> Bits:
     own = protocol.settings["ap_frechet"]
     if own.prefilter is not None:
-        return matches_by(_frechet, groups, protocol, own)[0]
-    return _hits(groups.lines, groups.closed, groups, protocol, own)
+        return matches_by(_frechet, groups, protocol, own=own)[0]
+    return _hits(groups.lines, groups.closed, groups, protocol=protocol, own=own)
 
 
 def _sospa_hits(groups: Groups, protocol: Protocol) -> Bits:
-    return matches_by(sospa_distances, groups, protocol, protocol.settings["ap_sospa"])[0]
+    return matches_by(sospa_distances, groups, protocol, own=protocol.settings["ap_sospa"])[0]
 
 
 def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protocol, own: Any) -> Bits:
     """Return the hits without the distances of all pairs: by Chamfer distances if ``closed`` is None."""
-    hits, thresholds = np.zeros(len(groups.confidence), np.uint16), np.array(own.thresholds)
-    factor, directed = range_factor(groups, own.relaxed), protocol.directed
+    hits = np.zeros(len(groups.confidence), np.uint16)
+    thresholds = np.array(own.thresholds)
+    factor = range_factor(groups, own.relaxed)
+    directed = protocol.directed
     kernels.average_precision.hits_of_lines(
         lines, closed, groups.bounds, groups.by_confidence, factor, directed, thresholds, own.strict, hits
     )
@@ -207,7 +211,8 @@ def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: 
     ``own`` are the settings of the metric, with ``thresholds`` and ``strict``.
     """
     count = len(groups.confidence)
-    hits, nearest = np.zeros(count, np.uint16), np.full(count, -1)
+    hits = np.zeros(count, np.uint16)
+    nearest = np.full(count, -1)
     kernels.average_precision.hits_of_groups(
         groups.bounds,
         groups.by_confidence,
@@ -231,7 +236,8 @@ def chamfer_distances(
     pairs needs the distances of the others, as the filter by buffers does.
     """
     distance = np.empty(groups.pairs)
-    factor, only = range_factor(groups, own.relaxed), nearest_only and own.buffers is None
+    factor = range_factor(groups, own.relaxed)
+    only = nearest_only and own.buffers is None
     kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, only, distance)
     if own.buffers is not None:
         near = np.flatnonzero(distance <= limit)
@@ -242,7 +248,7 @@ def chamfer_distances(
 
 def _frechet(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     factor = range_factor(groups, own.relaxed)
-    distance = prefiltered(lambda: groups.whole, groups, factor, own.prefilter)
+    distance = prefiltered(lambda: groups.whole, groups, factor, prefilter=own.prefilter)
     kernels.frechet.frechet_pairs(
         groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
     )
@@ -264,7 +270,8 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
 def sospa_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floats:
     """Return normalised SOSPA of all pairs of each group at the first cutoff. The limit is not used."""
     pairs = kernels.gains.pairs_of_groups(groups.bounds)
-    cutoff, long = protocol.cutoffs[0], kernels.sospa.is_long(groups.lines, groups.closed)
+    cutoff = protocol.cutoffs[0]
+    long = kernels.sospa.is_long(groups.lines, groups.closed)
     distance: Floats = kernels.sospa.values_of_pairs(
         groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long
     )[1]
@@ -289,7 +296,7 @@ def _row(
         title=title,
         symbol="AP",
         lower_is_better=False,
-        values=(Value(name, "", title, "main"),),
+        values=(Value(name, "", title, role="main"),),
         rows=HitRows(hits),
         setting=Setting("thresholds", "threshold", unit),
         settings_type=settings,
@@ -300,9 +307,9 @@ def _row(
     )
 
 
-AP_CHAMFER = _row("ap_chamfer", "Chamfer-AP", _chamfer_hits, ChamferSettings)
-AP_FRECHET = _row("ap_frechet", "Fréchet-AP", _frechet_hits, FrechetSettings)
+AP_CHAMFER = _row("ap_chamfer", "Chamfer-AP", _chamfer_hits, settings=ChamferSettings)
+AP_FRECHET = _row("ap_frechet", "Fréchet-AP", _frechet_hits, settings=FrechetSettings)
 AP_SOSPA = replace(
-    _row("ap_sospa", "SOSPA-AP", _sospa_hits, SospaSettings, ""),
+    _row("ap_sospa", "SOSPA-AP", _sospa_hits, settings=SospaSettings, unit=""),
     stated=lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
 )

@@ -141,9 +141,9 @@ CAUSES_OF_PLD = Metric(
     symbol="PLD",
     lower_is_better=True,
     values=(
-        Value("causes", "", "PLD by cause", "main"),
+        Value("causes", "", "PLD by cause", role="main"),
         *(
-            Value(f"due_to_{name}", name, label_of(name), "part", full_title=f"due to {label_of(name)}")
+            Value(f"due_to_{name}", name, label_of(name), role="part", full_title=f"due to {label_of(name)}")
             for name in CAUSES
         ),
     ),

@@ -53,23 +53,29 @@ COLUMNS = (
     *(f"across_{k}" for k in range(BINS)),
     "pld_and_mass",  # by which PLD is normalised
 )
-OFFSETS, _ACROSS = slice(COLUMNS.index("offsets_0"), COLUMNS.index("across_0")), slice(-BINS - 1, -1)
+OFFSETS = slice(COLUMNS.index("offsets_0"), COLUMNS.index("across_0"))
+_ACROSS = slice(-BINS - 1, -1)
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
     matches = assigned(groups, protocol, cutoff)
     x, y = matches.pairs
-    total, weight = matches.total[x], np.minimum(groups.confidence[x], groups.confidence[y])
+    total = matches.total[x]
+    weight = np.minimum(groups.confidence[x], groups.confidence[y])
     factor = weight * np.divide(matches.distance[x], total, out=np.zeros(len(x)), where=total > 0)
-    whole, partner = groups, matches.partner
+    whole = groups
+    partner = matches.partner
     if groups.part is not None:
         # Lengths and distances to lines are those of whole lines. Only points of the part count.
         whole, points, rows = groups.part
-        x, y = rows[x], rows[y]
+        x = rows[x]
+        y = rows[y]
         partner = np.full(whole.points.shape[1], kernels.matched_points.LEFT_OUT)
         partner[points] = np.where(matches.partner >= 0, points[matches.partner], matches.partner)
     count = len(whole.confidence)
-    truth_of, prediction_of, factor_of = np.full(count, -1), np.full(count, -1), np.zeros(count)
+    truth_of = np.full(count, -1)
+    prediction_of = np.full(count, -1)
+    factor_of = np.zeros(count)
     truth_of[x] = y
     prediction_of[y] = x
     factor_of[x] = factor
@@ -112,7 +118,8 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     """Return all values; NaN where there is no length or no match."""
     column = dict(zip(COLUMNS, np.moveaxis(sums, -1, 0), strict=True))
-    weight, predicted = column["weight"], column["predicted"]
+    weight = column["weight"]
+    predicted = column["predicted"]
     has_matches = weight > 0
     per_weight = np.where(has_matches, weight, np.nan)
     values = {
@@ -175,20 +182,34 @@ COMPLETENESS = Metric(
     symbol="completeness",
     lower_is_better=False,
     values=(
-        Value("completeness", "", "completeness", "main"),
-        Value("correctness", "correctness", "correctness", "headline", lower_is_better=False),
-        Value("sure_completeness", "sure_completeness", "completeness, sure", "headline", lower_is_better=False),
-        Value("sure_correctness", "sure_correctness", "correctness, sure", "headline", lower_is_better=False),
-        Value("far", "far", "far", "headline", lower_is_better=True),
+        Value("completeness", "", "completeness", role="main"),
+        Value("correctness", "correctness", "correctness", role="headline", lower_is_better=False),
+        Value("sure_completeness", "sure_completeness", "completeness, sure", role="headline", lower_is_better=False),
+        Value("sure_correctness", "sure_correctness", "correctness, sure", role="headline", lower_is_better=False),
+        Value("far", "far", "far", role="headline", lower_is_better=True),
         Value("other_class", "other_class", "on another class", lower_is_better=True),
         Value("repeated", "repeated", "repeated", lower_is_better=True),
         Value("pieces", "pieces", "in pieces", lower_is_better=True),
-        Value("median_across", "median_across", "median across m", "headline", _UNBOUNDED, lower_is_better=True),
-        Value("localisation_across", "localisation_across", "Loc across", "headline", lower_is_better=True),
-        Value("localisation_along", "localisation_along", "Loc along", "headline", lower_is_better=True),
+        Value(
+            "median_across",
+            "median_across",
+            "median across m",
+            role="headline",
+            limits=_UNBOUNDED,
+            lower_is_better=True,
+        ),
+        Value("localisation_across", "localisation_across", "Loc across", role="headline", lower_is_better=True),
+        Value("localisation_along", "localisation_along", "Loc along", role="headline", lower_is_better=True),
         Value("localisation_up", "localisation_up", "Loc up", lower_is_better=True),
         *(
-            Value(key, key, f"{key.replace('_', ' ').replace('p95', '95 %')} m", "other", _UNBOUNDED, True)
+            Value(
+                key,
+                key,
+                f"{key.replace('_', ' ').replace('p95', '95 %')} m",
+                role="other",
+                limits=_UNBOUNDED,
+                lower_is_better=True,
+            )
             for key in (
                 "p95_across",
                 "mean_across",
@@ -200,7 +221,7 @@ COMPLETENESS = Metric(
             )
         ),
         *(
-            Value(key, key, f"{key.replace('_', ' ')} m", "other", _UNBOUNDED)
+            Value(key, key, f"{key.replace('_', ' ')} m", role="other", limits=_UNBOUNDED)
             for key in ("true_length", "found_length", "predicted_length", "sure_length")
         ),
     ),

@@ -68,7 +68,8 @@ class Groups:
         return self._lines(self.repeats)
 
     def _lines(self, drop: Flags) -> "Lines":
-        start, stop = self.offsets[:-1], self.offsets[1:] - drop
+        start = self.offsets[:-1]
+        stop = self.offsets[1:] - drop
         lines: Lines = kernels.lines.index_lines(self.points, start.astype(np.uint64), stop.astype(np.uint64))
         return lines
 
@@ -203,7 +204,9 @@ class Block:
 
     @cached_property
     def _lines(self) -> tuple[Groups, Indices | None]:
-        return self.groups.of_lines() if self.groups.boxes else (self.groups, None)
+        if self.groups.boxes:
+            return self.groups.of_lines()
+        return (self.groups, None)
 
     @property
     def lines(self) -> Groups:
@@ -230,30 +233,45 @@ def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links
     classes = len(truth.classes)
     key = [2 * (side.frame * classes + side.label) for side in sides]
     sizes = [len(side.polylines) for side in sides]
-    joined = joined_links([side.links for side in sides], sizes) if links else None
+    if links:
+        joined = joined_links([side.links for side in sides], sizes)
+    else:
+        joined = None
     both = np.concatenate([key[0], key[1] + 1])
-    order = np.argsort(both, kind="stable") if protocol.ties == "file" else by_content(both, sides, joined)
+    if protocol.ties == "file":
+        order = np.argsort(both, kind="stable")
+    else:
+        order = by_content(both, sides, joined)
     forward = truth.forward or predictions.forward
 
     def measured(side: MapFrames) -> Side:
-        kept = is_box(side) if side.boxes else None
+        if side.boxes:
+            kept = is_box(side)
+        else:
+            kept = None
         starts = None
         if protocol.sampling == "even":
             starts = with_fixed_starts(
                 side.polylines, protocol.closed, protocol.closed_tolerance, forward=forward, kept=kept
             )
         return Side.of(
-            side.polylines, protocol.spacing, protocol.count, partial(place_of, side), side.offsets, kept, starts
+            side.polylines,
+            protocol.spacing,
+            protocol.count,
+            locate=partial(place_of, side),
+            frames=side.offsets,
+            kept=kept,
+            starts=starts,
         )
 
     points, offsets, ends_meet = resample_sides(
         measured(predictions),
         measured(truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)),
         order,
-        protocol.spacing,
-        protocol.count,
-        protocol.sampling,
-        protocol.closed_tolerance if protocol.closed == "auto" else -1.0,  # -1: ends that are equal
+        spacing=protocol.spacing,
+        count=protocol.count,
+        sampling=protocol.sampling,
+        tolerance=protocol.closed_tolerance if protocol.closed == "auto" else -1.0,  # -1: ends that are equal
     )
     counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
     ends = counts.sum(axis=1).cumsum()

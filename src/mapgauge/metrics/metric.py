@@ -54,7 +54,9 @@ class Value:
     @property
     def words(self) -> str:
         """The full title for figures and the report: "matched points"."""
-        return self.title if self.role == "main" else self.full_title or self.key.replace("_", " ")
+        if self.role == "main":
+            return self.title
+        return self.full_title or self.key.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,9 @@ class Metric:
 
     def arrow_of(self, value: Value) -> str:
         """Return the direction of better values as an arrow after a title; "" if a value has none."""
-        lower = self.lower_is_better if value.role == "main" else value.lower_is_better
+        lower = value.lower_is_better
+        if value.role == "main":
+            lower = self.lower_is_better
         return {None: "", True: " ↓", False: " ↑"}[lower]
 
     @property
@@ -189,7 +193,9 @@ class Metric:
         """The direction of better values, in words."""
         if any(value.lower_is_better not in (None, self.lower_is_better) for value in self.values):
             return "arrows point to better values"
-        return "lower is better" if self.lower_is_better else "higher is better"
+        if self.lower_is_better:
+            return "lower is better"
+        return "higher is better"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +231,8 @@ class ValueKey:
     def __str__(self) -> str:
         """Return the key of ``Results.mean``, ``Results.frames`` and JSON."""
         text = f"hits:{self.name}" if self.hits else self.name
-        text += f"@{self.setting}" if self.setting else ""
+        if self.setting:
+            text += f"@{self.setting}"
         return text + (f":{self.ring}" if self.ring else "")
 
     @classmethod

@@ -33,14 +33,23 @@ class Scored(NamedTuple):
 
 def score_groups(groups: Groups, directed: bool, cutoff: float, order: float) -> Scored:
     """Return PLD of groups, and the optimal assignment."""
-    return score_lines(groups.lines, groups.closed, groups.confidence, groups.bounds, directed, cutoff, order)
+    return score_lines(
+        groups.lines,
+        groups.closed,
+        groups.confidence,
+        bounds=groups.bounds,
+        directed=directed,
+        cutoff=cutoff,
+        order=order,
+    )
 
 
 def score_lines(
     lines: "Lines", closed: Flags, confidence: Floats, bounds: Indices, directed: bool, cutoff: float, order: float
 ) -> Scored:
     """Return what ``score_groups`` does, for lines whose groups have these bounds."""
-    count, long = len(confidence), kernels.sospa.is_long(lines, closed)
+    count = len(confidence)
+    long = kernels.sospa.is_long(lines, closed)
     scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1))
     kernels.pld.pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, *scored)
     return scored
@@ -50,7 +59,7 @@ def assign_groups(groups: Groups, protocol: Protocol, cutoff: float) -> Scored:
     """Return what ``score_groups`` does. Metrics of the same groups share it."""
     key = shared_key(cutoff)
     if key not in groups.shared:
-        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, protocol.order)
+        groups.shared[key] = score_groups(groups, protocol.directed, cutoff, order=protocol.order)
     scored: Scored = groups.shared[key]
     return scored
 
@@ -62,7 +71,8 @@ def with_pld(protocol: Protocol, order: float | None = None) -> Protocol:
     """
     if protocol.cutoffs and order in (None, protocol.order):
         return protocol
-    paper, order = PROTOCOLS["paper-60x30"], protocol.order if order is None else order
+    paper = PROTOCOLS["paper-60x30"]
+    order = protocol.order if order is None else order
     return protocol.replace(spacing=paper.spacing, cutoffs=paper.cutoffs, order=order, truth_count=None)
 
 
@@ -103,7 +113,8 @@ def normalised_pld(sums: Floats, order: float) -> Floats:
 
     The sum of the parts never exceeds the mass, but rounding may raise the value above 1 by one bit.
     """
-    value, bound = pld_value(sums, order), _root(sums[..., 5], order)
+    value = pld_value(sums, order)
+    bound = _root(sums[..., 5], order)
     return np.divide(2 * value, bound + value, out=np.zeros_like(bound), where=bound > 0)
 
 
@@ -174,8 +185,14 @@ class PooledPld(Generic[AnyParts]):
         return ", ".join(f"{name.replace('_', ' ')} {getattr(self, name):g}" for name in self.SETTINGS)
 
     def _repr_html_(self) -> str:
-        shown = self.parts if getattr(self, "order", 1) != 1 else self.normalised_parts
-        matches = {} if self.assignment is None else {"assigned pairs": len(self.assignment)}
+        if getattr(self, "order", 1) != 1:
+            shown = self.parts
+        else:
+            shown = self.normalised_parts
+        if self.assignment is None:
+            matches = {}
+        else:
+            matches = {"assigned pairs": len(self.assignment)}
         title = f"{self.TITLE} {self.normalised:.3f} ({self.settings})"
         parts = dict(zip(self.parts._fields, shown, strict=True))  # type: ignore[attr-defined]
         return facts(title, {**parts, f"{self.TITLE}, not normalised": self.value, "mass": self.mass, **matches})
@@ -193,14 +210,20 @@ class PooledPld(Generic[AnyParts]):
             elif not member.compare:
                 pooled[member.name] = member.default
             elif member.name not in self.SETTINGS:
-                first, second = getattr(self, member.name), getattr(other, member.name)
+                first = getattr(self, member.name)
+                second = getattr(other, member.name)
                 is_tuple = isinstance(first, tuple)  # of numbers, with names
-                pooled[member.name] = _made(first, map(operator.add, first, second)) if is_tuple else first + second
+                if is_tuple:
+                    pooled[member.name] = _made(first, map(operator.add, first, second))
+                else:
+                    pooled[member.name] = first + second
         return replace(self, **pooled)
 
     def __radd__(self, other: object) -> Self:
         """Return the result itself for 0, so that ``sum`` works."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
 
 
 def _made(like: AnyParts, values: Iterable[float]) -> AnyParts:
@@ -309,15 +332,17 @@ def pld(
     Parts(matched_points=0.0, unmatched_points=0.0, confidence=0.09999999999999998, missed=0.0, false=0.1)
     """
     way, cut, power = check_sospa_arguments(cutoff, order, directed)
-    polylines, split = pack_sets(predictions, truth, "predictions", "truth")
+    polylines, split = pack_sets(predictions, truth, "predictions", y_name="truth")
     weights = np.concatenate(
         [
-            check_confidence("confidence", confidence, split, "prediction"),
-            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, "truth"),
+            check_confidence("confidence", confidence, split, of="prediction"),
+            check_confidence("truth_confidence", truth_confidence, len(polylines) - split, of="truth"),
         ]
     )
     lines, flags = as_lines(polylines, closed, closed_tolerance)
-    scored = score_lines(lines, flags, weights, np.array([[0, split, len(polylines)]]), way, cut, power)
+    scored = score_lines(
+        lines, flags, weights, bounds=np.array([[0, split, len(polylines)]]), directed=way, cutoff=cut, order=power
+    )
     matched = np.flatnonzero(scored.truth_of >= 0)
     return PldResult(
         parts=Parts._make(float(part) for part in scored.sums[0, :5]),
@@ -351,14 +376,14 @@ PLD = Metric(
     symbol="PLD",
     lower_is_better=True,
     values=(
-        Value("pld", "", "PLD", "main"),
-        Value("localisation", "localisation", "Loc", "headline"),
-        Value("detection", "detection", "Det", "headline"),
-        Value("matched_points", "matched_points", "matched", "part"),
-        Value("unmatched_points", "unmatched_points", "unmatched", "part"),
-        Value("confidence", "confidence", "confidence", "part"),
-        Value("missed", "missed", "missed", "part"),
-        Value("false", "false", "false", "part"),
+        Value("pld", "", "PLD", role="main"),
+        Value("localisation", "localisation", "Loc", role="headline"),
+        Value("detection", "detection", "Det", role="headline"),
+        Value("matched_points", "matched_points", "matched", role="part"),
+        Value("unmatched_points", "unmatched_points", "unmatched", role="part"),
+        Value("confidence", "confidence", "confidence", role="part"),
+        Value("missed", "missed", "missed", role="part"),
+        Value("false", "false", "false", role="part"),
         Value("localisation_by_instances", "localisation_by_instances", "Loc by instances"),
         Value("detection_by_instances", "detection_by_instances", "Det by instances"),
     ),

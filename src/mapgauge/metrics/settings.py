@@ -62,7 +62,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Check all values by the types of their fields, and store them in the form that is used."""
         for name, member in fields_of(self).items():
-            value = checked(name, hints_of(type(self))[name], getattr(self, name), member.metadata.get("check"))
+            value = checked(name, hints_of(type(self))[name], getattr(self, name), check=member.metadata.get("check"))
             object.__setattr__(self, name, value)
 
     def check(self, protocol: "Protocol") -> None:
@@ -139,11 +139,15 @@ def checked(name: str, hint: Any, value: Any, check: Callable[[str, Any], Any] |
         raise InvalidInput(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
     kind = next((option for option in options if get_origin(option) is not Literal), None)
     if get_origin(kind) is tuple:
-        value = value.tolist() if hasattr(value, "tolist") else value
+        if hasattr(value, "tolist"):
+            value = value.tolist()
         if isinstance(value, str) or not isinstance(value, tuple | list):
-            what = "lengths in metres" if check in (check_length, check_cutoff) else _in_words(get_args(kind)[0])
+            if check in (check_length, check_cutoff):
+                what = "lengths in metres"
+            else:
+                what = _in_words(get_args(kind)[0])
             raise InvalidInput(f"{name} must be a tuple of {what}, got {value!r}")
-        several = tuple(checked(name, get_args(kind)[0], single, check) for single in value)
+        several = tuple(checked(name, get_args(kind)[0], single, check=check) for single in value)
         if get_args(kind)[-1] is Ellipsis and len(set(several)) < len(several):
             raise InvalidInput(f"{name} must differ from each other, got {value!r}")
         return several
@@ -201,7 +205,9 @@ def as_text(value: Any) -> str:
         return ",".join(map(as_text, value))
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
 
 
 def type_in_words(hint: Any) -> str:
@@ -231,7 +237,9 @@ def no_such(kind: str, name: str, known: Sequence[str], remedy: Remedy | None = 
 
 
 def _options(hint: Any) -> list[Any]:
-    return list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+    if get_origin(hint) in (Union, types.UnionType):
+        return list(get_args(hint))
+    return [hint]
 
 
 def _in_words(kind: Any, count: int = 2) -> str:

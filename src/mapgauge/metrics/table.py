@@ -45,11 +45,18 @@ def in_order(metrics: Collection[str], protocol: Protocol) -> tuple[str, ...]:
 
 def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
     """Return the error for a metric that the protocol has no settings for."""
-    metric, base = METRICS[name], f'mg.protocol("{protocol.name}", '
+    metric = METRICS[name]
+    base = f'mg.protocol("{protocol.name}", '
     if metric.settings_type is not None and name not in protocol.settings:
         field = fields(metric.settings_type)[0]
-        lacking, default = field.name, field.default
-        python, shell = ("...", "VALUE") if default is MISSING else (repr(default), as_text(default))
+        lacking = field.name
+        default = field.default
+        if default is MISSING:
+            python = "..."
+            shell = "VALUE"
+        else:
+            python = repr(default)
+            shell = as_text(default)
         remedy = Remedy(
             f'Set it: {base}settings={{"{name}": {{"{lacking}": {python}}}}})',
             f"Give one: --set {name}.{lacking}={shell}",
@@ -65,7 +72,10 @@ def _without_settings(name: str, protocol: Protocol) -> InvalidInput:
 def _has_settings(name: str, protocol: Protocol) -> bool:
     """Whether the protocol has settings for a metric. A combined metric needs the settings of all its metrics."""
     rows = METRICS[name].rows
-    needed = rows.of if isinstance(rows, CombinedRows) else (name,)
+    if isinstance(rows, CombinedRows):
+        needed = rows.of
+    else:
+        needed = (name,)
     return all(METRICS[other].settings(protocol) for other in needed)
 
 
@@ -118,8 +128,10 @@ def value_named(name: str) -> tuple[Metric, Value] | None:
     ('pld', 'Det')
     """
     for metric in METRICS.values():
-        extra = (metric.rows.frame_mean,) if isinstance(metric.rows, SumRows) and metric.rows.frame_mean else ()
-        for value in (*metric.values, *(mean.value for mean in extra)):
+        values = list(metric.values)
+        if isinstance(metric.rows, SumRows) and metric.rows.frame_mean:
+            values.append(metric.rows.frame_mean.value)
+        for value in values:
             if value.key == name:
                 return metric, value
     return None
@@ -141,7 +153,12 @@ def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | No
     """
     parsed = ValueKey.parse(key)
     named = value_named(parsed.name)
-    title = parsed.name.replace("_", " ") if named is None else named[1].words if full else named[1].title
+    if named is None:
+        title = parsed.name.replace("_", " ")
+    elif full:
+        title = named[1].words
+    else:
+        title = named[1].title
     title = f"hits of {title}" if parsed.hits else title
     title = f"{title}{'@' if parsed.setting else ''}{parsed.setting}{' ' if parsed.ring else ''}{parsed.ring}"
     return title + setting_of(parsed, protocol)
@@ -157,7 +174,10 @@ def setting_of(key: str | ValueKey, protocol: Protocol | None) -> str:
     if protocol is None or metric is None or metric.setting is None or not isinstance(metric.rows, SumRows):
         return ""
     settings = metric.settings(protocol)
-    changed = metric.setting.field if metric.at_cutoffs else f"{metric.name}.{metric.setting.field}"
+    if metric.at_cutoffs:
+        changed = metric.setting.field
+    else:
+        changed = f"{metric.name}.{metric.setting.field}"
     if not parsed.plain or not settings or (len(settings) == 1 and changed not in changes(protocol)):
         return ""
     return f" ({settings[0]:g} {metric.setting.unit})"
@@ -185,7 +205,12 @@ def flat_key(key: str | ValueKey, class_name: str) -> str:
     """
     parsed = ValueKey.parse(key)
     named = value_named(parsed.name)
-    metric, part = (parsed.name, "") if named is None else (named[0].name, named[1].part)
+    if named is None:
+        metric = parsed.name
+        part = ""
+    else:
+        metric = named[0].name
+        part = named[1].part
     return "/".join(word for word in (metric, class_name, part, parsed.setting, parsed.ring) if word)
 
 
@@ -195,7 +220,9 @@ def value_keys(metric: Metric, protocol: Protocol, ranges: Sequence[float], *rol
     The value of a metric with sums has the first setting, and further settings have their own keys. An average
     precision is the mean over its settings, each of which has a key.
     """
-    settings = () if metric.setting is None else metric.settings(protocol)
+    settings: tuple[float, ...] = ()
+    if metric.setting is not None:
+        settings = metric.settings(protocol)
     several = isinstance(metric.rows, HitRows) or len(settings) > 1
     ringed = isinstance(metric.rows, SumRows) and metric.rows.rings
     return [
@@ -221,9 +248,15 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
     if parsed.ring:
         return f"{metric.symbol} {parsed.ring}"
     if parsed.setting:
-        unit = f" {metric.setting.unit}" if metric.setting is not None and metric.setting.unit else ""
+        if metric.setting is not None and metric.setting.unit:
+            unit = f" {metric.setting.unit}"
+        else:
+            unit = ""
         return f"{metric.symbol if value.role == 'main' else value.title} {parsed.setting}{unit}"
-    title = f"{metric.symbol}{setting_of(parsed, protocol)}" if value.role == "main" else value.title
+    if value.role == "main":
+        title = f"{metric.symbol}{setting_of(parsed, protocol)}"
+    else:
+        title = value.title
     return title + metric.arrow_of(value)
 
 

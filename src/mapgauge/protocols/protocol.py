@@ -75,7 +75,8 @@ class MetricSettings(Mapping[str, Any]):
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         """Check settings, or mappings with some of their values, by name of metric. The others are recommended ones."""
-        given = {} if given is None else given
+        if given is None:
+            given = {}
         if not isinstance(given, Mapping):
             raise InvalidInput(
                 f"settings must be a mapping by metric, got {given!r}",
@@ -127,7 +128,9 @@ def settings_of(metric: str, values: Any, base: Settings | None = None) -> Setti
         if name not in known:
             raise no_such(f"the metric {metric} has no setting", str(name), known)
     try:
-        return kind(**values) if base is None else replace(base, **values)
+        if base is None:
+            return kind(**values)
+        return replace(base, **values)
     except InvalidInput as error:
         raise InvalidInput(f"{metric}: {error.message}", remedy=error.remedy) from error
     except TypeError as error:
@@ -208,9 +211,10 @@ class Protocol:
         def store(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        known, hints = fields_of(self), hints_of(Protocol)
+        known = fields_of(self)
+        hints = hints_of(Protocol)
         for name in (*_CHECKED, "part", "ties"):
-            store(name, checked(name, hints[name], getattr(self, name), known[name].metadata["check"]))
+            store(name, checked(name, hints[name], getattr(self, name), check=known[name].metadata["check"]))
         if self.classes is not None:
             if not isinstance(self.classes, tuple | list) or not all(isinstance(name, str) for name in self.classes):
                 raise InvalidInput(f"classes must be a tuple of names, got {self.classes!r}")
@@ -245,7 +249,9 @@ class Protocol:
         """
         if self.spacing is not None:
             return f"{'equal pieces of about' if self.sampling == 'even' else 'a point every'} {self.spacing:g} m"
-        return "points as in the file" if self.count is None else f"{self.count} points per polyline"
+        if self.count is None:
+            return "points as in the file"
+        return f"{self.count} points per polyline"
 
     def _repr_html_(self) -> str:
         given = {key: value for key, value in self.flat().items() if key not in NO_SETTINGS}
@@ -275,7 +281,9 @@ class Protocol:
             changes["settings"] = self._merged(changes["settings"])
         changed = replace(self, **changes)
         kept = _first_kept(self.cutoffs, changed.cutoffs)
-        return changed if kept == changed.cutoffs else replace(changed, cutoffs=kept)
+        if kept == changed.cutoffs:
+            return changed
+        return replace(changed, cutoffs=kept)
 
     def _merged(self, given: Any) -> MetricSettings:
         """Return the settings of all metrics, some of them changed."""
@@ -316,7 +324,9 @@ def flat_settings(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 def _first_kept(own: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the new values, with the first own one first if it is among them."""
-    return (own[0], *(value for value in new if value != own[0])) if own and own[0] in new[1:] else new
+    if own and own[0] in new[1:]:
+        return (own[0], *(value for value in new if value != own[0]))
+    return new
 
 
 def _no_field(name: str) -> InvalidInput:

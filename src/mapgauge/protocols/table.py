@@ -42,7 +42,9 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
         if known is None:
             raise no_such("unknown protocol", base, list(PROTOCOLS))
         base = known
-    return base.replace(**fields) if fields else base
+    if fields:
+        return base.replace(**fields)
+    return base
 
 
 def named(name: str) -> Protocol | None:
@@ -80,7 +82,8 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
             hints = hints_of(Protocol)
             if name not in hints or name in NO_SETTINGS:
                 protocol.replace(**{name: None})  # raises the error for this name
-            value = value.lower().replace("x", ",") if name == "region" else value
+            if name == "region":
+                value = value.lower().replace("x", ",")
             changed[name] = from_text(name, hints[name], value.strip())
             continue
         hints = hints_of(settings_type(metric, f"{text}: "))
@@ -106,9 +109,11 @@ def changes(protocol: Protocol) -> dict[str, Any]:
     keys = [field.name for field in fields(protocol) if field.name not in NO_SETTINGS]
     changed = {key: getattr(protocol, key) for key in keys if getattr(protocol, key) != getattr(base, key)}
     for name in METRICS if protocol.settings != base.settings else ():
-        own, other = protocol.settings.get(name), base.settings.get(name)
+        own = protocol.settings.get(name)
+        other = base.settings.get(name)
         if own is None:
-            changed |= {} if other is None else {name: None}
+            if other is not None:
+                changed |= {name: None}
             continue
         for k, field in enumerate(fields(own)):
             value = getattr(own, field.name)
@@ -159,7 +164,10 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
 
 def _setting_in_words(field: "Field[Any]", value: Any, *, first: bool) -> str:
     """Return a setting and its value in words. Of several values, ``first`` says that tables show the first."""
-    word = word_of(field).removesuffix("s") if first else word_of(field)
+    if first:
+        word = word_of(field).removesuffix("s")
+    else:
+        word = word_of(field)
     unit = " m" if field.metadata["unit"] == "m" else ""
     if value is None or value == ():
         return f"no {word}"
@@ -170,6 +178,11 @@ def _setting_in_words(field: "Field[Any]", value: Any, *, first: bool) -> str:
     texts = list(map(as_text, value))
     if not first:
         joined = f"{word} {('x' if field.name == 'region' else '/').join(texts)}{unit}"
-        return joined if len(value) <= _MOST else f"{len(value)} values of {word}"
-    also = f", also {' and '.join(filter(None, [', '.join(texts[1:-1]), texts[-1]]))}{unit}" if texts[1:] else ""
+        if len(value) <= _MOST:
+            return joined
+        return f"{len(value)} values of {word}"
+    if texts[1:]:
+        also = f", also {' and '.join(filter(None, [', '.join(texts[1:-1]), texts[-1]]))}{unit}"
+    else:
+        also = ""
     return f"{word} {texts[0]}{unit}{also}"

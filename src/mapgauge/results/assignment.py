@@ -63,14 +63,20 @@ class Assignment:
 def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list[Assignment]:
     """Return the optimal assignment of each frame of a block, for all classes. Without a cutoff, nothing is matched."""
     predictions, truth = block.sides
-    groups, classes = block.lines, len(truth.classes)
-    place, order = _places(groups, classes), groups.by_row
-    matches = [] if cutoff is None else _matches(groups, place, truth.classes, protocol, cutoff)
+    groups = block.lines
+    classes = len(truth.classes)
+    place = _places(groups, classes)
+    order = groups.by_row
+    if cutoff is None:
+        matches = []
+    else:
+        matches = _matches(groups, place, truth.classes, protocol=protocol, cutoff=cutoff)
     ends = groups.polylines.offsets[1:] - groups.repeats
     spans = zip(groups.polylines.offsets[order].tolist(), ends[order].tolist(), strict=True)
     points = [groups.polylines.coords[start:end] for start, end in spans]
     boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
-    of_groups, assignments = groups.bounds.tolist(), []
+    of_groups = groups.bounds.tolist()
+    assignments = []
     for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
         assignment = Assignment(
             token=token,
@@ -91,8 +97,14 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
             ):
                 count = places.stop - places.start
                 rows = groups.row[order[places]]
-                confidence = [None] * count if side.confidence is None else side.confidence[rows].tolist()
-                tracks = [None] * count if side.track is None else [str(track) or None for track in side.track[rows]]
+                if side.confidence is None:
+                    confidence = [None] * count
+                else:
+                    confidence = side.confidence[rows].tolist()
+                if side.track is None:
+                    tracks: list[str | None] = [None] * count
+                else:
+                    tracks = [str(track) or None for track in side.track[rows]]
                 columns = zip(points[places], confidence, tracks, strict=True)
                 instances.extend(Instance(class_name, *values) for values in columns)
                 closed.extend(groups.closed[order[places]].tolist())
@@ -112,7 +124,8 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
 
 def _places(groups: Groups, classes: int) -> Indices:
     """Return the index of each instance among the predictions or the truth of its frame, in the order of rows."""
-    place, frame = np.zeros(len(groups.side), np.int64), groups.side // max(2 * classes, 1)
+    place = np.zeros(len(groups.side), np.int64)
+    frame = groups.side // max(2 * classes, 1)
     for flags in (groups.is_prediction, ~groups.is_prediction):
         of_side = frame[flags]
         place[groups.by_row[flags]] = np.arange(len(of_side)) - np.searchsorted(of_side, of_side)
@@ -125,14 +138,16 @@ def _matches(
     """Return the matches of each frame."""
     whole = assigned(groups, protocol, cutoff)
     x = groups.by_row[whole.truth_of[groups.by_row] >= 0]
-    y, distance = whole.truth_of[x], whole.distance[x]
+    y = whole.truth_of[x]
+    distance = whole.distance[x]
     spans = groups.lines.span[:, :2].astype(np.int64).tolist()
     matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
     for i, j, g, value in zip(x.tolist(), y.tolist(), (groups.side[x] // 2).tolist(), distance.tolist(), strict=True):
         partner = whole.partner[slice(*spans[i])]
         points = np.flatnonzero(partner >= 0)
         pairs = np.empty((len(points), 2), np.int64)
-        pairs[:, 0], pairs[:, 1] = points, partner[points] - spans[j][0]
+        pairs[:, 0] = points
+        pairs[:, 1] = partner[points] - spans[j][0]
         frame, label = divmod(g, len(classes))
-        matches[frame].append(Match(classes[label], int(place[i]), int(place[j]), value, pairs))
+        matches[frame].append(Match(classes[label], int(place[i]), int(place[j]), distance=value, pairs=pairs))
     return matches

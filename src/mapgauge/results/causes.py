@@ -99,7 +99,9 @@ class Causes:
     def share(self, *causes: str) -> float:
         """Return the share of causes of the mean PLD."""
         total = self.pld["mean"]
-        return math.fsum(self.mean[cause] for cause in causes) / total if total > 0 else 0.0
+        if total > 0:
+            return math.fsum(self.mean[cause] for cause in causes) / total
+        return 0.0
 
     def sentence(self) -> str:
         """Return the three largest causes, with their shares of PLD, in words."""
@@ -108,7 +110,9 @@ class Causes:
             for cause in self.by_share[:3]
             if self.share(cause) > 0.005
         ]
-        return f"Largest causes: {', '.join(largest)}" if largest else "PLD is 0: there is no error to explain"
+        if not largest:
+            return "PLD is 0: there is no error to explain"
+        return f"Largest causes: {', '.join(largest)}"
 
     def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
         """Return the frames with most of a cause: their tokens, and the cost, of which a missed line has 0.5.
@@ -127,7 +131,10 @@ class Causes:
         chosen = slice(None) if class_name is None else [self.class_names.index(class_name)]
         costs = self.per_frame[:, chosen, list(CAUSES).index(cause)].sum(axis=1)
         order = sorted(range(len(costs)), key=lambda i: (-costs[i], self.tokens[i]))
-        most = None if count is None else check_whole("count", count, 0)
+        if count is None:
+            most = None
+        else:
+            most = check_whole("count", count, 0)
         return [(self.tokens[i], float(costs[i])) for i in order[:most] if costs[i] > 0]
 
     def table(self) -> str:
@@ -219,7 +226,7 @@ def causes(
     if CAUSES_OF_PLD.name in results.metrics and chosen == THRESHOLDS and not fixes:
         sums = sums_by_cause(results)
     else:
-        instances = instances_of(results, chosen, workers, progress)
+        instances = instances_of(results, chosen, workers, progress=progress)
         sums = _sums_of(results, instances)
     pooled = np.array([[math.fsum(column) for column in of_class.T.tolist()] for of_class in sums.swapaxes(0, 1)])
     parts = normalised_costs(pooled.reshape(len(results.class_names), len(CAUSES) + 1))
@@ -228,9 +235,21 @@ def causes(
     classes = {name: dict(zip(CAUSES, parts[c].tolist(), strict=True)) for c, name in covered}
     mean = {cause: math.fsum(row[cause] for row in classes.values()) / max(len(classes), 1) for cause in CAUSES}
     pld = {name: math.fsum(row.values()) for name, row in [*classes.items(), ("mean", mean)]}
-    all_fixes = () if not fixes or instances is None else fixes_of(results, instances, workers)
-    frames = results.tokens, results.class_names, results.protocol, sums[..., :-1]
-    return Causes(classes, mean, pld, chosen, all_fixes, *frames, instances)
+    all_fixes: tuple[Fix, ...] = ()
+    if fixes and instances is not None:
+        all_fixes = fixes_of(results, instances, workers)
+    return Causes(
+        classes,
+        mean,
+        pld,
+        thresholds=chosen,
+        fixes=all_fixes,
+        tokens=results.tokens,
+        class_names=results.class_names,
+        protocol=results.protocol,
+        per_frame=sums[..., :-1],
+        instances=instances,
+    )
 
 
 def sums_by_cause(results: Results) -> Floats:
@@ -314,9 +333,9 @@ def compare_causes(
         # A cause in few units says nothing about its spread, so it has no interval.
         units = np.where(having[name] >= FEWEST, having[name], 1).tolist()
         draws = {cause: Draws(values[1:, k], units[k]) for k, cause in enumerate(CAUSES)}
-        draws["pld"] = draws_of(whole, name, "pld", count)
+        draws["pld"] = draws_of(whole, name, "pld", count=count)
         changes[name] = {
-            key: difference(value, draws[key], level, (-1.0, 1.0))
+            key: difference(value, draws[key], level, limits=(-1.0, 1.0))
             for key, value in zip(draws, values[0].tolist(), strict=True)
         }
     if correction == "holm":

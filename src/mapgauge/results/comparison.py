@@ -55,8 +55,12 @@ def check_comparable(methods: Sequence["Results"], names: Sequence[str], *, metr
         lacking = len(set(first.tokens) ^ set(method.tokens))
         if not other_settings and not lacking:
             continue
-        why = "come from different settings" if other_settings else f"differ in {lacking} frames"
-        same = f"with the same protocol{' and metrics' if metrics else ''}" if other_settings else "on the same truth"
+        if other_settings:
+            why = "come from different settings"
+            same = f"with the same protocol{' and metrics' if metrics else ''}"
+        else:
+            why = f"differ in {lacking} frames"
+            same = "on the same truth"
         raise InvalidInput(
             f"{names[0]} and {name} {why} and cannot be compared. {not_comparable(first, method)}",
             remedy=f"Evaluate both {same}",
@@ -122,7 +126,10 @@ class Comparison:
             keys: Keys of the values. If None, the main and headline values of each metric.
             class_name: The class, or ``"mean"`` for the mean over classes.
         """
-        shown = plain_keys(self.estimates[0]["mean"]) if keys is None else list(keys)
+        if keys is None:
+            shown = plain_keys(self.estimates[0]["mean"])
+        else:
+            shown = list(keys)
         for by_class in self.estimates:
             if class_name not in by_class:
                 hint = did_you_mean(class_name, by_class)
@@ -199,7 +206,7 @@ def compare(
     if correction == "holm":
         (differences,) = correct_together(differences, level=level)
     counts = count_units([of_method.occurs for of_method in sampled])
-    notes = tuple(_notes(called, methods, drawn.kind, drawn.count, counts))
+    notes = tuple(_notes(called, methods, drawn.kind, units=drawn.count, count=counts))
     return Comparison(
         names=called,
         estimates=estimates,
@@ -244,9 +251,9 @@ class Sampled(NamedTuple):
             name: {
                 key: estimate(
                     self.values[name][key],
-                    draws_of(self.samples, name, key, count, [self.lacking]),
+                    draws_of(self.samples, name, key, count=count, lacking=[self.lacking]),
                     level,
-                    _limits(key),
+                    limits=_limits(key),
                 )
                 for key in by_key
             }
@@ -260,7 +267,10 @@ class Sampled(NamedTuple):
             for name, by_key in self.samples.items()
             if (subtracted := other.samples.get(name)) is not None
         }
-        sides = [[self.occurs, other.occurs]] if paired else [[other.occurs], [self.occurs]]
+        if paired:
+            sides = [[self.occurs, other.occurs]]
+        else:
+            sides = [[other.occurs], [self.occurs]]
         counts = [count_units(side) for side in sides]
 
         def change(name: str, key: str) -> Difference:
@@ -268,11 +278,11 @@ class Sampled(NamedTuple):
             smallest, largest = _limits(key)
             limits = (smallest - largest, largest - smallest)
             if paired:
-                draws = draws_of(apart, name, key, counts[0], [self.lacking, other.lacking])
-                return difference(value, draws, level, limits)
-            first = draws_of(other.samples, name, key, counts[0], [other.lacking])
-            second = draws_of(self.samples, name, key, counts[1], [self.lacking])
-            return unpaired_difference(value, first, second, level, limits)
+                draws = draws_of(apart, name, key, count=counts[0], lacking=[self.lacking, other.lacking])
+                return difference(value, draws, level, limits=limits)
+            first = draws_of(other.samples, name, key, count=counts[0], lacking=[other.lacking])
+            second = draws_of(self.samples, name, key, count=counts[1], lacking=[self.lacking])
+            return unpaired_difference(value, first, second, level=level, limits=limits)
 
         return {name: {key: change(name, key) for key in by_key} for name, by_key in apart.items()}
 
@@ -280,7 +290,9 @@ class Sampled(NamedTuple):
 def _limits(key: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a key."""
     metric, value = value_named(ValueKey.parse(key).name) or (None, None)
-    return (-np.inf, np.inf) if metric is None or value is None else value.limits or metric.limits
+    if metric is None or value is None:
+        return (-np.inf, np.inf)
+    return value.limits or metric.limits
 
 
 def _notes(
@@ -324,9 +336,17 @@ def verdict_of(difference: Difference, key: str, first: str, second: str) -> str
     """
     if not difference.told_apart:
         return difference.verdict
-    lower, higher = (second, first) if difference.value < 0 else (first, second)
+    if difference.value < 0:
+        lower = second
+        higher = first
+    else:
+        lower = first
+        higher = second
     metric, value = value_named(ValueKey.parse(key).name) or (None, None)
-    arrow = "" if metric is None or value is None else metric.arrow_of(value).strip()
+    if metric is None or value is None:
+        arrow = ""
+    else:
+        arrow = metric.arrow_of(value).strip()
     if not arrow:
         return f"{lower} is lower"
     return f"{lower if arrow == '↓' else higher} is better"
@@ -335,7 +355,9 @@ def verdict_of(difference: Difference, key: str, first: str, second: str) -> str
 def sorted_by_token(method: "Results") -> "Results":
     """Return results with their frames sorted by token, so that no sum depends on the order in a file."""
     order = sorted(range(len(method.tokens)), key=method.tokens.__getitem__)
-    return method if order == list(range(len(order))) else method.of_frames(order)
+    if order == list(range(len(order))):
+        return method
+    return method.of_frames(order)
 
 
 def method_names(methods: Sequence["Results"], names: Sequence[str] | None) -> tuple[str, ...]:

@@ -70,7 +70,8 @@ def settings_apart(settings: Mapping[str, Any], others: Mapping[str, Any], **mor
     >>> in_words(apart)
     'cutoffs: 1.5 and (0.5, 1.0)'
     """
-    own, other = flat_settings(settings), flat_settings(others)
+    own = flat_settings(settings)
+    other = flat_settings(others)
     pairs = {
         key: (own.get(key), other.get(key)) for key in dict.fromkeys((*own, *other)) if key not in _NOT_COMPARED
     } | more
@@ -78,7 +79,10 @@ def settings_apart(settings: Mapping[str, Any], others: Mapping[str, Any], **mor
     for key, both in pairs.items():
         metric, dot, _ = key.partition(".")
         if dot and (key in own) != (key in other):
-            rows[f"settings of {metric}"] = ("some", "none") if key in own else ("none", "some")
+            if key in own:
+                rows[f"settings of {metric}"] = ("some", "none")
+            else:
+                rows[f"settings of {metric}"] = ("none", "some")
         else:
             rows["protocol" if key == "name" else key if dot else key.replace("_", " ")] = both
     return _unequal(("setting", name, *both) for name, both in rows.items())
@@ -128,11 +132,13 @@ def _few_of(value: Any) -> str:
 def _only(tokens: Sequence[str], others: Sequence[str]) -> str:
     """Return the number of tokens that are not among others, and the first of them."""
     only = sorted(set(tokens).difference(others))
-    return f"{len(only)} ({', '.join(only[:_FEW])}{', ...' if len(only) > _FEW else ''})" if only else "none"
+    if not only:
+        return "none"
+    return f"{len(only)} ({', '.join(only[:_FEW])}{', ...' if len(only) > _FEW else ''})"
 
 
 def _unequal(rows: Iterable[_Row]) -> list[Mismatch]:
-    texts = (Mismatch(kind, name, text_of(first), text_of(second)) for kind, name, first, second in rows)
+    texts = (Mismatch(kind, name, text_of(first), second=text_of(second)) for kind, name, first, second in rows)
     return [row for row in texts if row.first != row.second]
 
 
@@ -141,4 +147,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, tuple | list):
         text = ", ".join(map(text_of, value)) or "none"
         return f"({text})" if len(value) > 1 else text
-    return "none" if value is None else str(value)
+    if value is None:
+        return "none"
+    return str(value)

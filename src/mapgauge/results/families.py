@@ -32,7 +32,10 @@ class Tested:
             how = "The verdicts have Holm's correction for this number; the intervals are not corrected"
         else:
             how = f"If all were equal, about {self.count * (1 - self.level):.1f} would be decided by chance"
-        tested = "1 difference" if self.count == 1 else f"{self.count} differences"
+        if self.count == 1:
+            tested = "1 difference"
+        else:
+            tested = f"{self.count} differences"
         return f"{tested} tested, over all {self.over}. {how}"
 
 
@@ -125,7 +128,10 @@ def _each(node: Mapping[Any, Any], path: Path) -> Iterator[tuple[Path, Path, Dif
         if not isinstance(below, Difference):
             yield from _each(below, own)
             continue
-        main = repeated(key) if isinstance(key, str) else None
+        if isinstance(key, str):
+            main = repeated(key)
+        else:
+            main = None
         repeats = main in node and node[main].told_apart is not None
         yield own, (*path, main) if repeats else own, below
 

@@ -162,7 +162,9 @@ class Folder:
     def _read_note(self, name: str, kind: Any) -> Any:
         file = self.path / name
         try:
-            return decode_json(Content(file, _MOST).data, kind) if os.path.lexists(file) else None
+            if not os.path.lexists(file):
+                return None
+            return decode_json(Content(file, _MOST).data, kind)
         except UnreadableFile as error:
             raise UnreadableFile(error.message, remedy=_DELETE) from error
         except msgspec.MsgspecError as error:
@@ -241,7 +243,7 @@ def _check_same(folder: Folder, about: About) -> None:
     )
     if then.layout != about.layout or then.mapgauge != about.mapgauge:
         old, new = (f"{begun.mapgauge} (layout {begun.layout})" for begun in (then, about))
-        apart = in_words([Mismatch("version", "mapgauge", old, new), *settings])
+        apart = in_words([Mismatch("version", "mapgauge", old, second=new), *settings])
         raise InvalidInput(f"{folder.path}: begun by another version of mapgauge. {apart}", remedy=RESTART)
     if sides:
         raise changed(folder, " and the ".join(sides), settings)

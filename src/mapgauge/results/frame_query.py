@@ -41,7 +41,10 @@ class FrameTable:
         if self.results.scenes is not None:
             texts["scene"] = Column("text", self.results.scenes)
         numbers = self._columns(range(len(self.results.class_names)))
-        tags = {} if self.tags is None else tag_columns(self.tags, self.results.tokens, self.results.scenes)
+        if self.tags is None:
+            tags = {}
+        else:
+            tags = tag_columns(self.tags, self.results.tokens, self.results.scenes)
         if self.tags is not None and (twice := [name for name in tags if name in numbers]):
             raise InvalidInput(
                 f"{self.tags.name}: the column {twice[0]} has the name of a value of frames", remedy="Rename it"
@@ -77,7 +80,10 @@ class FrameTable:
 
     def where(self, query: Query | str) -> list[int]:
         """Return the frames that a condition holds for."""
-        parsed = parse(query) if isinstance(query, str) else query
+        if isinstance(query, str):
+            parsed = parse(query)
+        else:
+            parsed = query
         columns = Columns(self.column, list(self.columns), self.results.class_names)
         frames: list[int] = np.flatnonzero(parsed.holds(columns)).tolist()
         return frames
@@ -85,15 +91,24 @@ class FrameTable:
     def groups(self, name: str) -> dict[str, list[int]]:
         """Return the frames with each value of a column, by the value in words. Frames without one are a group too."""
         column = self.columns.get(name)
-        values = set() if column is None else set(column.values) - {None}
+        if column is None:
+            values = set()
+        else:
+            values = set(column.values) - {None}
         if column is None or not all(isinstance(value, str) or value == int(value) for value in values):
             groupable = [known for known, (kind, _) in self.columns.items() if kind in ("text", "flag")]
-            what = f"no column {name!r}" if column is None else f"{name} has other numbers than whole ones"
+            if column is None:
+                what = f"no column {name!r}"
+            else:
+                what = f"{name} has other numbers than whole ones"
             raise InvalidInput(
                 f"cannot group by {name!r}: {what}. Available: {', '.join(groupable)}",
                 remedy=Remedy("Pass tags= from read_tags", "Name a table with the file: FILE,tags=TABLE"),
             )
-        words = {True: name, False: f"not {name}"} if column.kind == "flag" else {}
+        if column.kind == "flag":
+            words = {True: name, False: f"not {name}"}
+        else:
+            words = {}
         named = {value: words.get(value) or f"{value:g}" if not isinstance(value, str) else value for value in values}
         named = dict(sorted(named.items())) | {None: f"no {name}"}
         groups: dict[str, list[int]] = {word: [] for word in named.values()}
@@ -103,7 +118,10 @@ class FrameTable:
 
     def ranked(self, sort: str | None = None, frames: Sequence[int] | None = None) -> list[int]:
         """Return frames sorted by a column, the worst first, as ``Results.frames`` does. None is the first metric."""
-        name = worst_first(self.results.metrics) if sort is None else sort
+        if sort is None:
+            name = worst_first(self.results.metrics)
+        else:
+            name = sort
         column = self.column(name)
         if column is None:
             known = ", ".join(self.columns)

@@ -49,7 +49,10 @@ def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
     """Return the rows of some frames, in the given order."""
     order = np.asarray(frames, np.int64)
     where = order.tolist()
-    scenes = None if rows.scenes is None else tuple(rows.scenes[i] for i in where)
+    if rows.scenes is None:
+        scenes = None
+    else:
+        scenes = tuple(rows.scenes[i] for i in where)
     return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order))
 
 
@@ -65,7 +68,7 @@ def frame_precisions(
     table = np.full((len(keys), 1 + len(class_names), len(scores.true)), np.nan)
     for frame in range(table.shape[2] if keys else 0):
         totals = Totals.of(scores.at(np.array([frame])), protocol)
-        by_class = values_of_classes(totals, class_names, names, protocol, ())
+        by_class = values_of_classes(totals, class_names, names, protocol=protocol, ranges=())
         rows = [mean_of(by_class.values()), *(by_class[name] for name in class_names)]
         values = [[row.get(key) for row in rows] for key in keys]
         table[..., frame] = np.array(values, np.float64)  # None becomes NaN
@@ -178,7 +181,10 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
 
 
 def _named(rows: Rows) -> Columns:
-    scenes = {} if rows.scenes is None else {"scene": list(rows.scenes)}
+    if rows.scenes is None:
+        scenes = {}
+    else:
+        scenes = {"scene": list(rows.scenes)}
     return {"token": list(rows.tokens)} | scenes
 
 

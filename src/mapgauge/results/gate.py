@@ -87,12 +87,22 @@ def parse(text: str) -> Condition:
     row = METRICS[metric]
     part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better
     if not part and above != row.lower_is_better:
-        better, other = ("lower", ">") if row.lower_is_better else ("higher", "<")
+        if row.lower_is_better:
+            better = "lower"
+            other = ">"
+        else:
+            better = "higher"
+            other = "<"
         raise InvalidInput(f"{text!r} fails for good results: {better} {metric} is better. Write {metric} {other} ...")
     if apart and not relative:
         raise InvalidInput(f"{text!r}: only a difference can be decided. Give the limit a sign, such as +0.005")
     return Condition(
-        text.strip(), "/".join([metric, *(rest or ["mean"])]), above, float(parsed["limit"]), relative, apart
+        text.strip(),
+        "/".join([metric, *(rest or ["mean"])]),
+        above,
+        limit=float(parsed["limit"]),
+        relative=relative,
+        told_apart=apart,
     )
 
 
@@ -116,12 +126,17 @@ def judge(conditions: Sequence[Condition], comparison: Comparison, methods: Sequ
                 if condition.key not in values[i]:
                     near = ", ".join(get_close_matches(condition.key, values[i], 4, 0.0))
                     raise InvalidInput(f"{comparison.names[i]}: {condition.key} not found; similar keys: {near}")
-            verdicts.append(_verdict(condition, comparison, k, values[k][condition.key], values[0][condition.key]))
+            verdicts.append(
+                _verdict(condition, comparison, k, value=values[k][condition.key], baseline=values[0][condition.key])
+            )
     return verdicts
 
 
 def _verdict(condition: Condition, comparison: Comparison, k: int, value: float, baseline: float) -> Verdict:
-    by_class = comparison.differences[comparison.names[0], comparison.names[k]] if k else {}
+    if k:
+        by_class = comparison.differences[comparison.names[0], comparison.names[k]]
+    else:
+        by_class = {}
     differences = {flat_key(key, name): value for name, values in by_class.items() for key, value in values.items()}
     difference = differences.get(condition.key)
     if condition.told_apart and difference is None:
@@ -129,11 +144,19 @@ def _verdict(condition: Condition, comparison: Comparison, k: int, value: float,
             f"{condition.text!r}: {condition.key} has no confidence interval",
             remedy="Remove 'and decided' from the condition",
         )
-    measured = value - baseline if condition.relative else value
-    fails = measured > condition.limit if condition.above else measured < condition.limit
+    if condition.relative:
+        measured = value - baseline
+    else:
+        measured = value
+    if condition.above:
+        fails = measured > condition.limit
+    else:
+        fails = measured < condition.limit
     if condition.told_apart and difference is not None:
         fails = fails and difference.told_apart is True
-    return Verdict(condition, comparison.names[k], value, baseline if k else None, difference, fails)
+    return Verdict(
+        condition, comparison.names[k], value, baseline=baseline if k else None, difference=difference, fails=fails
+    )
 
 
 def reason(verdict: Verdict, baseline: str) -> str:

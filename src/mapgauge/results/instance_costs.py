@@ -68,10 +68,11 @@ def instances_of(
     progress: Progress | None = None,
 ) -> Instances:
     """Return the causes of all instances. The arguments are those of ``causes``."""
-    protocol, cutoff = results.protocol, check_settings(results.protocol)
+    protocol = results.protocol
+    cutoff = check_settings(results.protocol)
 
     def work(block: Block) -> Instances:
-        return _of_block(block, protocol, cutoff, thresholds)
+        return _of_block(block, protocol, cutoff, thresholds=thresholds)
 
     data = results.need_data()
     parts = data.in_blocks(work, known=results.scores, workers=workers, progress=progress)
@@ -88,13 +89,19 @@ def instances_of(
 
 def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thresholds) -> Instances:
     """Return the causes of the instances of a block. Indices of truth are those within the block."""
-    lines, groups = block.lines, block.groups
-    costs, whole = costs_of(lines, protocol, cutoff, thresholds), assigned(lines, protocol, cutoff)
+    lines = block.lines
+    groups = block.groups
+    costs = costs_of(lines, protocol, cutoff, thresholds=thresholds)
+    whole = assigned(lines, protocol, cutoff)
     distance = np.where(whole.truth_of >= 0, whole.distance, 1.0)
-    predictions, truth = groups.by_row[groups.is_prediction], groups.by_row[~groups.is_prediction]
+    predictions = groups.by_row[groups.is_prediction]
+    truth = groups.by_row[~groups.is_prediction]
     place = np.full(len(groups.row) + 1, -1)  # of true instances; the last is for no instance, which has the index -1
     place[truth] = np.arange(len(truth))
-    of_lines = place if block.of_lines is None else np.append(place[block.of_lines], -1)
+    if block.of_lines is None:
+        of_lines = place
+    else:
+        of_lines = np.append(place[block.of_lines], -1)
     cost = block.for_all(costs.cost, 0.0)
     return Instances(
         predicted=cost[predictions],
@@ -125,14 +132,18 @@ def fixes_of(results: Results, instances: Instances, workers: int | None) -> tup
     def values(fixed: MapFrames) -> dict[str, float | None]:
         scores = score_frames(Data.of(fixed, truth, results.protocol), metrics, workers=workers)
         totals = Totals.of(scores, results.protocol)
-        mean = mean_of(values_of_classes(totals, results.class_names, metrics, results.protocol, ()).values())
+        mean = mean_of(
+            values_of_classes(totals, results.class_names, metrics, protocol=results.protocol, ranges=()).values()
+        )
         return {name: mean[METRICS[name].main.key] for name in metrics}
 
     before = values(predictions)
     fixes = []
     for name, (causes, about, fix) in FIXES.items():
         after = values(fix(predictions, truth, instances, results.protocol))
-        fixes.append(Fix(name, about, causes, {key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics}))
+        fixes.append(
+            Fix(name, about, causes, gain={key: (after[key] or 0.0) - (before[key] or 0.0) for key in metrics})
+        )
     return tuple(fixes)
 
 
@@ -152,15 +163,17 @@ def _rows(predictions: MapFrames, polylines: Polylines, frame: Indices, label: I
 
 
 def _confidence(frames: MapFrames) -> Floats:
-    return np.ones(len(frames.polylines)) if frames.confidence is None else frames.confidence
+    if frames.confidence is None:
+        return np.ones(len(frames.polylines))
+    return frames.confidence
 
 
 def _relabel(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Give predictions the class of the truth that they fit."""
-    wrong, target = _free(x, y, instances, "wrong_class")
+    wrong, target = _free(x, y, instances, cause="wrong_class")
     label = np.where(target >= 0, y.label[target] if len(y.label) else x.label, x.label)
     kept = np.flatnonzero(~wrong | (target >= 0))
-    return _rows(x, x.polylines.pick(kept), x.frame[kept], label[kept], _confidence(x)[kept])
+    return _rows(x, x.polylines.pick(kept), x.frame[kept], label=label[kept], sure=_confidence(x)[kept])
 
 
 def _free(x: MapFrames, y: MapFrames, instances: Instances, cause: str) -> tuple[Flags, Indices]:
@@ -182,7 +195,9 @@ def _free(x: MapFrames, y: MapFrames, instances: Instances, cause: str) -> tuple
 
 def _without(cause: str) -> Callable[..., MapFrames]:
     def fix(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
-        names = ("background", "over_confident") if cause == "background" else (cause,)
+        names = [cause]
+        if cause == "background":
+            names.append("over_confident")
         return x.keep(~np.logical_or.reduce([instances.caused_by(name) for name in names]))
 
     return fix
@@ -193,7 +208,8 @@ def _ideal(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> Map
 
     The pooled PLD of a class is smallest if the saving per mass is largest. Matches that save most come first.
     """
-    confidence, weight = np.zeros(len(x.polylines)), np.append(_confidence(y), 0.0)
+    confidence = np.zeros(len(x.polylines))
+    weight = np.append(_confidence(y), 0.0)
     saving = weight[instances.truth_of] * (1.0 - instances.distance)
     for label in np.unique(x.label[instances.truth_of >= 0]).tolist():
         rows = np.flatnonzero((x.label == label) & (instances.truth_of >= 0))
@@ -218,7 +234,8 @@ def _snap(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) 
     if not len(in_part):
         return fixed
     can_cover = (instances.truth_of < 0) | (instances.predicted[:, merge] > 0)
-    lines_of_x, lines_of_y = _sampled(x, protocol), _sampled(y, protocol)
+    lines_of_x = _sampled(x, protocol)
+    lines_of_y = _sampled(y, protocol)
     sure = _confidence(x)
     lines = []
     owners = []
@@ -232,14 +249,14 @@ def _snap(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) 
             lines_of_x[i],
             lines_of_y[t],
             [lines_of_x[k] for k in rivals],
-            [lines_of_y[k] for k in others],
+            others=[lines_of_y[k] for k in others],
             cutoff=protocol.cutoffs[0],
             reach=THRESHOLDS.reach * protocol.cutoffs[0],
         )
         if line is not None:
             lines.append(line)
             owners.append(i)
-    return _replaced(fixed, np.array(owners, np.int64), lines, owners)
+    return _replaced(fixed, np.array(owners, np.int64), lines, owners=owners)
 
 
 def _snapped(
@@ -258,14 +275,16 @@ def _snapped(
     past = _is_past_end(true, line, nearest_of_true)
     is_displaced = (gap_of_true >= cutoff) & (gap_of_true < reach) & ~past
     taken = is_displaced | (((gap_of_true >= cutoff) | past) & _is_covered(true, rivals, cutoff))
-    first, last = int(on_true[0]), int(on_true[-1])
+    first = int(on_true[0])
+    last = int(on_true[-1])
     kept = np.flatnonzero(~taken)
     if len(kept) < 2:  # nothing of the truth is left to take
         return line
     run = true[kept[0] : kept[-1] + 1]
     if nearest[first] > nearest[last]:
         run = run[::-1]
-    before, after = line[:first][elsewhere[:first]], line[last + 1 :][elsewhere[last + 1 :]]
+    before = line[:first][elsewhere[:first]]
+    after = line[last + 1 :][elsewhere[last + 1 :]]
     if len(run) == len(true) and not len(before) and not len(after):
         return None
     return np.concatenate([before, run, after])
@@ -292,7 +311,7 @@ def _is_covered(points: Points, lines: list[Points], cutoff: float) -> Flags:
 
 def _place(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFrames:
     """Replace displaced predictions by the truth."""
-    displaced, target = _free(x, y, instances, "displaced")
+    displaced, target = _free(x, y, instances, cause="displaced")
     return _placed(x, y, target).keep(~displaced | (target >= 0))
 
 
@@ -311,8 +330,8 @@ def _add(x: MapFrames, y: MapFrames, instances: Instances, _: Protocol) -> MapFr
         x,
         x.polylines.and_then(y.polylines.pick(rows)),
         np.append(x.frame, y.frame[rows]),
-        np.append(x.label, y.label[rows]),
-        np.append(_confidence(x), lost[rows]),
+        label=np.append(x.label, y.label[rows]),
+        sure=np.append(_confidence(x), lost[rows]),
     )
 
 
@@ -321,13 +340,13 @@ def _replaced(x: MapFrames, gone: Indices, lines: list[Points], owners: list[int
     kept = np.setdiff1d(np.arange(len(x.polylines)), gone)
     rows = np.append(kept, np.array(owners, np.int64))
     new = Polylines.pack(lines, [""] * len(lines), x.dimension)
-    return _rows(x, x.polylines.pick(kept).and_then(new), x.frame[rows], x.label[rows], _confidence(x)[rows])
+    return _rows(x, x.polylines.pick(kept).and_then(new), x.frame[rows], label=x.label[rows], sure=_confidence(x)[rows])
 
 
 def _sampled(frames: MapFrames, protocol: Protocol) -> Polylines:
     if protocol.spacing is None and protocol.count is None:
         return frames.polylines
-    return resampled(frames, protocol.spacing, protocol.count, protocol.sampling)
+    return resampled(frames, protocol.spacing, protocol.count, sampling=protocol.sampling)
 
 
 def _stitch(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
@@ -341,13 +360,14 @@ def _stitch(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol
     for i in pieces.tolist():
         if (t := int(instances.about[i])) in owner_of:
             parts.setdefault(t, [owner_of[t]]).append(i)
-    sampled, true = _sampled(x, protocol), _sampled(y, protocol)
+    sampled = _sampled(x, protocol)
+    true = _sampled(y, protocol)
     lines = []
     for t, members in parts.items():
         points = np.concatenate([sampled[i] for i in members])
         lines.append(points[np.argsort(_nearest(points, true[t])[0], kind="stable")])
     gone = np.array([i for members in parts.values() for i in members], np.int64)
-    return _replaced(x, gone, lines, [members[0] for members in parts.values()])
+    return _replaced(x, gone, lines, owners=[members[0] for members in parts.values()])
 
 
 def _nearest(points: Points, line: Points) -> tuple[Indices, Floats]:
@@ -359,17 +379,23 @@ def _nearest(points: Points, line: Points) -> tuple[Indices, Floats]:
 def _cut(x: MapFrames, y: MapFrames, instances: Instances, protocol: Protocol) -> MapFrames:
     """Cut predictions over several true lines where the nearest true line changes."""
     merged = np.flatnonzero(instances.predicted[:, list(CAUSES).index("merge")] > 0)
-    sampled, true = _sampled(x, protocol), _sampled(y, protocol)
-    lines, owners, gone = [], [], []
+    sampled = _sampled(x, protocol)
+    true = _sampled(y, protocol)
+    lines = []
+    owners = []
+    gone = []
     for i in merged.tolist():
         lines_of = [true[t] for t in _same_group(x, y, i)]
         along = [line for line in lines_of if (_nearest(line, sampled[i])[1] < protocol.cutoffs[0]).mean() >= 0.5]
-        pieces = list(_pieces(sampled[i], along)) if len(along) > 1 else []
+        if len(along) > 1:
+            pieces = list(_pieces(sampled[i], along))
+        else:
+            pieces = []
         if len(pieces) > 1:
             lines += pieces
             owners += [i] * len(pieces)
             gone.append(i)
-    return _replaced(x, np.array(gone, np.int64), lines, owners)
+    return _replaced(x, np.array(gone, np.int64), lines, owners=owners)
 
 
 def _same_group(x: MapFrames, side: MapFrames, i: int) -> list[int]:

@@ -48,11 +48,16 @@ def quantile(level: float, freedom: int) -> float:
     >>> round(quantile(0.95, 9), 6)
     2.262157
     """
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while share_within(high, freedom) < level:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if share_within(middle, freedom) < level else (low, middle)
+        if share_within(middle, freedom) < level:
+            low = middle
+        else:
+            high = middle
     return high
 
 
@@ -73,7 +78,7 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         """As ``0.790 [0.771, 0.812]``, ``0.790 [-]`` without an interval, or ``-`` without a value."""
-        return _with_interval(self.value, self.low, self.high, ".3f")
+        return _with_interval(self.value, self.low, self.high, form=".3f")
 
 
 class Difference(NamedTuple):
@@ -97,20 +102,26 @@ class Difference(NamedTuple):
     @property
     def numbers(self) -> str:
         """The difference and its interval, as ``+0.012 [+0.004, +0.021]``; a dash if there is none."""
-        return _with_interval(self.value, self.low, self.high, "+.3f")
+        return _with_interval(self.value, self.low, self.high, form="+.3f")
 
     def __str__(self) -> str:
         """As ``+0.012 [+0.004, +0.021]``, with the verdict if it is not decided."""
-        return self.numbers if self.told_apart else f"{self.numbers} ({self.verdict})"
+        if self.told_apart:
+            return self.numbers
+        return f"{self.numbers} ({self.verdict})"
 
 
 def _with_interval(value: float, low: float, high: float, form: str) -> str:
-    return "-" if math.isnan(value) else f"{value:{form}} {bracket(low, high, form)}"
+    if math.isnan(value):
+        return "-"
+    return f"{value:{form}} {bracket(low, high, form)}"
 
 
 def bracket(low: float, high: float, form: str = ".3f") -> str:
     """Return an interval in brackets, or a dash in brackets if there is none."""
-    return f"[{low:{form}}, {high:{form}}]" if math.isfinite(low) and math.isfinite(high) else "[-]"
+    if math.isfinite(low) and math.isfinite(high):
+        return f"[{low:{form}}, {high:{form}}]"
+    return "[-]"
 
 
 class Draws(NamedTuple):
@@ -131,7 +142,8 @@ def estimate(value: float, draws: Draws, level: float, limits: tuple[float, floa
     if math.isfinite(largest - smallest) and smallest < value < largest:
         low, high = _on_logit_scale(value, half, limits)
     else:
-        low, high = max(value - half, smallest), min(value + half, largest)
+        low = max(value - half, smallest)
+        high = min(value + half, largest)
     # Rounding must not leave the value outside its own interval.
     return Estimate(value, min(low, value), max(high, value))
 
@@ -171,11 +183,16 @@ def unpaired_difference(
 
     The variances add up. The degrees of freedom follow from Welch and Satterthwaite's equation.
     """
-    (one, of_one), (other, of_other) = _error(first), _error(second)
-    variance, spread = one**2 + other**2, 0.0
+    one, of_one = _error(first)
+    other, of_other = _error(second)
+    variance = one**2 + other**2
+    spread = 0.0
     if not math.isnan(variance):
         spread = one**4 / of_one + other**4 / of_other
-    freedom = max(int(variance**2 / spread), 1) if spread > 0 else max(of_one + of_other, 1)
+    if spread > 0:
+        freedom = max(int(variance**2 / spread), 1)
+    else:
+        freedom = max(of_one + of_other, 1)
     enough = _enough(first) and _enough(second)
     return _judged(value, math.sqrt(variance), freedom, enough=enough, level=level, limits=limits)
 
@@ -194,14 +211,20 @@ def _judged(
     methods that are worth a comparison. It ends at the limits.
     """
     if math.isnan(error) or math.isnan(value):
-        return Difference(value, math.nan, math.nan, None, math.nan)
+        return Difference(value, math.nan, math.nan, told_apart=None, p=math.nan)
     half = quantile(level, freedom) * error
-    p = 1 - share_within(abs(value) / error, freedom) if error > 0 else 0.0
+    if error > 0:
+        p = 1 - share_within(abs(value) / error, freedom)
+    else:
+        p = 0.0
     p = 1.0 if abs(value) <= _ROUNDING else p
     low = min(max(value - half, limits[0]), value)
     high = max(min(value + half, limits[1]), value)
-    told_apart = p < 1 - level if enough else None
-    return Difference(value, low, high, told_apart, p)
+    if enough:
+        told_apart = p < 1 - level
+    else:
+        told_apart = None
+    return Difference(value, low, high, told_apart=told_apart, p=p)
 
 
 def too_few(units: int, drawn: str) -> str:
@@ -212,7 +235,9 @@ def too_few(units: int, drawn: str) -> str:
     """
     if units == 1:
         return f"there is only one {drawn}, so there are no intervals and no verdicts"
-    return f"{units} {drawn}s are too few to decide which method is better" if units < FEWEST else ""
+    if units < FEWEST:
+        return f"{units} {drawn}s are too few to decide which method is better"
+    return ""
 
 
 def _error(draws: Draws) -> tuple[float, int]:
@@ -297,7 +322,8 @@ def precisions(
 
     A sample without predictions and truth has NaN. ``weights`` are ``(samples, units)``, whole numbers.
     """
-    protocol, metrics = results.protocol, [metric for metric, _ in hit_metrics(results.metrics)]
+    protocol = results.protocol
+    metrics = [metric for metric, _ in hit_metrics(results.metrics)]
     interpolation = {row.name: protocol.settings[row.name].interpolation for row in metrics}
     covered = [
         (c, how, [row for row in metrics if row.covers(name, protocol) and interpolation[row.name] == how])
@@ -323,14 +349,16 @@ def precisions(
 
 def _blocks(weights: Floats) -> NDArray[np.float32]:
     """Return the weights as ``(blocks, units, LANES)``. Samples that fill the last block have no units."""
-    lanes, (samples, units) = kernels.average_precision.LANES, weights.shape
+    lanes = kernels.average_precision.LANES
+    samples, units = weights.shape
     padded = np.zeros((-(-samples // lanes) * lanes, units), np.float32)
     padded[:samples] = weights
     return np.ascontiguousarray(padded.reshape(-1, lanes, units).swapaxes(1, 2))
 
 
 def _curve(results: "Results", c: int, metrics: Sequence[Metric], unit_of_frame: Indices, units: int) -> _Curve:
-    scores, protocol = results.scores, results.protocol
+    scores = results.scores
+    protocol = results.protocol
     rows = np.flatnonzero(scores.counted(c, protocol))
     rows = rows[np.argsort(-scores.confidence[rows], kind="stable")]
     confidence = scores.confidence[rows]
@@ -343,15 +371,20 @@ def _curve(results: "Results", c: int, metrics: Sequence[Metric], unit_of_frame:
         np.bincount(owner, minlength=units).astype(np.float64),
         *(np.bincount(owner, column, units) for column in flags.T),
     ]
-    some = np.logical_or.reduceat(flags.any(axis=1), starts) if len(starts) else np.empty(0, np.bool_)
-    return _Curve(owner, flags, some, np.append(starts, len(owner)), np.stack(counts, axis=1))
+    if len(starts):
+        some = np.logical_or.reduceat(flags.any(axis=1), starts)
+    else:
+        some = np.empty(0, np.bool_)
+    return _Curve(owner, flags, some, starts=np.append(starts, len(owner)), counts=np.stack(counts, axis=1))
 
 
 def _of_block(curve: _Curve, weights: NDArray[np.float32], recalls: Floats) -> Floats:
     """Return the average precisions of one block of samples, ``(settings, samples)``; areas without ``recalls``."""
     # The terms are whole numbers, so the sums are exact and do not depend on the order.
     drawn = np.ascontiguousarray((weights.T.astype(np.float64) @ curve.counts).T)
-    total, number, hits = drawn[0], drawn[1], drawn[2:]
+    total = drawn[0]
+    number = drawn[1]
+    hits = drawn[2:]
     empty = np.where(number > 0, 0.0, np.nan)  # predictions without truth have the value 0
     state = np.zeros((len(hits), 3, len(total)))
     state[:, 0] = hits
@@ -369,7 +402,10 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], recalls: Floats) -> F
         np.empty(len(total)),
         recalls,
     )
-    value = state[:, 2] if len(recalls) else state[:, 2] / np.where(total > 0, total, 1.0)
+    if len(recalls):
+        value = state[:, 2]
+    else:
+        value = state[:, 2] / np.where(total > 0, total, 1.0)
     return np.where(total > 0, value, empty)
 
 
@@ -419,15 +455,18 @@ def draw(methods: Sequence["Results"], samples: int, seed: int) -> Drawn:
     """Draw scenes, or frames if the scenes are not known. The methods must have the same tokens in the same order."""
     known = (method.rows.scenes for method in methods if method.rows.scenes is not None)
     scenes = next(known, None) or methods[0].scenes  # scenes in the data before scenes in the tokens
-    keys = methods[0].tokens if scenes is None else scenes
+    if scenes is None:
+        keys = methods[0].tokens
+    else:
+        keys = scenes
     return Drawn("frame" if scenes is None else "scene", *draw_units(keys, samples, np.random.default_rng(seed)))
 
 
 def drawn_values(results: "Results", unit_of_frame: Indices, weights: Floats) -> dict[str, dict[str, Floats]]:
     """Return the values of all samples by class name (or "mean") and key. NaN where a sample has no value."""
     classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
-    of_sums = _sum_values(results, classes, unit_of_frame, weights)
-    of_hits = precisions(results, classes, unit_of_frame, weights)
+    of_sums = _sum_values(results, classes, unit_of_frame, weights=weights)
+    of_hits = precisions(results, classes, unit_of_frame, weights=weights)
     by_class = {
         name: {
             key: column
@@ -461,7 +500,10 @@ def _means(results: "Results", by_class: dict[str, dict[str, Floats]]) -> dict[s
 
 def units_with_class(results: "Results", unit_of_frame: Indices, units: int | None = None) -> dict[str, Flags]:
     """Return for each class which units have predictions or truth of it. Only these have a part in its values."""
-    count = int(unit_of_frame.max()) + 1 if units is None else units
+    if units is None:
+        count = int(unit_of_frame.max()) + 1
+    else:
+        count = units
     occurs = np.zeros((count, len(results.class_names)), np.bool_)
     np.logical_or.at(occurs, unit_of_frame, results.scores.predicted + results.scores.true > 0)
     return dict(zip(results.class_names, occurs.T, strict=True))
@@ -478,7 +520,8 @@ def mean_over_classes(columns: Sequence[Floats]) -> Floats:
     """Return the mean over classes. Each sample averages over the classes that have a value in it."""
     stacked = np.stack(columns)
     finite = np.isfinite(stacked)
-    total, number = np.where(finite, stacked, 0.0).sum(axis=0), finite.sum(axis=0)
+    total = np.where(finite, stacked, 0.0).sum(axis=0)
+    number = finite.sum(axis=0)
     mean: Floats = np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
     return mean
 
@@ -498,7 +541,10 @@ def draws_of(samples: Samples, name: str, key: str, count: dict[str, int], lacki
     def units(of: str) -> int:
         return count[of] - max((each.get(of, {}).get(key, 0) for each in lacking), default=0)
 
-    classes = [other for other in samples if other != "mean"] if name == "mean" else []
+    if name == "mean":
+        classes = [other for other in samples if other != "mean"]
+    else:
+        classes = []
     parts = tuple(Draws(samples[other][key], units(other)) for other in classes if key in samples[other])
     return Draws(samples[name][key], units(name), parts)
 
@@ -549,7 +595,9 @@ def _sum_values(
     results: "Results", classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
 ) -> dict[tuple[str, int], dict[str, Floats]]:
     """Return the main and headline values from weighted sums at the first setting, by metric and class."""
-    scores, protocol, units = results.scores, results.protocol, weights.shape[1]
+    scores = results.scores
+    protocol = results.protocol
+    units = weights.shape[1]
     instances = added_by_unit((scores.predicted + scores.true).astype(np.float64), unit_of_frame, units)
     occurs = drawn_sums(weights, instances) > 0
     tasks = [

@@ -67,14 +67,17 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     both = []
     for k, path in enumerate(about.paths):
         side = open_dataset(path)
-        frames = side.read(ReadOptions(None, "drop", {})) if side.digest == about.digests[k] else None
+        if side.digest == about.digests[k]:
+            frames = side.read(ReadOptions(None, "drop", {}))
+        else:
+            frames = None
         same = frames is not None and (
             has_content(frames, hashes[k]) if hashes[k] else not side.files_changed(about.stamps[k])
         )
         if frames is None or not same:
             raise InvalidInput(f"{path}: changed since the evaluation")
         both.append(frames)
-    x, y = prepare(both[0], both[1], about.settings, "ignore")
+    x, y = prepare(both[0], both[1], about.settings, unknown="ignore")
     places = [y.index[token] for token in rows.tokens]
     return x.at(places), y.at(places)
 
@@ -89,12 +92,13 @@ def _frames_of_one_side(
 
     The checks see one chunk, and these counts are of all. The examples are those of the chunk.
     """
-    (missing, ignored), (predicted, true) = numbers, frames
+    missing, ignored = numbers
+    predicted, true = frames
     shown = {finding.code: finding.examples for finding in noticed if finding.code in _TOKENS}
     if missing:
-        yield missing_frames(missing, true, shown.get("tokens-missing", ()), "", None)
+        yield missing_frames(missing, true, shown.get("tokens-missing", ()), cause="", remedy=None)
     if ignored:
-        yield ignored_frames(unknown_frames(ignored, predicted, shown.get("tokens-unknown", ()), "", None))
+        yield ignored_frames(unknown_frames(ignored, predicted, shown.get("tokens-unknown", ()), cause="", remedy=None))
 
 
 def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: int = LIMIT) -> Results:
@@ -125,7 +129,10 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     held: list[list[Records]] | None = [[] for _ in classes]
     for chunk in folder.chunks():
         header = chunk.header
-        sums = chunk.sums if sums is None else sums + chunk.sums
+        if sums is None:
+            sums = chunk.sums
+        else:
+            sums = sums + chunk.sums
         numbers += (header.missing, header.ignored, *header.frames)
         for total, of_side in zip(counts, header.counts, strict=True):
             total += of_side
@@ -142,10 +149,10 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         folder.records if held is None else held.__getitem__,
         sums.predicted.tolist(),
         sums.true.tolist(),
-        settings,
-        [metric.name for metric, _ in hit_metrics(about.metrics)],
-        folder.path,
-        limit,
+        protocol=settings,
+        metrics=[metric.name for metric, _ in hit_metrics(about.metrics)],
+        folder=folder.path,
+        limit=limit,
     )
     missing, ignored, *frames = numbers.tolist()
     x, y = (
@@ -153,30 +160,33 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             about.paths[k],
             "parquet",
             frames[k],
-            dict(zip(about.classes[k], counts[k].tolist(), strict=True)),
-            hash_text(added_hashes([pair[k] for pair in hashes])),
-            None if lost else read_history(about.paths[k], None, None, "drop", {}),
+            counts=dict(zip(about.classes[k], counts[k].tolist(), strict=True)),
+            hash=hash_text(added_hashes([pair[k] for pair in hashes])),
+            history=None if lost else read_history(about.paths[k], None, None, degenerate="drop", options={}),
         )
         for k in range(2)
     )
     skipped = f"{len(lost)} of {about.chunks} chunks could not be evaluated. The results do not include them"
     examples = tuple(lost[index] for index in sorted(lost)[:3])
-    findings = [Finding("error", "chunks-skipped", skipped, len(lost), examples)] if lost else []
+    if lost:
+        findings = [Finding("error", "chunks-skipped", skipped, count=len(lost), examples=examples)]
+    else:
+        findings = []
     findings += [*_frames_of_one_side(noticed, (missing, ignored), (frames[0], frames[1]))]
     rows = FolderRows(folder)
     return Results(
         settings,
         about.metrics,
         settings.classes or (),
-        about.rings,
-        (x, y),
-        missing,
-        ignored,
-        (*findings, *summed((finding for finding in noticed if finding.code not in _TOKENS), "chunks")),
-        about.mapgauge,
-        Totals.of_sums(sums, settings, about.metrics, max(len(about.rings) - 1, 0), precision),
-        rows,
-        Data(partial(read_sides, rows, ["" if lost else recorded.hash for recorded in (x, y)]), settings),
+        ranges=about.rings,
+        records=(x, y),
+        frames_missing=missing,
+        frames_ignored=ignored,
+        findings=(*findings, *summed((finding for finding in noticed if finding.code not in _TOKENS), "chunks")),
+        version=about.mapgauge,
+        source=Totals.of_sums(sums, settings, about.metrics, rings=max(len(about.rings) - 1, 0), precision=precision),
+        rows=rows,
+        geometry=Data(partial(read_sides, rows, ["" if lost else recorded.hash for recorded in (x, y)]), settings),
     )
 
 
@@ -207,4 +217,6 @@ def load_results(
         results = replace(results_of(folder, failed=folder.failures), origin=file)
     else:
         results = Results(**read_results(path), origin=file)
-    return results if predictions is None and truth is None else results.with_data(predictions, truth)
+    if predictions is None and truth is None:
+        return results
+    return results.with_data(predictions, truth)

@@ -33,7 +33,10 @@ def summary_html(summary: Summary) -> str:
     rows = []
     for name, values in [*summary.classes.items(), ("mean", summary.mean)]:
         counts = [count_text(values.get(key)) for key in COUNTS]
-        bar = [] if split is None else [_bar(split, values)]
+        if split is None:
+            bar = []
+        else:
+            bar = [_bar(split, values)]
         rows.append([name, *counts, *(number(values[key]) for key in shown), *bar])
     sides = " against ".join(
         side.name or kind for side, kind in zip(summary.inputs, ("predictions", "truth"), strict=True)
@@ -72,21 +75,30 @@ def comparison_text(comparison: "Comparison") -> str:
     ][:MOST_NAMES]
     more = len(comparison.names) - len(shown)
     names = ", ".join([*shown, *([f"and {more} more"] if more else [])])
-    value = "" if key is None else f"{key}{setting_of(key, comparison.protocol)} "
+    if key is None:
+        value = ""
+    else:
+        value = f"{key}{setting_of(key, comparison.protocol)} "
     return f"{value}{names} over {comparison.units} {comparison.drawn}s"
 
 
 def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
     """Return the means over classes with intervals, the differences, and a drawing of the first value."""
     means = [by_class["mean"] for by_class in comparison.estimates]
-    first = keys[0] if keys else None
+    if keys:
+        first = keys[0]
+    else:
+        first = None
     bounds = np.array([means[k][first] for k in range(len(means))] if first else [[0.0, 0.0, 1.0]], np.float64)
     span = float(np.nanmin(bounds)), float(np.nanmax(bounds))
     rows = [
         [name, *(str(by_key[key]) for key in keys), *([interval(*by_key[first], span)] if first else [])]
         for name, by_key in zip(comparison.names, means, strict=True)
     ]
-    drawn = [heading(first, comparison.protocol)] if first else []
+    if first:
+        drawn = [heading(first, comparison.protocol)]
+    else:
+        drawn = []
     about = f"{comparison.level:.0%} of {comparison.samples:,} draws of {comparison.units:,} {comparison.drawn}s"
     pieces: list[str] = [
         line(f"Comparison {full_name(comparison.protocol)}"),
@@ -112,11 +124,16 @@ def assignment_html(assignment: "Assignment") -> str:
     for name in names:
         numbers = [sum(instance.class_name == name for instance in side) for side in sides]
         pairs = [match for match in assignment.matches if match.class_name == name]
-        mean = f"{np.mean([match.distance for match in pairs]):.3f}" if pairs else number(None)
+        if pairs:
+            mean = f"{np.mean([match.distance for match in pairs]):.3f}"
+        else:
+            mean = number(None)
         counts = (*numbers, len(pairs), numbers[1] - len(pairs), numbers[0] - len(pairs))
         rows.append([name, *map(str, counts), mean])
-    truth = _strokes(assignment.truth, assignment.truth_closed, colours, matched[1], width=4.5, share=0.4)
-    predictions = _strokes(assignment.predictions, assignment.predictions_closed, colours, matched[0], width=1.3)
+    truth = _strokes(assignment.truth, assignment.truth_closed, colours, matched=matched[1], width=4.5, share=0.4)
+    predictions = _strokes(
+        assignment.predictions, assignment.predictions_closed, colours, matched=matched[0], width=1.3
+    )
     return block(
         line(f"Assignment of frame {assignment.token}"),
         table(["class", *COUNTS, "matched", "missed", "false", "mean distance"], rows),
@@ -142,7 +159,7 @@ def _strokes(
             instances[i].points,
             colours[instances[i].class_name],
             width,
-            share * max(_sure(instances[i]), 0.1),
+            opacity=share * max(_sure(instances[i]), 0.1),
             dashed=i not in matched,
             closed=i < len(closed) and closed[i],
         )

@@ -57,7 +57,9 @@ class InvalidQuery(InvalidInput):
     ) -> None:
         """Keep what is wrong, the condition, and the place of the character."""
         super().__init__(message if text is None else f"character {place + 1} of {text!r}: {message}", remedy=remedy)
-        self.what, self.text, self.place = message, text, place
+        self.what = message
+        self.text = text
+        self.place = place
 
     @property
     def pointer(self) -> str:
@@ -139,16 +141,25 @@ class _Parser:
         raise InvalidQuery(what, remedy=remedy, text=self.text, place=word.place)
 
     def scanned(self) -> list[Word]:
-        words, place = [], 0
+        words = []
+        place = 0
         while place < len(self.text):
             match = _SCAN.match(self.text, place)
             if match is None:
                 letter = self.text[place]
-                what = "this quote is not closed" if letter in "'\"" else f"unexpected '{letter}'"
+                if letter in "'\"":
+                    what = "this quote is not closed"
+                else:
+                    what = f"unexpected '{letter}'"
                 self.fail(what, Word("", letter, place))
             kind, word = next((key, value) for key, value in match.groupdict().items() if value is not None)
             if kind != "space":
-                plain = word.replace("''", "'") if kind == "text" else "=" if word == "==" else word
+                if kind == "text":
+                    plain = word.replace("''", "'")
+                elif word == "==":
+                    plain = "="
+                else:
+                    plain = word
                 words.append(Word("name" if kind == "quoted" else kind, plain, place))
             place = match.end()
         return [*words, Word("end", "the end", len(self.text))]
@@ -185,7 +196,8 @@ class _Parser:
             return inner
         column = self.operand("the name of a column", "name")
         self.names.append(column.text)
-        sign, values = self.taken(*_COMPARE), []
+        sign = self.taken(*_COMPARE)
+        values = []
         if sign:
             values.append(self.operand())
         elif sign := self.taken(name="in"):
@@ -195,7 +207,7 @@ class _Parser:
                 values.append(self.operand())
             if not self.taken(")"):
                 self.fail(f"expected , or ), got {self.word}", self.word)
-        return lambda columns: np.array(self.compared(columns, column, sign, values), np.bool_)
+        return lambda columns: np.array(self.compared(columns, column, sign, values=values), np.bool_)
 
     def operand(self, what: str = "a value", *kinds: str) -> Word:
         word = self.word
@@ -212,7 +224,10 @@ class _Parser:
                 self.fail(f"no class '{class_name}'; there are {', '.join(columns.classes)}", word)
             near = get_close_matches(word.text, columns.known, 2, 0.6)
             near = near or [f"{name}{dot}{class_name}" for name in get_close_matches(base, columns.known, 2, 0.6)]
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(columns.known)}"
+            if near:
+                hint = f"did you mean {' or '.join(near)}?"
+            else:
+                hint = f"there are {', '.join(columns.known)}"
             self.fail(f"no column '{word.text}'; {hint}", word, None if near else _TAGS)
         return column
 
@@ -231,7 +246,7 @@ class _Parser:
         holds = [False] * len(column.values)
         for value in values:
             if not value.is_name("none"):
-                pairs = zip(column.values, self.others(columns, column, word.text, value), strict=True)
+                pairs = zip(column.values, self.others(columns, column, word.text, value=value), strict=True)
                 each = [a is not None and b is not None and compare(a, b) for a, b in pairs]
             elif ordered:
                 self.fail(f"none takes =, != and in, got {sign.text}", sign, None)
@@ -256,9 +271,15 @@ class _Parser:
         elif column.kind not in _UNORDERED and value.kind == "number":
             literal = float(value.text)
         if literal is None:
-            quotes = f". Text has quotes: {name} = {value}" if column.kind == "text" else ""
+            if column.kind == "text":
+                quotes = f". Text has quotes: {name} = {value}"
+            else:
+                quotes = ""
             self.fail(f"{what}, got {value}{quotes}", value, None)
         if column.kind == "count" and not literal.is_integer():
-            share = f". The part of PLD is pld_{name}" if name.partition(".")[0] in ("missed", "false") else ""
+            if name.partition(".")[0] in ("missed", "false"):
+                share = f". The part of PLD is pld_{name}"
+            else:
+                share = ""
             self.fail(f"{what}, got {value.text}{share}", value, None)
         return [literal] * len(column.values)

@@ -71,7 +71,9 @@ class Results(Summary):
     @property
     def scenes(self) -> tuple[str, ...] | None:
         """The scene of each frame, if known: from the data, or from the tokens of Argoverse 2."""
-        return scenes_from_tokens(self.tokens) if self.rows.scenes is None else self.rows.scenes
+        if self.rows.scenes is None:
+            return scenes_from_tokens(self.tokens)
+        return self.rows.scenes
 
     @property
     def scores(self) -> Scores:
@@ -85,7 +87,9 @@ class Results(Summary):
         The frames have the order of ``tokens``. The instances of a frame are sorted by class, otherwise they have the
         order of the file.
         """
-        return None if self.geometry is None else self.geometry.sorted_sides
+        if self.geometry is None:
+            return None
+        return self.geometry.sorted_sides
 
     def need_data(self) -> Data:
         """Return predictions and truth with their groups, or raise an error that says how to get them."""
@@ -123,7 +127,7 @@ class Results(Summary):
             _ = self.geometry.all_sides  # an error while reading is raised here
             return self
         x, y = read_again(self.inputs, (predictions, truth), self.origin)
-        data = Data.of(*prepare(x, y, self.protocol, "ignore"), self.protocol)
+        data = Data.of(*prepare(x, y, self.protocol, unknown="ignore"), self.protocol)
         return replace(self, geometry=data.at(self.tokens))
 
     def without_data(self) -> "Results":
@@ -168,7 +172,10 @@ class Results(Summary):
         if indices.dtype.kind not in "iu" or indices.min() < -count or indices.max() >= count:
             raise InvalidInput(f"frames must be whole numbers below {count}, the number of tokens, got {frames!r}")
         rows = pick_rows(self.rows, frames)
-        data = None if self.geometry is None else self.geometry.at(rows.tokens)
+        if self.geometry is None:
+            data = None
+        else:
+            data = self.geometry.at(rows.tokens)
         return replace(self, source=rows.scores, rows=rows, geometry=data)
 
     def where(self, query: str, tags: Tags | None = None) -> "Results":
@@ -244,7 +251,8 @@ class Results(Summary):
         data = self.need_data()
         if token not in self.tokens:
             raise InvalidInput(f"no frame {token!r}")
-        length, frame = self.cutoff_or_first(cutoff), self.tokens.index(token)
+        length = self.cutoff_or_first(cutoff)
+        frame = self.tokens.index(token)
         return match_frames(data.block(slice(frame, frame + 1)), self.protocol, length)[0]
 
     def cutoff_or_first(self, cutoff: float | None) -> float:
@@ -254,7 +262,9 @@ class Results(Summary):
                 f"the protocol {full_name(self.protocol)} has no cutoff",
                 remedy=Remedy("Pass cutoff= in metres", "Evaluate with --cutoff in metres"),
             )
-        return self.protocol.cutoffs[0] if cutoff is None else check_cutoff("cutoff", cutoff)
+        if cutoff is None:
+            return self.protocol.cutoffs[0]
+        return check_cutoff("cutoff", cutoff)
 
     def save(self, path: str | os.PathLike[str], *, geometry: Geometry | None = None) -> None:
         """Write the results to one file. ``load_results`` reads it.
@@ -267,8 +277,11 @@ class Results(Summary):
         """
         if geometry is not None and geometry not in KINDS:
             raise InvalidInput(f"geometry must be {', '.join(map(repr, KINDS))} or None, got {geometry!r}")
-        arrays = None if geometry is None else geometry_arrays(self.need_data().sorted_sides, geometry)
-        save_results(self, self.rows, path, arrays)
+        if geometry is None:
+            arrays = None
+        else:
+            arrays = geometry_arrays(self.need_data().sorted_sides, geometry)
+        save_results(self, self.rows, path, geometry=arrays)
 
     def to_pandas(self, level: Level = "frames") -> Any:
         """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.

@@ -77,7 +77,9 @@ def recorded_paths(recorded: Input, origin: Path | None) -> list[str]:
     path = recorded.name
     if recorded.history:
         path = str(recorded.history[0].arguments.get("path", path))
-    return _places(path, origin) if path else []
+    if not path:
+        return []
+    return _places(path, origin)
 
 
 def _places(path: str, origin: Path | None) -> list[str]:
@@ -92,9 +94,16 @@ def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
     """Return all files that results name: the files of both sides, and the files with their tracks."""
     paths = [path for recorded in inputs for path in recorded_paths(recorded, origin)]
     for recorded in inputs:
-        options = recorded.history[0].arguments.get("options") if recorded.history else None
-        tracks = options.get("tracks") if isinstance(options, dict) else None
-        paths += [tracks] if isinstance(tracks, str) else []
+        if recorded.history:
+            options = recorded.history[0].arguments.get("options")
+        else:
+            options = None
+        if isinstance(options, dict):
+            tracks = options.get("tracks")
+        else:
+            tracks = None
+        if isinstance(tracks, str):
+            paths += [tracks]
     return [path for path in paths if "\0" not in path]
 
 
@@ -105,7 +114,10 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
         if not has_content(given, recorded.hash):
             raise _wrong_side(side, recorded, name)
         return given
-    paths = recorded_paths(recorded, origin) if given is None else [os.fspath(given)]
+    if given is None:
+        paths = recorded_paths(recorded, origin)
+    else:
+        paths = [os.fspath(given)]
     if not paths:
         raise InvalidInput(f"{name}: the {side} came from memory, not from a file", remedy=_GIVE)
     if given is None and is_url(paths[0]) and not paths[0].startswith(_LOCAL):
@@ -113,10 +125,16 @@ def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None,
     failed: list[MapgaugeError] = []
     existing = [path for path in paths if given is not None or is_url(path) or is_plain_file(path) or is_folder(path)]
     if not existing:
-        also_searched = f", neither here nor beside {name}" if len(paths) > 1 else ""
+        if len(paths) > 1:
+            also_searched = f", neither here nor beside {name}"
+        else:
+            also_searched = ""
         raise UnreadableFile(f"{paths[0]}: no such file{also_searched}", remedy=_GIVE)
     # A file without the steps of the history is tried last: a moved file may have been converted.
-    histories = [recorded.history, None] if recorded.history else [None]
+    if recorded.history:
+        histories = [recorded.history, None]
+    else:
+        histories = [None]
     for steps, path in product(histories, existing):
         try:
             frames = _read(path, steps, origin)
@@ -139,7 +157,10 @@ def _read(path: str, history: tuple[Step, ...] | None, origin: Path | None) -> M
         raise InvalidInput(f"the history begins with the step {first.name}, expected {READ}")
     known = arguments["classes"]
     try:
-        classes = None if known is None else {int(number): str(name) for number, name in known.items()}
+        if known is None:
+            classes = None
+        else:
+            classes = {int(number): str(name) for number, name in known.items()}
     except ValueError as error:
         raise InvalidInput(f"the step {READ} has classes without numbers: {error}") from error
     options = arguments["options"]
@@ -162,7 +183,10 @@ def _changed(path: str, recorded: Input, name: str) -> InvalidInput:
 
 
 def _wrong_side(side: str, recorded: Input, name: str) -> InvalidInput:
-    wrong = "these are not the predictions that were" if side == _SIDES[0] else "this is not the truth that was"
+    if side == _SIDES[0]:
+        wrong = "these are not the predictions that were"
+    else:
+        wrong = "this is not the truth that was"
     return InvalidInput(f"{name}: {wrong} evaluated ({recorded.name or 'from memory'})")
 
 
@@ -217,7 +241,9 @@ def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tup
     if any(s.tokens != tokens or s.classes != classes or s.dimension != y.dimension for s in (x, y, *asides)):
         raise error("other frames or classes than its results")
     check_sides(x, y)
-    return (replace(x, aside=asides[0]), replace(y, aside=asides[1])) if asides else (x, y)
+    if asides:
+        return (replace(x, aside=asides[0]), replace(y, aside=asides[1]))
+    return (x, y)
 
 
 LAYOUT = 2  # later layouts are refused
@@ -269,16 +295,16 @@ def save_results(
         LAYOUT,
         summary.version,
         summary.protocol.to_dict(),
-        summary.metrics,
-        summary.class_names,
-        rows.tokens,
-        rows.scenes,
-        summary.ranges,
-        summary.inputs,
-        summary.frames_missing,
-        summary.frames_ignored,
-        summary.findings,
-        dict(summary.kept),
+        metrics=summary.metrics,
+        class_names=summary.class_names,
+        tokens=rows.tokens,
+        scenes=rows.scenes,
+        ranges=summary.ranges,
+        inputs=summary.inputs,
+        frames_missing=summary.frames_missing,
+        frames_ignored=summary.frames_ignored,
+        findings=summary.findings,
+        kept=dict(summary.kept),
     )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
@@ -300,20 +326,26 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise content.error(f"written by a newer mapgauge ({written.mapgauge})", remedy="Update mapgauge")
         refuse_doubled_keys(text, content.error)
         header = decode_json(text, _Header)
-        read = geometry_of(arrays, header.tokens, header.class_names, content.path)
+        read = geometry_of(arrays, header.tokens, header.class_names, path=content.path)
         return _parsed(header, arrays, read)
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
         has_remedy = isinstance(error, InvalidInput)  # its text ends with what to do
-        remedy = None if has_remedy else _INCOMPLETE if data.startswith(ZIP) else _EVALUATE
+        if has_remedy:
+            remedy: str | Remedy | None = None
+        elif data.startswith(ZIP):
+            remedy = _INCOMPLETE
+        else:
+            remedy = _EVALUATE
         raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=remedy) from error
 
 
 def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:
     scores = Scores.of_arrays(arrays, header.metrics)
     protocol = protocol_from(header.protocol)
-    frames, classes = len(header.tokens), len(header.class_names)
+    frames = len(header.tokens)
+    classes = len(header.class_names)
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
@@ -338,7 +370,8 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
     """The arrays of an archive, and the text of its header."""
     with zipfile.ZipFile(io.BytesIO(data)) as members:
         names = members.namelist()
-        size, limit = sum(member.file_size for member in members.infolist()), most_bytes(len(data))
+        size = sum(member.file_size for member in members.infolist())
+        limit = most_bytes(len(data))
     if size > limit:
         raise InvalidInput(f"it has {len(data)} bytes, and its arrays {size}, expected at most {limit}", remedy=RAISE)
     if len(set(names)) < len(names):

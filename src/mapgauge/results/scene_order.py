@@ -18,7 +18,10 @@ def scene_frames(data: Results | MapFrames, scene: str) -> list[int]:
 
     Without time stamps, this is the order of the tokens.
     """
-    name = data.name if isinstance(data, MapFrames) else str(data.origin or "the results")
+    if isinstance(data, MapFrames):
+        name = data.name
+    else:
+        name = str(data.origin or "the results")
     if data.scenes is None:
         raise InvalidInput(
             f"{name}: the frames have no scenes",
@@ -45,7 +48,9 @@ def frames_by_scene(data: Results | MapFrames) -> dict[str, list[int]]:
 def timestamps_of(data: Results | MapFrames, frames: Sequence[int]) -> Indices | None:
     """Return the time stamps of some frames in the unit of the data set, or None if they have none."""
     if isinstance(data, MapFrames):
-        return None if data.timestamps is None else data.timestamps[list(frames)]
+        if data.timestamps is None:
+            return None
+        return data.timestamps[list(frames)]
     for side in () if data.geometry is None else reversed(data.geometry.all_sides):  # the truth first
         if side.timestamps is not None:
             return side.timestamps[[side.index[data.tokens[frame]] for frame in frames]]
@@ -77,6 +82,9 @@ def _no_scene(name: str, scene: str, scenes: Sequence[str]) -> InvalidInput:
     if near:
         hint = f"; did you mean {' or '.join(map(shortened, near))}?"
     else:
-        more = f" and {len(scenes) - _NAMED} more" if len(scenes) > _NAMED else ""
+        if len(scenes) > _NAMED:
+            more = f" and {len(scenes) - _NAMED} more"
+        else:
+            more = ""
         hint = f"; there are {', '.join(map(shortened, scenes[:_NAMED]))}{more}"
     return InvalidInput(f"{name}: no scene {shortened(scene)!r}{hint}", remedy="Give the name of a scene")

@@ -104,7 +104,9 @@ class Slices(Mapping[Any, "Results"]):
     def _pairs(self) -> list[tuple[Any, Any]]:
         """The slices whose difference is computed."""
         enough = [name for name, count in self.units.items() if count >= FEWEST]
-        return list(combinations(enough, 2)) if len(enough) <= _MOST else []
+        if len(enough) <= _MOST:
+            return list(combinations(enough, 2))
+        return []
 
     @cached_property
     def paired(self) -> frozenset[tuple[Any, Any]]:
@@ -167,7 +169,7 @@ class Slices(Mapping[Any, "Results"]):
     def _tests(self) -> Tested:
         if self.family is not None:
             return self.family
-        return Tested(count_tests(self.differences), self.correction, self.level, OVER)
+        return Tested(count_tests(self.differences), self.correction, self.level, over=OVER)
 
     @staticmethod
     def together(sliced: "Sequence[Slices]") -> "list[Slices]":
@@ -176,7 +178,7 @@ class Slices(Mapping[Any, "Results"]):
             return []
         tables = [of_method._uncorrected for of_method in sliced]
         first = sliced[0]
-        family = Tested(sum(map(count_tests, tables)), first.correction, first.level, OVER)
+        family = Tested(sum(map(count_tests, tables)), first.correction, first.level, over=OVER)
         if first.correction == "holm":
             # The number of the method keeps the differences of several methods apart.
             (corrected,) = correct_together(dict(enumerate(tables)), level=first.level)
@@ -201,7 +203,10 @@ class Slices(Mapping[Any, "Results"]):
             values = [by_class.get(class_name, {}).get(key, "-") for key in keys]
             return [f"{x.numbers}{' *' * (x.told_apart or 0)}" if isinstance(x, Difference) else str(x) for x in values]
 
-        counts = ["frames", "scenes"] if self.drawn == "scene" else ["frames"]
+        if self.drawn == "scene":
+            counts = ["frames", "scenes"]
+        else:
+            counts = ["frames"]
         rows = [
             [str(name), str(len(part.tokens)), str(self.units[name])][: 1 + len(counts)] + cells(self.estimates[name])
             for name, part in self.items()
@@ -212,7 +217,9 @@ class Slices(Mapping[Any, "Results"]):
             for (first, second), changes in self.differences.items()
         ]
         values: Table = ([self.by, *counts, *titles], rows)
-        return [values, (["difference, * decided", "", *titles], apart)] if apart else [values]
+        if apart:
+            return [values, (["difference, * decided", "", *titles], apart)]
+        return [values]
 
     @property
     def notes(self) -> list[str]:
@@ -276,8 +283,10 @@ def _frames_of(results: "Results", by: Groups, tags: Tags | None) -> dict[Any, l
         return dict(FrameTable(results, tags).groups(by))
     if by == "scene" and results.scenes is None:
         raise InvalidInput("cannot group by 'scene': no scenes are known")
-    names = [by(token) for token in results.tokens] if callable(by) else results.scenes
-    for frame, called in enumerate(names or ()):
+    names: Sequence[Hashable] = results.scenes or ()
+    if callable(by):
+        names = [by(token) for token in results.tokens]
+    for frame, called in enumerate(names):
         groups.setdefault(called, []).append(frame)
     return groups
 

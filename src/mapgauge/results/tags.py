@@ -122,7 +122,10 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Tags:
     """Return the tags of rows, each with its token or scene."""
     key: Any = next((key for key in _KEYS if rows and key in rows[0]), None)
     if key is None:
-        given = ", ".join(rows[0]) if rows else "no rows"
+        if rows:
+            given = ", ".join(rows[0])
+        else:
+            given = "no rows"
         raise UnreadableFile(f"{name}: {_EXPECTED}, got {given}")
     by_key: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -140,15 +143,24 @@ def _typed(name: str, key: Any, rows: Mapping[str, Mapping[str, Any]]) -> Tags:
         if types - {str, float, int, bool}:
             nested = shortened(repr(next(cell for cell in cells if type(cell) not in (str, float, int, bool))), 60)
             raise UnreadableFile(f"{name}: the column {column} must have text, numbers or true and false, got {nested}")
-        kinds[column] = "flag" if types == {bool} else "number" if types and types <= {int, float} else "text"
+        if types == {bool}:
+            kinds[column] = "flag"
+        elif types and types <= {int, float}:
+            kinds[column] = "number"
+        else:
+            kinds[column] = "text"
 
     def cell_of(row: Mapping[str, Any], column: str) -> Any:
         cell = row.get(column)
         if cell is None or cell != cell:  # NaN
             return None
-        return str(cell) if kinds[column] == "text" else cell
+        if kinds[column] == "text":
+            return str(cell)
+        return cell
 
-    return Tags(name, key, kinds, {k: {column: cell_of(row, column) for column in kinds} for k, row in rows.items()})
+    return Tags(
+        name, key, kinds, rows={k: {column: cell_of(row, column) for column in kinds} for k, row in rows.items()}
+    )
 
 
 class _TaggedScene(msgspec.Struct):
@@ -179,10 +191,10 @@ def _of_data_set(folder: Path) -> Tags:
             said = {word: word in scene.description.lower() for word in ("night", "rain")}
             rows |= dict.fromkeys((scene.name, scene.token), {"city": logs.get(scene.log_token)} | said)
     if rows:
-        return Tags(str(folder), "scene", {"city": "text", "night": "flag", "rain": "flag"}, rows)
+        return Tags(str(folder), "scene", {"city": "text", "night": "flag", "rain": "flag"}, rows=rows)
     for file in sorted(folder.rglob(_MAPS)):
         log, _, city = file.name.removeprefix("log_map_archive_").partition("____")
         rows[log] = {"city": city.partition("_city_")[0]}
     if not rows:
         raise UnreadableFile(f"{folder}: {_EXPECTED}, or the folder of nuScenes (with v1.0-*) or Argoverse 2")
-    return Tags(str(folder), "scene", {"city": "text"}, rows)
+    return Tags(str(folder), "scene", {"city": "text"}, rows=rows)

@@ -28,7 +28,10 @@ def values_of_classes(
     totals: Totals, names: Sequence[str], metrics: Sequence[str], protocol: Protocol, ranges: Sequence[float]
 ) -> dict[str, Values]:
     """Return all values of each class, by its name."""
-    classes = {name: _class_values(totals, c, name, metrics, protocol, ranges) for c, name in enumerate(names)}
+    classes = {
+        name: _class_values(totals, c, name, metrics=metrics, protocol=protocol, ranges=ranges)
+        for c, name in enumerate(names)
+    }
     for metric in map(METRICS.__getitem__, metrics):
         covered = [name for name in names if metric.covers(name, protocol)]
         if metric.absent is not None and any(classes[name][metric.main.key] is not None for name in covered):
@@ -48,15 +51,21 @@ def _class_values(
     totals: Totals, c: int, name: str, metrics: Sequence[str], protocol: Protocol, ranges: Sequence[float]
 ) -> Values:
     """Return all values of one class. They are None if it has neither predictions nor truth."""
-    predicted, true = int(totals.predicted[c]), int(totals.true[c])
+    predicted = int(totals.predicted[c])
+    true = int(totals.true[c])
     values: Values = {"predictions": predicted, "truth": true}
     for metric in map(METRICS.__getitem__, metrics):
         has_value = predicted + true > 0 and metric.covers(name, protocol)
         if isinstance(metric.rows, SumRows):
-            values |= _sum_values(metric, metric.rows, totals, c, protocol, ranges, has_value)
+            values |= _sum_values(
+                metric, metric.rows, totals, c=c, protocol=protocol, ranges=ranges, has_value=has_value
+            )
         elif isinstance(metric.rows, HitRows):
             each = totals.precision[metric.name][:, c].tolist()
-            of_metric = [float(np.mean(each)), *each] if has_value else [None] * (1 + len(each))
+            if has_value:
+                of_metric = [float(np.mean(each)), *each]
+            else:
+                of_metric = [None] * (1 + len(each))
             values |= dict(zip(map(str, keys_of(metric, protocol)), of_metric, strict=True))
         else:
             values[metric.main.key] = None
@@ -77,17 +86,27 @@ def _sum_values(
     settings = metric.settings(protocol)
     pooled = totals.sums[metric.name]
     for k, setting in enumerate(settings):
-        of_setting = values_of(metric, rows, pooled.sums[k, c], protocol) if has_value else dict.fromkeys(_keys(metric))
+        if has_value:
+            of_setting = values_of(metric, rows, pooled.sums[k, c], protocol=protocol)
+        else:
+            of_setting = dict.fromkeys(_keys(metric))
         if rows.frame_mean is not None:
-            mean = float(pooled.frame_values[k, c]) / totals.frames if has_value else None
+            if has_value:
+                mean = float(pooled.frame_values[k, c]) / totals.frames
+            else:
+                mean = None
             of_setting[rows.frame_mean.value.key] = mean
-        values |= of_setting if k == 0 else {}
+        if k == 0:
+            values |= of_setting
         if len(settings) > 1:
             values |= {str(ValueKey(key, setting)): value for key, value in of_setting.items()}
     for k, ring in enumerate(pairwise(ranges) if rows.rings else ()):
         sums = pooled.rings[k, c]
         empty = rows.mass is not None and not sums[rows.mass]
-        value = None if empty else values_of(metric, rows, sums, protocol)[metric.main.key]
+        if empty:
+            value = None
+        else:
+            value = values_of(metric, rows, sums, protocol=protocol)[metric.main.key]
         values[str(ValueKey(metric.main.key, ring=ring))] = value
     return values
 
@@ -110,11 +129,17 @@ def mean_of(classes: Iterable[Values], metrics: Sequence[str] = ()) -> Values:
     for key in rows[0] if rows else ():
         if key not in COUNTS:
             of_classes = [value for row in rows if (value := row[key]) is not None]
-            mean[key] = math.fsum(of_classes) / len(of_classes) if of_classes else None
+            if of_classes:
+                mean[key] = math.fsum(of_classes) / len(of_classes)
+            else:
+                mean[key] = None
     for metric, combined in combined_metrics(metrics):
         means = {name: np.array(np.nan if (value := mean.get(name)) is None else value) for name in combined.of}
         value = float(combined.of_means(means))
-        mean[metric.main.key] = None if math.isnan(value) else value
+        if math.isnan(value):
+            mean[metric.main.key] = None
+        else:
+            mean[metric.main.key] = value
     return mean
 
 
@@ -137,7 +162,7 @@ class Input(NamedTuple):
     def of(cls, frames: MapFrames, *, tracks: bool = False) -> "Input":
         """Return the record of frames in memory. The hash includes their tracks if a metric uses them."""
         text = hash_text(content_hash(frames, tracks=tracks))
-        return cls(frames.name, frames.format, len(frames), frames.counts, text, frames.history)
+        return cls(frames.name, frames.format, len(frames), counts=frames.counts, hash=text, history=frames.history)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values."""
@@ -182,22 +207,30 @@ class Summary:
     @property
     def inputs(self) -> tuple[Input, Input]:
         """The records of predictions and truth."""
-        return self.records.computed if isinstance(self.records, InputsOf) else self.records
+        if isinstance(self.records, InputsOf):
+            return self.records.computed
+        return self.records
 
     @property
     def input_names(self) -> tuple[str, str]:
         """The names of predictions and truth. Unlike ``inputs``, they need no hashes."""
-        return self.records.names if isinstance(self.records, InputsOf) else (self.inputs[0].name, self.inputs[1].name)
+        if isinstance(self.records, InputsOf):
+            return self.records.names
+        return (self.inputs[0].name, self.inputs[1].name)
 
     @cached_property
     def totals(self) -> Totals:
         """Counts, sums and average precisions over all frames."""
-        return self.source if isinstance(self.source, Totals) else Totals.of(self.source, self.protocol)
+        if isinstance(self.source, Totals):
+            return self.source
+        return Totals.of(self.source, self.protocol)
 
     @cached_property
     def classes(self) -> dict[str, Values]:
         """Values of each class."""
-        return values_of_classes(self.totals, self.class_names, self.metrics, self.protocol, self.ranges)
+        return values_of_classes(
+            self.totals, self.class_names, self.metrics, protocol=self.protocol, ranges=self.ranges
+        )
 
     @cached_property
     def mean(self) -> Values:

@@ -50,12 +50,14 @@ class Data:
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
-        return Data(self.read, self.protocol, tokens, self.parent or self)
+        return Data(self.read, self.protocol, tokens, parent=self.parent or self)
 
     @cached_property
     def all_sides(self) -> Sides:
         """Both sides as they were read. There may be more frames than in ``tokens``, in another order."""
-        return self.read() if self.parent is None else self.parent.all_sides
+        if self.parent is None:
+            return self.read()
+        return self.parent.all_sides
 
     @cached_property
     def sides(self) -> Sides:
@@ -83,7 +85,10 @@ class Data:
         """Return some consecutive frames in groups. Matches in ``known``, scores of all frames, are used again."""
         x, y = (side.between(frames) for side in self.sides)
         block = Block(frames, (x, y), group(x, y, self.protocol, links=links))
-        scored = None if known is None else known.scored_matches(frames)
+        if known is None:
+            scored = None
+        else:
+            scored = known.scored_matches(frames)
         if scored is not None:
             use_matches(block, self.protocol, scored)
         return block
@@ -117,13 +122,17 @@ class Data:
             if progress is not None:
                 progress(frames[done - 1].stop, len(truth))
 
-        return in_threads(lambda some: work(self.block(some, links=links, known=known)), frames, workers, advance)
+        return in_threads(
+            lambda some: work(self.block(some, links=links, known=known)), frames, workers, progress=advance
+        )
 
 
 def by_class(frames: MapFrames) -> MapFrames:
     """Sort instances by frame and class, otherwise in the order of the file. The rows of results have this order."""
     key = frames.frame * max(len(frames.classes), 1) + frames.label
-    return frames if (np.diff(key) >= 0).all() else frames.keep(by_row(frames))
+    if (np.diff(key) >= 0).all():
+        return frames
+    return frames.keep(by_row(frames))
 
 
 def in_threads(
@@ -135,7 +144,10 @@ def in_threads(
     Kernels release the interpreter lock.
     """
     threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
-    pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    if threads > 1:
+        pool = ThreadPoolExecutor(threads)
+    else:
+        pool = None
     done = []
     try:
         for outcome in map(work, tasks) if pool is None else pool.map(work, tasks):

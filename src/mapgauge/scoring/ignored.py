@@ -45,10 +45,14 @@ def without_ignored(predictions: MapFrames, truth: MapFrames, protocol: Protocol
     frames = np.unique(truth.frame[truth.ignore])
     for start in range(0, len(frames), BLOCK):
         some = frames[start : start + BLOCK]
-        x, y = predictions.at(some.tolist()), truth.at(some.tolist())
+        x = predictions.at(some.tolist())
+        y = truth.at(some.tolist())
         groups = group(x, y, how)
-        lines = groups.of_lines()[0] if groups.boxes else groups
-        truth_of = score_groups(lines, how.directed, how.cutoffs[0], how.order).truth_of
+        if groups.boxes:
+            lines = groups.of_lines()[0]
+        else:
+            lines = groups
+        truth_of = score_groups(lines, how.directed, how.cutoffs[0], order=how.order).truth_of
         pairs = np.flatnonzero(truth_of >= 0)
         assert y.ignore is not None
         pairs = pairs[y.ignore[lines.row[truth_of[pairs]]]]
@@ -94,4 +98,4 @@ def ignored_findings(truth: MapFrames) -> tuple[Finding, ...]:
         f"{len(rows)} of {len(truth.ignore)} true lines are ignored: they and the predictions that are matched with "
         "them are left out"
     )
-    return (Finding("note", "truth-ignored", text, len(rows), examples(truth, rows)),)
+    return (Finding("note", "truth-ignored", text, count=len(rows), examples=examples(truth, rows)),)

@@ -44,7 +44,8 @@ def precisions(
     ``true`` are the numbers of instances of each class. At most ``limit`` predictions are in memory; more are sorted in
     temporary files in the folder.
     """
-    bits, how = bits_of(protocol, metrics), interpolations(protocol, metrics)
+    bits = bits_of(protocol, metrics)
+    how = interpolations(protocol, metrics)
     if not bits:
         return {}
 
@@ -63,7 +64,7 @@ def _in_memory(
     pieces = list(records)
     confidence = np.concatenate([np.empty(0), *(piece[0] for piece in pieces)])
     hits = np.concatenate([np.empty((0, bits[-1][0] + 1), np.uint16), *(piece[1] for piece in pieces)])
-    return precisions_of(confidence, list(hits.T), bits, truth, how)
+    return precisions_of(confidence, list(hits.T), bits, truth=truth, interpolation=how)
 
 
 def _external(
@@ -94,7 +95,8 @@ def _runs(
 ) -> tuple[list[Records], int, NDArray[np.int64]]:
     """Write sorted runs, and return them as memory-mapped arrays, with the number of predictions and of hits."""
     runs: list[Records] = []
-    number, hit_count = 0, np.zeros(len(bits), np.int64)
+    number = 0
+    hit_count = np.zeros(len(bits), np.int64)
     pieces: list[Records] = []
 
     def write() -> None:
@@ -142,7 +144,9 @@ class _PrecisionCurve:
 
     def __init__(self, number: int, hit_count: NDArray[np.int64], truth: int, recalls: Iterable[Interpolation]) -> None:
         """Start below the lowest confidence, where all predictions count."""
-        self.number, self.hit_count, self.truth = number, hit_count, truth
+        self.number = number
+        self.hit_count = hit_count
+        self.truth = truth
         self.envelope = np.zeros(len(hit_count))
         self.area = [0] * len(hit_count)
         self.reached = {how: np.zeros((len(RECALLS[how]), len(hit_count))) for how in recalls}
@@ -160,7 +164,8 @@ class _PrecisionCurve:
                 sizes[0] += size
                 counts[0] += count
             else:
-                sizes, counts = np.append(size, sizes), np.concatenate([count[None], counts])
+                sizes = np.append(size, sizes)
+                counts = np.concatenate([count[None], counts])
         self.held = (float(levels[-1]), int(sizes[-1]), counts[-1])
         self._steps(sizes[:-1], counts[:-1])
 

@@ -39,7 +39,9 @@ _IDS_OF_TRUTH = Remedy(
 
 def loaded(frames: Frames, degenerate: Degenerate = "strict", workers: int | None = None) -> MapFrames:
     """Return frames in memory unchanged, or read them from a file."""
-    return frames if isinstance(frames, MapFrames) else read(frames, degenerate=degenerate, workers=workers)
+    if isinstance(frames, MapFrames):
+        return frames
+    return read(frames, degenerate=degenerate, workers=workers)
 
 
 def check_rings(ranges: Sequence[float], metrics: Sequence[str] | None = None) -> tuple[float, ...]:
@@ -81,7 +83,10 @@ def check_boxes_of(protocol: Protocol, predictions: MapFrames, truth: MapFrames)
         for name in side.classes:
             if (name in side.boxes) != (name in protocol.boxes) and side.counts[name]:
                 kinds = ("boxes in an image", "polylines")
-                here, expected = kinds if name in side.boxes else kinds[::-1]
+                if name in side.boxes:
+                    here, expected = kinds
+                else:
+                    here, expected = kinds[::-1]
                 raise InvalidInput(
                     f"{side.name or called}: instances of {name} are {here}, and the protocol {protocol.name} compares "
                     f"{expected} of this name",
@@ -103,9 +108,12 @@ def findings_of(
     as with graphs. Predicted frames that the truth lacks are a note if they are ignored.
     """
     # The checks are about lines, not about boxes.
-    lines = None if protocol.classes is None else [name for name in protocol.classes if name not in protocol.boxes]
+    if protocol.classes is None:
+        lines = None
+    else:
+        lines = [name for name in protocol.classes if name not in protocol.boxes]
     named = "classes" in changes(protocol)
-    context = Context.of(predictions, truth, protocol.region, lines, protocol, named=named)
+    context = Context.of(predictions, truth, protocol.region, classes=lines, protocol=protocol, named=named)
     findings = findings_in(context, [*predictions.findings, *truth.findings])
     unused = {"tracks-one-side"}
     if metrics and not any("confidences" in METRICS[name].needs for name in metrics):
@@ -132,7 +140,9 @@ def _corridor_findings(predictions: MapFrames, truth: MapFrames, protocol: Proto
     _, short = paths_ahead(frames)
     text = f"{len(short)} of {len(frames)} frames are followed by less than 6 s, so their corridor is shorter"
     tokens = tuple(frames.tokens[frame] for frame in short[:3])
-    return (Finding("note", "corridor-short", text, len(short), tokens),) if short else ()
+    if not short:
+        return ()
+    return (Finding("note", "corridor-short", text, count=len(short), examples=tokens),)
 
 
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
@@ -159,7 +169,10 @@ def _check_range(name: str, side: MapFrames, confidence: Confidences) -> None:
         return
     first = int(outside[0])
     place = place_of(side if side.name else replace(side, name=name), first)
-    more = f" ({len(outside)} of {len(confidence)} values are outside)" if len(outside) > 1 else ""
+    if len(outside) > 1:
+        more = f" ({len(outside)} of {len(confidence)} values are outside)"
+    else:
+        more = ""
     raise InvalidInput(
         f"{place}: confidence {confidence[first]!s}, expected a number in [0, 1]{more}",
         remedy="Apply a sigmoid to logits, divide percentages by 100",
@@ -172,20 +185,33 @@ def _refuse_degrees(predictions: MapFrames, truth: MapFrames) -> None:
     If only one side seems to have it, it may be metres: lines of a network before its training can be as short. A few
     lines tell it only in a single frame, which is usually a map.
     """
-    few = {"least": 1} if len(truth) == 1 else {}
-    x, y = without_boxes(predictions), without_boxes(truth)
+    if len(truth) == 1:
+        few = {"least": 1}
+    else:
+        few = {}
+    x = without_boxes(predictions)
+    y = without_boxes(truth)
     if is_geographic(y, **few):
         both = is_geographic(x, **few)
-        found = degrees_found("both sides" if both else "truth", y, 0) if both or x.crs else None
+        if both or x.crs:
+            found = degrees_found("both sides" if both else "truth", y, 0)
+        else:
+            found = None
     else:
-        found = degrees_found("predictions", x, 0) if y.crs and is_geographic(x, **few) else None
+        if y.crs and is_geographic(x, **few):
+            found = degrees_found("predictions", x, 0)
+        else:
+            found = None
     if found is not None:
         raise InvalidInput(found.message, remedy=found.remedy)
 
 
 def no_confidences(name: str, *, truth_has_them: bool) -> InvalidInput:
     """Return the error for predictions without confidences."""
-    hint = ". The truth has confidences: are the two exchanged?" if truth_has_them else ""
+    if truth_has_them:
+        hint = ". The truth has confidences: are the two exchanged?"
+    else:
+        hint = ""
     return InvalidInput(
         f"{name}: no confidences{hint}",
         remedy=Remedy(
@@ -214,10 +240,11 @@ def cut(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[M
         regions.append(window_bounds(protocol.window, forward))
     names = predictions.name or "predictions", truth.name or "truth"
     for region in regions:
-        check_axes(predictions.forward, truth.forward, protocol, names)
-        predictions, truth = predictions.crop(region), truth.crop(region)
+        check_axes(predictions.forward, truth.forward, protocol, names=names)
+        predictions = predictions.crop(region)
+        truth = truth.crop(region)
     if radius is not None:
-        check_axes(predictions.forward, truth.forward, protocol, names)
+        check_axes(predictions.forward, truth.forward, protocol, names=names)
         paths, _ = paths_ahead(truth if truth.poses is not None else predictions)
         predictions, truth = (side.cut_to_corridors(paths, radius) for side in (predictions, truth))
     return selected(predictions, truth, protocol)
@@ -227,7 +254,10 @@ def check_axes(predictions: Forward | None, truth: Forward | None, protocol: Pro
     """Refuse to crop sides whose forward axes are known to differ: no region is right for both."""
     cut = (protocol.crop and protocol.region is not None) or protocol.window is not None
     if cut and None not in (predictions, truth) and predictions != truth:
-        degrees = -90 if predictions == "y" else 90
+        if predictions == "y":
+            degrees = -90
+        else:
+            degrees = 90
         raise InvalidInput(
             f"{names[0]} has {predictions} forward and {names[1]} has {truth} forward: they cannot be cropped to the "
             "same region",

@@ -52,7 +52,10 @@ class SceneFrames:
         for name in metrics:
             _check(name, predictions, truth)
         posed = any("poses" in METRICS[name].needs for name in metrics)
-        poses = (predictions.poses if truth.poses is None else truth.poses) if posed else None
+        if posed:
+            poses = predictions.poses if truth.poses is None else truth.poses
+        else:
+            poses = None
         sides = []
         for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
             # A side without instances has no tracks. With None, joined frames would have none either.
@@ -84,7 +87,8 @@ class SceneFrames:
         Of frames with the same time, the token decides, then the content hash, so that the order in which frames
         arrived has no effect. A frame without a token has the token "". Messages use ``names``.
         """
-        scenes, times = self.truth.scenes, self.truth.timestamps
+        scenes = self.truth.scenes
+        times = self.truth.timestamps
         assert scenes is not None
         assert times is not None
         keys = list(zip(scenes, times.tolist(), tokens, [row.tobytes() for row in hashes], strict=True))

@@ -33,22 +33,29 @@ def score(
 
     ``matches`` come from an earlier evaluation. If None, PLD is solved.
     """
-    groups, truth = block.groups, block.sides[1]
+    groups = block.groups
+    truth = block.sides[1]
     shape = (len(truth), len(truth.classes))
     counts = np.diff(groups.bounds, axis=1).reshape(*shape, 2)
     units = {name: _units(METRICS[name], truth) for name in metrics}
-    sums, ringed, hits = {}, {}, {}
+    sums = {}
+    ringed = {}
+    hits = {}
     for metric, rows in sum_metrics(metrics):
-        settings, unit = metric.settings(protocol), units[metric.name]
+        settings = metric.settings(protocol)
+        unit = units[metric.name]
         scored = block.lines if metric.of == "lines" else groups
-        blocks = [_summed(rows, scored, protocol, setting, unit) for setting in settings]
+        blocks = [_summed(rows, scored, protocol, setting=setting, units=unit) for setting in settings]
         sums[metric.name] = _stacked(blocks, shape, rows)
         if rows.rings:
-            blocks = [_summed(rows, scored.within(*ring), protocol, settings[0], unit) for ring in pairwise(rings)]
+            blocks = [
+                _summed(rows, scored.within(*ring), protocol, setting=settings[0], units=unit)
+                for ring in pairwise(rings)
+            ]
             ringed[metric.name] = _stacked(blocks, shape, rows)
     for metric, hit_rows in hit_metrics(metrics):
         scored = block.lines if metric.of == "lines" else groups
-        bits = _hits(hit_rows, scored, protocol, units[metric.name])
+        bits = _hits(hit_rows, scored, protocol, units=units[metric.name])
         hits[metric.name] = (block.for_all(bits, 0) if metric.of == "lines" else bits)[groups.predictions]
     return Scores(
         predicted=counts[..., 0],
@@ -112,15 +119,23 @@ def score_frames(
     """
     check_ignored(metrics, data.sides[1])
     whole_scenes = has_scene_metrics(metrics)
-    order = _whole_scenes(data.sides[1]) if whole_scenes else None
+    if whole_scenes:
+        order = _whole_scenes(data.sides[1])
+    else:
+        order = None
     if order is not None:
         x, y = (side.at(order.tolist()) for side in data.sides)
-        known = None if known is None else known.at(order)
+        if known is not None:
+            known = known.at(order)
         data = Data.of(x, y, data.protocol)
 
     def work(block: Block) -> Scores:
-        scored = None if known is None else known.scored_matches(block.frames)
-        return score(block, data.protocol, metrics, rings, None if scored is None else scored.matches)
+        matches = None
+        if known is not None:
+            scored = known.scored_matches(block.frames)
+            if scored is not None:
+                matches = scored.matches
+        return score(block, data.protocol, metrics, rings=rings, matches=matches)
 
     parts = data.in_blocks(
         work,
@@ -131,7 +146,9 @@ def score_frames(
         whole_scenes=whole_scenes,
     )
     scores = Scores.concatenate(parts)
-    return scores if order is None else scores.at(np.argsort(order))
+    if order is None:
+        return scores
+    return scores.at(np.argsort(order))
 
 
 def has_scene_metrics(metrics: Sequence[str]) -> bool:
@@ -145,7 +162,9 @@ def _whole_scenes(truth: MapFrames) -> NDArray[np.int64] | None:
         return None
     first: dict[str, int] = {}
     rank = np.array([first.setdefault(scene, len(first)) for scene in truth.scenes], np.int64)
-    return None if (np.diff(rank) >= 0).all() else np.argsort(rank, kind="stable")
+    if (np.diff(rank) >= 0).all():
+        return None
+    return np.argsort(rank, kind="stable")
 
 
 _ROUNDING = 1e-9  # sums of another order may differ by this share
@@ -165,7 +184,7 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
         f"the numbers of {len(frames)} of {len(y)} frames depend on the order of the lines in the files, as in the "
         f"public code that {protocol.name} follows: it decides between equal distances, confidences and scores of links"
     )
-    return (Finding("note", "ties-by-file", text, len(frames), tuple(y.tokens[f] for f in frames)),)
+    return (Finding("note", "ties-by-file", text, count=len(frames), examples=tuple(y.tokens[f] for f in frames)),)
 
 
 def _turned(side: MapFrames) -> MapFrames:

@@ -56,7 +56,9 @@ class Scores:
     def counted(self, label: int, protocol: Protocol) -> Flags:
         """Return which predictions count in the average precision of a class."""
         of_class: Flags = self.label == label
-        return of_class & (self.true[self.frame, label] > 0) if protocol.skip_without_truth else of_class
+        if protocol.skip_without_truth:
+            of_class &= self.true[self.frame, label] > 0
+        return of_class
 
     def at(self, frames: Indices) -> "Scores":
         """Return the rows of some frames, in the given order."""
@@ -66,10 +68,10 @@ class Scores:
             self.predicted[frames],
             self.true[frames],
             self.confidence[records],
-            {name: block[:, frames] for name, block in self.sums.items()},
-            {name: block[:, frames] for name, block in self.rings.items()},
-            {name: column[records] for name, column in self.hits.items()},
-            None if self.matches is None else self.matches[records],
+            sums={name: block[:, frames] for name, block in self.sums.items()},
+            rings={name: block[:, frames] for name, block in self.rings.items()},
+            hits={name: column[records] for name, column in self.hits.items()},
+            matches=None if self.matches is None else self.matches[records],
         )
 
     def scored_matches(self, frames: slice) -> ScoredMatches | None:
@@ -78,7 +80,10 @@ class Scores:
             return None
         sums = self.sums.get("pld")
         rows = slice(*self._ends[[frames.start, frames.stop]].tolist())
-        of_groups = None if sums is None else sums[0, frames].reshape(-1, sums.shape[-1])
+        if sums is None:
+            of_groups = None
+        else:
+            of_groups = sums[0, frames].reshape(-1, sums.shape[-1])
         return ScoredMatches(self.matches[rows], of_groups)
 
     @cached_property
@@ -110,10 +115,10 @@ class Scores:
             np.concatenate([part.predicted for part in parts]),
             np.concatenate([part.true for part in parts]),
             np.concatenate([part.confidence for part in parts]),
-            joined("sums", 1),
-            joined("rings", 1),
-            joined("hits", 0),
-            np.concatenate(matches) if len(matches) == len(parts) else None,
+            sums=joined("sums", 1),
+            rings=joined("rings", 1),
+            hits=joined("hits", 0),
+            matches=np.concatenate(matches) if len(matches) == len(parts) else None,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -138,16 +143,25 @@ class Scores:
             kind, _, name = next(("/".join(key) for key in _NAMES if _NAMES[key] == stored), stored).partition("/")
             if kind in blocks and (name != "pld" or name in metrics):
                 blocks[kind][name] = column
-        matches = arrays.get(_MATCHES) if "pld" in metrics else None
+        if "pld" in metrics:
+            matches = arrays.get(_MATCHES)
+        else:
+            matches = None
         if matches is not None and (matches.dtype.kind != "i" or matches.ndim != 1):
             raise ValueError("its matches are not whole numbers")
-        known = None if matches is None else matches.astype(np.int64)
+        if matches is None:
+            known = None
+        else:
+            known = matches.astype(np.int64)
         return cls(**{name: arrays[name] for name in _COLUMNS}, **blocks, matches=known)  # type: ignore[arg-type]
 
     def check(self, frames: int, classes: int, protocol: Protocol, metrics: Sequence[str], rings: int) -> None:
         """Raise ``ValueError`` for inconsistent columns, which a damaged file may have."""
         shape = (frames, classes)
-        records = int(self.predicted.sum()) if self.predicted.dtype == np.int64 else -1
+        if self.predicted.dtype == np.int64:
+            records = int(self.predicted.sum())
+        else:
+            records = -1
         expected: list[tuple[Any, tuple[int, ...], type]] = [
             (self.predicted, shape, np.int64),
             (self.true, shape, np.int64),
@@ -238,8 +252,8 @@ class Sums:
             self.frames + other.frames,
             self.without_truth + other.without_truth,
             self.predicted + other.predicted,
-            self.true + other.true,
-            tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)),
+            true=self.true + other.true,
+            columns=tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)),
         )
 
 
@@ -269,14 +283,15 @@ class Totals:
         columns = [math.fsum(column) for column in per_frame(scores, protocol).T.tolist()]
         counts = _counts(scores)
         names = list(scores.hits)
-        bits, how = bits_of(protocol, names), interpolations(protocol, names)
+        bits = bits_of(protocol, names)
+        how = interpolations(protocol, names)
         values = []
         for c, truth in enumerate(counts[3].tolist()):
             counted = scores.counted(c, protocol)
             hits = [column[counted] for column in scores.hits.values()]
-            values.append(precisions_of(scores.confidence[counted], hits, bits, truth, how))
+            values.append(precisions_of(scores.confidence[counted], hits, bits, truth=truth, interpolation=how))
         rings = max((len(block) for block in scores.rings.values()), default=0)
-        sums = _unpacked(columns, list(scores.sums), protocol, rings, len(counts[3]))
+        sums = _unpacked(columns, list(scores.sums), protocol, rings=rings, classes=len(counts[3]))
         return cls(*counts, sums, by_metric(values, names, bits))
 
     @classmethod
@@ -286,8 +301,8 @@ class Totals:
         """Return the totals from sums over chunks."""
         columns = [rounded(column) for column in sums.columns]
         names = [metric.name for metric, _ in sum_metrics(metrics)]
-        unpacked = _unpacked(columns, names, protocol, rings, len(sums.true))
-        return cls(sums.frames, sums.without_truth, sums.predicted, sums.true, unpacked, precision)
+        unpacked = _unpacked(columns, names, protocol, rings=rings, classes=len(sums.true))
+        return cls(sums.frames, sums.without_truth, sums.predicted, true=sums.true, sums=unpacked, precision=precision)
 
 
 def bits_of(protocol: Protocol, metrics: Sequence[str]) -> list[tuple[int, int]]:
@@ -302,8 +317,13 @@ def interpolations(protocol: Protocol, metrics: Sequence[str]) -> list[Interpola
 
 def flags_of(hits: Sequence[Bits], bits: list[tuple[int, int]]) -> Flags:
     """Return which predictions hit, with a column for each setting, from the hits of each metric."""
-    count = len(hits[0]) if hits else 0
-    return np.stack([(hits[m] >> t) & 1 == 1 for m, t in bits], axis=1) if bits else np.empty((count, 0), np.bool_)
+    if hits:
+        count = len(hits[0])
+    else:
+        count = 0
+    if bits:
+        return np.stack([(hits[m] >> t) & 1 == 1 for m, t in bits], axis=1)
+    return np.empty((count, 0), np.bool_)
 
 
 def precisions_of(
@@ -318,7 +338,7 @@ def precisions_of(
     for column in hits:
         some |= column != 0
     flags = flags_of([column[some] for column in hits], bits)
-    return average_precisions(confidence, confidence[some], flags, truth, interpolation)
+    return average_precisions(confidence, confidence[some], flags, truth=truth, interpolation=interpolation)
 
 
 def by_metric(
@@ -355,14 +375,19 @@ def _unpacked(
     def taken(*shape: int) -> Floats:
         nonlocal left
         size = math.prod(shape)
-        block, left = left[:size].reshape(shape), left[size:]
+        block = left[:size].reshape(shape)
+        left = left[size:]
         return block
 
     by_metric = {}
     for metric, rows in sum_metrics(metrics):
-        settings, width = len(metric.settings(protocol)), len(rows.columns)
+        settings = len(metric.settings(protocol))
+        width = len(rows.columns)
         pooled = taken(settings, classes, width)
-        values = taken(settings, classes) if rows.frame_mean else np.full((settings, classes), np.nan)
+        if rows.frame_mean:
+            values = taken(settings, classes)
+        else:
+            values = np.full((settings, classes), np.nan)
         by_metric[metric.name] = MetricSums(pooled, values, taken(rings if rows.rings else 0, classes, width))
     return by_metric
 

@@ -267,7 +267,8 @@ def _build(
     if parts is not None:
         about = {"mapgauge": __version__, "dataset": dataset.name, **dataset.about}
         settings = {**about, "region": "x".join(f"{side:g}" for side in size), **asdict(rules)}
-        settings |= {"whole": "yes"} if whole else {}
+        if whole:
+            settings |= {"whole": "yes"}
         store = SceneStore(parts, settings, restart=restart)
     frames = build(dataset, rules, size, whole=whole, workers=workers, progress=progress, store=store)
     if not centerlines:

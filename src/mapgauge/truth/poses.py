@@ -58,7 +58,10 @@ def read_poses(path: Path, frames: MapFrames | None = None) -> MapFrames:
             row = POSES
     except UnreadableFile:
         row = POSES  # whose reader says what is wrong
-    options: dict[str, Any] = {"centre": "lidar"} if row is POSES and is_lidar else {}
+    if row is POSES and is_lidar:
+        options: dict[str, Any] = {"centre": "lidar"}
+    else:
+        options = {}
     return read(content, row.name, **options)
 
 

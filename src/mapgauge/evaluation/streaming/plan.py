@@ -69,9 +69,12 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
     runs = _runs(sides["truth"])
     starts: list[Key | None] = [None, *(run[0].first for run in runs[1:]), None]
     chunks: list[Chunk] = []
-    first, waiting, overlapping = 0, list[Group](), list[Group]()
+    first = 0
+    waiting = list[Group]()
+    overlapping = list[Group]()
     for k, run in enumerate(runs):
-        begin, end = starts[k], starts[k + 1]
+        begin = starts[k]
+        end = starts[k + 1]
         reach = slice(begin and bisect_left(furthest, begin), end and bisect_left(firsts, end))
         predicted = [group for group in predicted_groups[reach] if begin is None or group.last >= begin]
         rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*overlapping, *predicted))))
@@ -79,7 +82,9 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
         full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > ROWS and waiting[-1].file != run[0].file
         if waiting and (rows > ROWS or full):
             chunks.append(_chunk(len(chunks), starts[first], starts[k], overlapping, waiting, truth, predictions))
-            first, waiting, overlapping = k, [], []
+            first = k
+            waiting = []
+            overlapping = []
         waiting += run
         overlapping = list(dict.fromkeys((*overlapping, *predicted)))
     chunks.append(_chunk(len(chunks), starts[first], None, overlapping, waiting, truth, predictions))
@@ -91,7 +96,9 @@ def _keyed(group: Group, by_scene: bool, whole_scenes: bool) -> Group:
     if by_scene:
         # The last token may belong to any scene in the group. It bounds the tokens only if the group has one scene.
         one_scene = group.first[0] == group.last[0] and not whole_scenes
-        return group if one_scene else group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
+        if one_scene:
+            return group
+        return group._replace(first=(group.first[0], ""), last=(group.last[0], "\U0010ffff"))
     return group._replace(first=("", group.first[1]), last=("", group.last[1]))
 
 
@@ -104,7 +111,10 @@ def _runs(groups: Sequence[Group]) -> list[list[Group]]:
             runs.append([group])
         else:
             runs[-1].append(group)
-        last = group.last if last is None else max(last, group.last)
+        if last is None:
+            last = group.last
+        else:
+            last = max(last, group.last)
     return runs
 
 
@@ -122,7 +132,10 @@ def _chunk(
         if len(groups) > 1 and size > BYTES:
             remedy = "Sort them with: mapgauge convert IN OUT/"
             if datasets[0].scenes != datasets[1].scenes:
-                lacks = datasets[0] if datasets[1].scenes else datasets[1]
+                if datasets[1].scenes:
+                    lacks = datasets[0]
+                else:
+                    lacks = datasets[1]
                 remedy = f"{lacks.path} has no scenes. Add them with: mapgauge convert IN,scenes=FILE OUT/"
             raise InvalidInput(
                 f"{dataset.path}: the token ranges of {len(groups)} row groups ({size / 1e9:.1f} GB) overlap, so they "
@@ -130,7 +143,7 @@ def _chunk(
                 remedy=remedy,
             )
     rows = sum(group.rows for _, groups in both for group in groups)
-    return Chunk(index, first, end, row_groups_of(predictions), row_groups_of(truth), rows)
+    return Chunk(index, first, end, predictions=row_groups_of(predictions), truth=row_groups_of(truth), rows=rows)
 
 
 def explained_error(chunk: Chunk, error: Exception) -> MapgaugeError:
@@ -141,7 +154,10 @@ def explained_error(chunk: Chunk, error: Exception) -> MapgaugeError:
     if not died and not isinstance(error, MemoryError | OSError):
         raise error
     where = "; ".join(f"{piece.file} row group {', '.join(map(str, piece.groups))}" for piece in chunk.truth)
-    what = "the worker died repeatedly, probably out of memory" if died else str(error) or "out of memory"
+    if died:
+        what = "the worker died repeatedly, probably out of memory"
+    else:
+        what = str(error) or "out of memory"
     return MapgaugeError(
         f"chunk {chunk.index} ({where}, {chunk.rows} rows with its predictions): {what}",
         remedy="Use fewer workers on a machine, or smaller row groups, to reduce the memory",

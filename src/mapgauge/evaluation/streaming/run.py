@@ -114,16 +114,16 @@ def evaluate_stream(
         )
     sides = open_dataset(predictions), open_dataset(truth)
     plan = plan_of(*sides, whole_scenes=has_scene_metrics(metrics))
-    job = _job(protocol, metrics, rings, unknown, degenerate, plan, sides)
+    job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, plan=plan, sides=sides)
     path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
     try:
-        folder = _begin(path, job, plan, sides, resume)
+        folder = _begin(path, job, plan, sides=sides, resume=resume)
     except BaseException:
         if work is None:
             remove_folder(path)
         raise
     if resume:
-        check_finished(folder, job, plan, sides, partial(open_engine, engine, workers))
+        check_finished(folder, job, plan, sides=sides, open_pool=partial(open_engine, engine, workers))
     todo = [chunk for chunk in plan.chunks if chunk.index not in folder.finished]
     failed: dict[int, str] = {}
     try:
@@ -157,7 +157,10 @@ def evaluate_stream(
             raise
         kept = f"{finished} of {len(plan.chunks)} chunks are finished and kept in {path}. Continue with"
         # With several predictions, --work is the folder of all of them, and this is one inside it.
-        shell = f"--work {path} --resume" if work is None else "the same command and --resume"
+        if work is None:
+            shell = f"--work {path} --resume"
+        else:
+            shell = "the same command and --resume"
         note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} {shell}")
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(f"{note.python} (in the shell: {shell})") from error
@@ -173,7 +176,8 @@ def evaluate_stream(
 
 def _unknown_frames(sides: tuple[DataSet, DataSet]) -> UnknownFrames:
     """Return the error about all frames that the truth lacks. That of a chunk counts the frames of the chunk."""
-    predicted, true = sides[0].tokens(), sides[1].tokens()
+    predicted = sides[0].tokens()
+    true = sides[1].tokens()
     known = set(true)
     extra = [token for token in predicted if token not in known]
     return UnknownFrames.of(extra, len(predicted), true[0] if true else None)
@@ -205,7 +209,8 @@ def _compile(job: Job, chunk: Chunk) -> None:
         x, y = align(*sides_of(job, chunk), classes=job.protocol.classes, unknown="ignore")
     except MapgaugeError:
         return  # the same error is raised when the chunk is scored
-    x, y = x.between(slice(0, 1)), y.between(slice(0, 1))
+    x = x.between(slice(0, 1))
+    y = y.between(slice(0, 1))
     score_frames(Data.of(*cropped(x, y, job.protocol), job.protocol), job.metrics, job.rings)
 
 
@@ -225,10 +230,19 @@ def _job(
     if protocol.classes is None:
         lines = [name for name in truth.classes + predictions.classes if name not in truth.boxes + predictions.boxes]
         protocol = protocol.replace(classes=tuple(dict.fromkeys(lines)))
-    check_axes(predictions.forward, truth.forward, protocol, (predictions.path, truth.path))
-    classes, forward = (predictions.classes, truth.classes), (predictions.forward, truth.forward)
+    check_axes(predictions.forward, truth.forward, protocol, names=(predictions.path, truth.path))
+    classes = (predictions.classes, truth.classes)
+    forward = (predictions.forward, truth.forward)
     return Job(
-        protocol, metrics, rings, unknown, degenerate, plan.by_scene, classes, forward, truth.files == (truth.path,)
+        protocol,
+        metrics,
+        rings,
+        unknown=unknown,
+        degenerate=degenerate,
+        by_scene=plan.by_scene,
+        classes=classes,
+        forward=forward,
+        in_order=truth.files == (truth.path,),
     )
 
 
@@ -241,15 +255,15 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         LAYOUT,
         __version__,
         fingerprint,
-        len(plan.chunks),
-        job.protocol.to_dict(),
-        job.metrics,
-        job.rings,
-        (sides[0].path, sides[1].path),
-        digests,
-        job.classes,
-        (dict(sides[0].stamps), dict(sides[1].stamps)),
-        job.unknown,
-        job.degenerate,
+        chunks=len(plan.chunks),
+        protocol=job.protocol.to_dict(),
+        metrics=job.metrics,
+        ranges=job.rings,
+        paths=(sides[0].path, sides[1].path),
+        digests=digests,
+        classes=job.classes,
+        stamps=(dict(sides[0].stamps), dict(sides[1].stamps)),
+        unknown=job.unknown,
+        degenerate=job.degenerate,
     )
     return Folder.begin(path, about, resume=resume)

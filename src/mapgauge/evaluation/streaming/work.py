@@ -59,7 +59,8 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         )
     began = time.thread_time()
     predictions, truth = sides_of(job, chunk)
-    missing, ignored = len(tokens_without(truth, predictions)), len(tokens_without(predictions, truth))
+    missing = len(tokens_without(truth, predictions))
+    ignored = len(tokens_without(predictions, truth))
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     check_boxes_of(job.protocol, x, y)
     x, y = cropped(x, y, job.protocol)
@@ -108,7 +109,9 @@ def read_again(job: Job, chunk: Chunk) -> Reread:
 
 def scenes_by_token(tokens: Sequence[str], scenes: Sequence[str] | None) -> dict[str, str | None]:
     """Return the scene of each token, or None for each token if there are no scenes."""
-    return dict.fromkeys(tokens) if scenes is None else dict(zip(tokens, scenes, strict=True))
+    if scenes is None:
+        return dict.fromkeys(tokens)
+    return dict(zip(tokens, scenes, strict=True))
 
 
 def sides_of(job: Job, chunk: Chunk, *, times: bool = False) -> tuple[MapFrames, MapFrames]:
@@ -116,7 +119,10 @@ def sides_of(job: Job, chunk: Chunk, *, times: bool = False) -> tuple[MapFrames,
     manifest.use(job.plugins)
     both = []
     for pieces, classes, forward in zip((chunk.predictions, chunk.truth), job.classes, job.forward, strict=True):
-        side = _owned(job, chunk, pieces, times=times).as_classes(classes) if pieces else _nothing(classes)
+        if pieces:
+            side = _owned(job, chunk, pieces, times=times).as_classes(classes)
+        else:
+            side = _nothing(classes)
         both.append(side if side.forward == forward else side.with_forward(forward))
     predictions, truth = both
     if not chunk.predictions:
@@ -139,23 +145,36 @@ def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
         return findings
     x, y = cropped(*align(*sides, classes=job.protocol.classes, unknown=job.unknown), job.protocol)
     data = Data.of(x, y, job.protocol)
-    return (*findings, *ties_by_file(data, job.metrics, score_frames(data, job.metrics), 1))
+    return (*findings, *ties_by_file(data, job.metrics, score_frames(data, job.metrics), workers=1))
 
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...], *, times: bool = False) -> MapFrames:
     """Return the frames in some row groups that belong to the chunk, sorted by their keys."""
     metrics = [METRICS[name] for name in job.metrics]
     in_time = any(metric.level == "scene" for metric in metrics)
-    unused = [] if in_time or times else ["timestamp"]
-    unused += [] if any(metric.needs & {"tracks", "truth tracks"} for metric in metrics) else ["track"]
-    unused += [] if any("poses" in metric.needs for metric in metrics) else ["pose"]
+    if in_time or times:
+        unused = []
+    else:
+        unused = ["timestamp"]
+    if not any(metric.needs & {"tracks", "truth tracks"} for metric in metrics):
+        unused += ["track"]
+    if not any("poses" in metric.needs for metric in metrics):
+        unused += ["pose"]
     frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=tuple(unused))
     keys = keys_of(frames, job.by_scene)
     # Without timestamps, the order of the file is the order of time. It is kept within scenes.
     by_file = in_time and frames.timestamps is None
     if not by_file and all(map(le, keys, keys[1:])):
-        first = 0 if chunk.first is None else bisect_left(keys, chunk.first)
-        end = len(keys) if chunk.end is None else bisect_left(keys, chunk.end)
-        return frames if (first, end) == (0, len(keys)) else frames.between(slice(first, end))
+        if chunk.first is None:
+            first = 0
+        else:
+            first = bisect_left(keys, chunk.first)
+        if chunk.end is None:
+            end = len(keys)
+        else:
+            end = bisect_left(keys, chunk.end)
+        if (first, end) == (0, len(keys)):
+            return frames
+        return frames.between(slice(first, end))
     order = sorted(range(len(keys)), key=lambda i: keys[i][0] if by_file else keys[i])
     return frames.at([i for i in order if chunk.owns(keys[i])])

@@ -125,4 +125,6 @@ def _place(document: Any, sought: dict[str, Any]) -> str:
 def _shown(key: str) -> str:
     """Return a key as messages show it."""
     text = json.dumps(key)
-    return text if len(text) <= 60 else text[:57] + '..."'
+    if len(text) <= 60:
+        return text
+    return text[:57] + '..."'

@@ -66,7 +66,9 @@ def opened(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
     ``streams`` and ``read`` accept the result. Together they open the file once.
     """
-    return path if isinstance(path, Content) or is_dataset(path) else Content(path)
+    if isinstance(path, Content) or is_dataset(path):
+        return path
+    return Content(path)
 
 
 def is_folder_target(path: str | os.PathLike[str]) -> bool:
@@ -87,7 +89,10 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     try:
         if is_url(path):
             fs, root = fsspec_module().core.url_to_fs(path)
-            names = [root] if fs.isfile(root) else _visible(fs.find(root), root)
+            if fs.isfile(root):
+                names = [root]
+            else:
+                names = _visible(fs.find(root), root)
             files = [fs.unstrip_protocol(name) for name in names]
         else:
             folder = Path(path).absolute()  # a worker may run in another folder
@@ -123,7 +128,9 @@ def open_file(path: str) -> Any:
     if not is_url(path):
         OUTPUTS.check_input(path)
     try:
-        return fsspec_module().open(path, "rb").open() if is_url(path) else pa.OSFile(path)
+        if is_url(path):
+            return fsspec_module().open(path, "rb").open()
+        return pa.OSFile(path)
     except OSError as error:
         raise UnreadableFile(f"{path}: cannot be opened: {error}") from error
 

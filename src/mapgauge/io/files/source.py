@@ -38,7 +38,9 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
 )
 
-GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+ZIP = b"PK\x03\x04"
 
 _ZEROS = re.compile(rb"\0*")
 _CHUNK = 1 << 10, 1 << 22  # bytes given to a decompressor after the first member: at first, and at most
@@ -51,7 +53,9 @@ def most_bytes(size: int) -> int:
     (67108864, 1000000000)
     """
     given = max_bytes()
-    return min(max(_RATIO * size, _ALWAYS), _MOST) if given is None else given
+    if given is None:
+        return min(max(_RATIO * size, _ALWAYS), _MOST)
+    return given
 
 
 def memory() -> int | None:
@@ -104,7 +108,8 @@ class _Outputs:
 
     def declare(self, paths: Iterable[Path] = ()) -> None:
         """Replace the declared outputs."""
-        self.paths, self._read = list(paths), []
+        self.paths = list(paths)
+        self._read = []
 
     def check_input(self, path: str | os.PathLike[str]) -> None:
         """Refuse to read a file that will be overwritten. It is then not overwritten, even if this error is handled."""
@@ -164,13 +169,18 @@ class Content:
             status = self.path.stat()
             kind = kind_of(status.st_mode)
             if kind is not None:
-                remedy = _inside(self.path) if kind == "a directory" else _REMEDIES.get(kind)
+                remedy = _REMEDIES.get(kind)
+                if kind == "a directory":
+                    remedy = _inside(self.path)
                 raise self.error(f"this is {kind}, expected a file", remedy=remedy)
             if not os.access(self.path, os.R_OK):
                 raise self.error("cannot be read: permission denied")
         except FileNotFoundError:
             folder = self.path.parent
-            reason = "does not contain it" if folder.is_dir() else "does not exist"
+            if folder.is_dir():
+                reason = "does not contain it"
+            else:
+                reason = "does not exist"
             raise self.error(f"no such file (the folder {folder} {reason})") from None
         except UnreadableFile:
             raise
@@ -295,7 +305,10 @@ class Content:
         self.keys = self._keys_within(len(self.text))
 
     def _keys_within(self, end: int) -> frozenset[str]:
-        keys = set(_KEY.findall(self.text, 0, end)) if self.kind == "json" else set()
+        if self.kind == "json":
+            keys = set(_KEY.findall(self.text, 0, end))
+        else:
+            keys = set()
         return frozenset(key.decode("utf-8", "replace") for key in keys)
 
     @cached_property
@@ -308,11 +321,16 @@ class Content:
     @cached_property
     def tree(self) -> PickleTree | None:
         """The values of a pickle as a table; None for other files, and for pickles that are not sound plain data."""
-        return read_tree(self.data) if self.kind == "pickle" else None
+        if self.kind != "pickle":
+            return None
+        return read_tree(self.data)
 
     def columns(self, read: Callable[..., T], *arguments: Any) -> T | None:
         """Return what a reader of columns makes of a pickle; None if the file is not sound plain data."""
-        columns = None if self.tree is None else or_none(read, self.tree, *arguments)
+        if self.tree is None:
+            columns = None
+        else:
+            columns = or_none(read, self.tree, *arguments)
         if columns is None:
             self.tree = None  # it is not needed any more, and as large as the file
         return columns
@@ -320,7 +338,10 @@ class Content:
     @cached_property
     def outline(self) -> Any:
         """The beginning of the document, as far as recognising its format needs it; see ``PickleTree.outline``."""
-        outline = None if self.tree is None else or_none(self.tree.outline)
+        if self.tree is None:
+            outline = None
+        else:
+            outline = or_none(self.tree.outline)
         return self.document if outline is None else outline
 
     def is_pickled(self, kind: type) -> bool:
@@ -339,10 +360,12 @@ class TooLarge(Exception):
 def decompressed(data: bytes, limit: int) -> bytes:
     """Return the content of a gzip or zstd file; other data unchanged. Raise ``TooLarge``, or ValueError if damaged."""
     if data.startswith(GZIP):
-        return _decompressed_members(data, limit, lambda: zlib.decompressobj(wbits=31), zlib.error, _ZEROS)
+        return _decompressed_members(
+            data, limit, lambda: zlib.decompressobj(wbits=31), broken=zlib.error, padding=_ZEROS
+        )
     if data.startswith(ZSTD):
         zstd = zstd_module()
-        return _decompressed_members(data, limit, zstd.ZstdDecompressor, zstd.ZstdError, None)
+        return _decompressed_members(data, limit, zstd.ZstdDecompressor, broken=zstd.ZstdError, padding=None)
     return data
 
 
@@ -357,7 +380,8 @@ def _decompressed_members(
     parts: list[bytes] = []
     room = limit + 1
     view = memoryview(data)
-    at, chunk = 0, len(data)  # the first member at once, so that its content needs no second copy
+    at = 0
+    chunk = len(data)  # the first member at once, so that its content needs no second copy
     while at < len(data):
         member = make()
         while not member.eof:
@@ -379,7 +403,9 @@ def _decompressed_members(
         chunk = _CHUNK[0]
         if padding is not None:
             at = padding.match(data, at).end()  # type: ignore[union-attr]  # matches the empty text
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    if len(parts) == 1:
+        return parts[0]
+    return b"".join(parts)
 
 
 def read_tokens(path: Path) -> list[str]:

@@ -91,7 +91,10 @@ def _mode_of(target: Path, path: Path) -> int | None:
     if kind is not None:
         raise MapgaugeError(f"{path}: cannot be written: this is {kind}, expected a file or a new name")
     if not os.access(target, os.W_OK):  # replacing the file would work, but its permissions say not to change it
-        reason = "the disk is read-only" if is_read_only(target.parent) else "the file is write-protected"
+        if is_read_only(target.parent):
+            reason = "the disk is read-only"
+        else:
+            reason = "the file is write-protected"
         raise MapgaugeError(f"{path}: cannot be written: {reason}")
     return stat.S_IMODE(mode)
 

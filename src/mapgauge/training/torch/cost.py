@@ -63,7 +63,9 @@ def as_batch(lines: Any, name: str) -> tuple[Any, bool]:
         )
     if not lines.dtype.is_floating_point:
         raise InvalidInput(f"{name} must hold floating-point numbers, got {lines.dtype}")
-    return (lines[None], True) if lines.ndim == 3 else (lines, False)
+    if lines.ndim == 3:
+        return (lines[None], True)
+    return (lines, False)
 
 
 def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kind: bool) -> Any:
@@ -77,7 +79,9 @@ def _per_line(name: str, value: Any, lines: Any, single: bool, kind: str, is_kin
         raise InvalidInput(f"{name} must be {kind} of shape {shape}, got {got}")
     if value.device != lines.device:
         raise InvalidInput(f"{name} is on {value.device}, the lines are on {lines.device}")
-    return value[None] if single else value
+    if single:
+        return value[None]
+    return value
 
 
 def without_closing_points(lines: Any, count: Any, closed: Any) -> Any:
@@ -166,7 +170,9 @@ def sospa_cost(
         m=truth_points,
     )
     cost, _ = solve(problem, backend)
-    return cost[0] if single else cost
+    if single:
+        return cost[0]
+    return cost
 
 
 def sospa_matching(

@@ -245,7 +245,9 @@ def pld_loss(
     value = (mass - torch.where(matched, saved, 0.0).sum(1)).clamp(min=0)
     if check_flag("normalised", normalised):
         value = 2 * value / torch.where(mass > 0, mass + value, 1.0)
-    return value[0] if single else value
+    if single:
+        return value[0]
+    return value
 
 
 class SospaMatcher(torch.nn.Module):

@@ -25,7 +25,10 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
     """
     if not isinstance(lines, Sequence):
         raise InvalidInput(f"truth must be a tensor or a sequence of tensors, got {type(lines).__name__}")
-    batch: list[Any] = [lines] if single else list(lines)
+    if single:
+        batch: list[Any] = [lines]
+    else:
+        batch = list(lines)
     if len(batch) != len(like):
         raise InvalidInput(f"truth must have one entry per item of the batch, {len(like)}, got {len(batch)}")
     counts = []
@@ -49,7 +52,9 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
         _fill(padded.flatten(0, 2), torch.arange(longest) < table[..., None], parts)
     # The copy to a device does not wait for it.
     table = table.to(like.device, non_blocking=True)
-    return (padded[0], table[0]) if single else (padded, table)
+    if single:
+        return (padded[0], table[0])
+    return (padded, table)
 
 
 def pad_targets(targets: Any, like: Any, closed: bool, directed: bool) -> Targets:

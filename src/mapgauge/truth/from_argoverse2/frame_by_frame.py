@@ -29,7 +29,12 @@ class Outlines:
         self.in_map = shapes.as_geometries([shapely.Polygon(outline.points) for outline in chosen])
         self.valid: Flags = shapely.is_valid(self.in_map)
         invalid = [f"{chosen[k].id}" for k in np.flatnonzero(~self.valid).tolist()]
-        self.skipped, self.repaired = (invalid, []) if rules.invalid_polygons == "skip" else ([], invalid)
+        if rules.invalid_polygons == "skip":
+            self.skipped = invalid
+            self.repaired = []
+        else:
+            self.skipped = []
+            self.repaired = invalid
         if self.skipped:
             chosen = [chosen[k] for k in np.flatnonzero(self.valid).tolist()]
             self.in_map = self.in_map[self.valid]

@@ -85,7 +85,9 @@ class PaintedDividers:
         width = rules.duplicate_buffer
         least = rules.duplicate_overlap
         a, b = near_pairs(lines, lines, 2 * width)
-        a, b = a[a < b], b[a < b]
+        each_once = a < b
+        a = a[each_once]
+        b = b[each_once]
         known = whole[a] & whole[b]
         alike = np.zeros(len(a), np.bool_)
         alike[~known] = strips_overlap(lines[a[~known]], lines[b[~known]], width, least=least)

@@ -154,7 +154,9 @@ def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
     area = shapely.area(strips)
     length = shapely.length(geometries)
     a, b = shapely.STRtree(strips).query(strips, predicate="intersects")
-    a, b = a[a < b], b[a < b]
+    each_once = a < b
+    a = a[each_once]
+    b = b[each_once]
     overlap = shapely.area(shapely.intersection(strips[a], strips[b]))
     if rules.divider_source == "lane-marks":
         same = overlap > rules.duplicate_overlap * np.minimum(length[a], length[b])

@@ -81,7 +81,8 @@ class Argoverse2:
             frames, on_disk = self._frames(name)
             chosen = self.selection.frames(frames, len(tokens))
             tokens += [frame.token for frame in frames]
-            without += [] if on_disk else [name]
+            if not on_disk:
+                without += [name]
             if frames or self.selection.tokens is None:
                 scenes.append(Scene(name, chosen, name))
         self.selection.check_tokens(tokens, str(self.root))

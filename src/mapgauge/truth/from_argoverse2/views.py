@@ -136,5 +136,8 @@ class Views:
         unknown = np.isnan(points[:, 2])
         if unknown.any():
             points = points.copy()
-            points[unknown, 2] = 0.0 if unknown.all() else points[~unknown, 2].mean()
+            if unknown.all():
+                points[unknown, 2] = 0.0
+            else:
+                points[unknown, 2] = points[~unknown, 2].mean()
         return self.to_vehicle(points, frame)

@@ -53,8 +53,15 @@ from mapgauge.views.figures.style import (
     wrapped,
 )
 
-NARROWEST, TALLEST = 1.7, 6.1  # inches, of a panel
-LEFT, RIGHT, BETWEEN, BOTTOM, LINE = 0.42, 0.06, 0.1, 0.36, 0.155  # inches around panels, and of a line of text
+# Inches, of a panel.
+NARROWEST = 1.7
+TALLEST = 6.1
+# Inches around panels, and of a line of text.
+LEFT = 0.42
+RIGHT = 0.06
+BETWEEN = 0.1
+BOTTOM = 0.36
+LINE = 0.155
 LONGER = 0.25  # inches; coordinates of a map have more digits
 
 
@@ -103,17 +110,23 @@ def frame(
     Returns:
         A figure as wide as a column of a paper, or as a page if there are several panels.
     """
-    assignments = [assignment] if isinstance(assignment, Assignment) else list(assignment)
+    if isinstance(assignment, Assignment):
+        assignments = [assignment]
+    else:
+        assignments = list(assignment)
     instances = [line for shown in _checked(assignments) for line in (*shown.truth, *shown.predictions)]
     colours = colours_of(line.class_name for line in instances)
-    panels = _panels(assignments, colours, side_by_side, values, names)
-    least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
-    view = view_of(assignments, least, region, forward)
-    across = len(panels) if columns is None else check_whole("columns", columns, 1)
+    panels = _panels(assignments, colours, side_by_side, values=values, names=names)
+    least = float(check_confidence("confidence", [confidence], 1, of="figure")[0])
+    view = view_of(assignments, least, region, forward=forward)
+    if columns is None:
+        across = len(panels)
+    else:
+        across = check_whole("columns", columns, 1)
     places = [divmod(k, across) for k in range(len(panels))]
-    sheet, view = sheet_of(panels, places, view, legend_of(panels, colours, view), title, ax)
+    sheet, view = sheet_of(panels, places, view, handles=legend_of(panels, colours, view), title=title, ax=ax)
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
-        draw_panel(axes, view, panel, k, left=k % across == 0, bottom=k + across >= len(panels))
+        draw_panel(axes, view, panel, place=k, left=k % across == 0, bottom=k + across >= len(panels))
     return sheet.finished(None if ax is None else title)
 
 
@@ -137,7 +150,8 @@ def sheet_of(
         sheet = given(ax, len(panels))
         box = sheet.axes[0].get_window_extent()
         return sheet, view._replace(width=min(box.width, box.height * view.width / view.height) / sheet.figure.dpi)
-    margin += 0 if view.ego else LONGER
+    if not view.ego:
+        margin += LONGER
     left, right, between, line = (length * look().room for length in (margin, RIGHT, BETWEEN, LINE))
     rows, columns = (max(place) + 1 for place in zip(*places, strict=True))
     room = max(look().column if columns == 1 else look().page, left + columns * (narrowest * look().room + between))
@@ -148,7 +162,10 @@ def sheet_of(
     width = max(full, look().column)  # the legend needs room even if the panels are narrow
     legend = legend_columns(handles, width, 5, by_rows=False)
     bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
-    titles = wrapped(title, width) if title else []
+    if title:
+        titles = wrapped(title, width)
+    else:
+        titles = []
     above = max(len(value_lines(panel.values, view.width)) for panel in panels) + any(panel.name for panel in panels)
     top = 1.05 * line * above + 1.1 * line * len(titles) + 0.05 * look().room
     step = view.height + 1.05 * line * above + between
@@ -191,11 +208,15 @@ def _panels(
     tokens = list(dict.fromkeys(assignment.token for assignment in assignments))
     if side_by_side and len(tokens) > 1:
         raise InvalidInput(f"assignment: side_by_side needs assignments of one frame, got {', '.join(tokens)}")
-    count, alone = len(assignments), len(assignments) == 1
+    count = len(assignments)
+    alone = len(assignments) == 1
     if names is None and alone:
         names = ["predictions" if side_by_side else ""]
     elif names is None:
-        names = tokens if len(tokens) == count else [f"method {k}" for k in range(count)]
+        if len(tokens) == count:
+            names = tokens
+        else:
+            names = [f"method {k}" for k in range(count)]
     if isinstance(names, str) or len(names) != count:
         raise InvalidInput(f"names must be {count}, one for each assignment, got {names!r}")
     if values is None:
@@ -240,17 +261,23 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
     if region is not None:
         bounds = check_region(region, forward or "x")
         if not lines or len(region) == 4 or ((low <= bounds[2:]) & (high >= bounds[:2])).all(axis=1).any():
-            return View(forward or "x", bounds, 1.0, least)
-    around, margin = True, 1.0
+            return View(forward or "x", bounds, 1.0, confidence=least)
+    around = True
+    margin = 1.0
     if lines:
-        low, high = low.min(axis=0), high.max(axis=0)
+        low = low.min(axis=0)
+        high = high.max(axis=0)
         around = assignments[0].ego and is_around_origin(low, high)
-        margin = 1.0 if around else 0.05 * float((high - low).max()) or 1.0
+        if around:
+            margin = 1.0
+        else:
+            margin = 0.05 * float((high - low).max()) or 1.0
     if around:
         points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
-        low, high = points.min(axis=0), points.max(axis=0)
+        low = points.min(axis=0)
+        high = points.max(axis=0)
     x_min, y_min, x_max, y_max = (float(value) for value in (*(low - margin), *(high + margin)))
-    return View(forward or ("x" if around else "y"), (x_min, y_min, x_max, y_max), 1.0, least, around)
+    return View(forward or ("x" if around else "y"), (x_min, y_min, x_max, y_max), 1.0, confidence=least, ego=around)
 
 
 def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
@@ -328,10 +355,13 @@ def scene(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into, one for each panel, without a legend; None makes a new figure.
     """
-    methods = [results] if isinstance(results, Results | MapFrames) else list(results)
+    if isinstance(results, Results | MapFrames):
+        methods = [results]
+    else:
+        methods = list(results)
     called = _checked_scene(methods, names)
     count = check_whole("count", count, 1)
-    least = float(check_confidence("confidence", [confidence], 1, "figure")[0])
+    least = float(check_confidence("confidence", [confidence], 1, of="figure")[0])
     frames = scene_frames(methods[0], scene)
     chosen = np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).round().astype(int)).tolist()
     seconds = seconds_of(timestamps_of(methods[0], frames))
@@ -339,26 +369,33 @@ def scene(
     tokens = [methods[0].tokens[frames[k]] for k in chosen]
     drawn = [[_assignment(method, token) for token in tokens] for method in methods]
     flat = [frame for row in drawn for frame in row]
-    view = view_of(flat, least, region, forward)
+    view = view_of(flat, least, region, forward=forward)
     colours = colours_of(line.class_name for frame in flat for line in (*frame.truth, *frame.predictions))
     columns = -(-len(chosen) // -(-len(chosen) // COLUMNS))  # the rows have the same length if possible
-    panels, places = [], []
+    panels = []
+    places = []
     tracked = False
     for m, row in enumerate(drawn):
         paints = paints_of(row)
         tracked |= paints is not None
         matched = isinstance(methods[m], Results)
         for k, (name, frame) in enumerate(zip(titles, row, strict=True)):
-            paint = Paint.by_class(frame, colours) if paints is None else paints[k]
+            if paints is None:
+                paint = Paint.by_class(frame, colours)
+            else:
+                paint = paints[k]
             sides = {"truth": matched or bool(frame.truth), "predictions": matched or bool(frame.predictions)}
             panels.append(Panel(name, frame, **sides, marks=matched, values={}, paint=paint, detail=False))
             places.append((k // columns * len(methods) + m, k % columns))
     handles = legend_of(panels, {} if tracked else colours, view)
-    handles += [Line2D([], [], linestyle="none", label="colour: track")] if tracked else []
+    if tracked:
+        handles += [Line2D([], [], linestyle="none", label="colour: track")]
     margin = LEFT + (LINE if len(methods) > 1 else 0)
-    sheet, view = sheet_of(panels, places, view, handles, title, ax, narrowest=NARROWEST_PANEL, margin=margin)
+    sheet, view = sheet_of(
+        panels, places, view, handles=handles, title=title, ax=ax, narrowest=NARROWEST_PANEL, margin=margin
+    )
     for k, (axes, panel, (r, c)) in enumerate(zip(sheet.axes, panels, places, strict=True)):
-        draw_panel(axes, view, panel, k, left=c == 0, bottom=(r + 1, c) not in places)
+        draw_panel(axes, view, panel, place=k, left=c == 0, bottom=(r + 1, c) not in places)
         if c == 0 and len(methods) > 1:
             name = shortened(called[r % len(methods)], view.height, look().normal)
             axes.set_ylabel(f"{name}\n{axes.get_ylabel()}", fontsize=look().small, color=INK, labelpad=0)
@@ -385,9 +422,12 @@ def _assignment(method: Given, token: str) -> Assignment:
         return method.assignment(token)
     if token not in method:
         raise InvalidInput(f"{method.name or 'frames'}: no frame {token!r}, which is in the scene of the first method")
-    lines, none = method[token], list[Instance]()
+    lines = method[token]
+    none = list[Instance]()
     predicted = method.confidence is not None
-    return Assignment(token, lines if predicted else none, none if predicted else lines, [], forward=method.forward)
+    return Assignment(
+        token, lines if predicted else none, none if predicted else lines, matches=[], forward=method.forward
+    )
 
 
 def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:
@@ -401,7 +441,10 @@ def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:
     ]
     alone = not any(frame.matches for frame in frames)
     lines = [line for frame in frames for line in (*frame.predictions, *frame.truth)]
-    keyed = lines if alone else [x if predicted else y for x, y in pairs]
+    if alone:
+        keyed = lines
+    else:
+        keyed = [x if predicted else y for x, y in pairs]
     colour = dict(zip(dict.fromkeys(map(_key, keyed)), cycle(COLOURS), strict=False))
     owners: dict[Key, Counter[Key]] = {}
     for x, y in pairs:

@@ -30,7 +30,7 @@ def causes(
         ax: Axes to draw into; None makes a new figure.
     """
     methods = {name: with_metrics(method, [CAUSES_OF_PLD.name]) for name, method in several(results, names).items()}
-    return stacked(methods, CAUSES_OF_PLD, title, ax)
+    return stacked(methods, CAUSES_OF_PLD, title, ax=ax)
 
 
 def needs_data(results: Sequence[Results], options: Mapping[str, object]) -> bool:

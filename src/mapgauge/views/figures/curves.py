@@ -103,7 +103,10 @@ def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str
         several_regions = len({region_of(row) for row in sweep.rows}) > 1
         several_samplings = len({(row["spacing"], row["count"]) for row in sweep.rows}) > 1
         for row in sweep.rows:
-            words = [name] if len(sweeps) > 1 else []
+            if len(sweeps) > 1:
+                words = [name]
+            else:
+                words = []
             if several_regions:
                 words.append("all" if row["region"] is None else region_of(row, unit=" m"))
             if several_samplings:
@@ -196,7 +199,7 @@ def parts(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into; None makes a new figure.
     """
-    return stacked(several(results, names), PLD, title, ax)
+    return stacked(several(results, names), PLD, title, ax=ax)
 
 
 def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: GivenAxes) -> Figure:
@@ -214,7 +217,8 @@ def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: 
     width = min(look().column + max(needed - 0.8 * look().room, 0), look().page)
     sheet = canvas(width, (BAR * (max(rows) + 1) + 0.75) * look().room, ax=ax)
     (axes,) = sheet.axes
-    places, values = list(rows), np.array(list(rows.values()))
+    places = list(rows)
+    values = np.array(list(rows.values()))
     ends = values.cumsum(axis=1)
     colours = part_colours(metric)
     for k, part in enumerate(colours):
@@ -262,7 +266,11 @@ def _bars(methods: dict[str, Results], metric: Metric) -> tuple[dict[float, list
             labels[place] = word_of(class_name)
             place += 0.9
         for name, lengths in bars.items():
-            rows[place], labels[place] = lengths, word_of(class_name) if len(methods) == 1 else name
+            rows[place] = lengths
+            if len(methods) == 1:
+                labels[place] = word_of(class_name)
+            else:
+                labels[place] = name
             place += 1
         place += 0.25 * (len(methods) > 1 and bool(bars))
     return rows, labels
@@ -299,7 +307,10 @@ def histogram(
     for (name, column), colour, line in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
         counts = np.histogram(column, edges)[0]
         middle = float(np.median(column))
-        some = "" if len(column) == len(methods[name].tokens) else f" of {counted(len(column), 'frame')}"
+        if len(column) == len(methods[name].tokens):
+            some = ""
+        else:
+            some = f" of {counted(len(column), 'frame')}"
         label = f"{name}, median {middle:.3g}{some}"
         axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
         outlines.append(axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=line, label=label))
@@ -323,12 +334,14 @@ def _column(results: Results, value: str, name: str) -> Floats:
 
 def _edges(values: Floats) -> Floats:
     """Return the edges of bins that hold all values. Whole numbers lie in the middle of their bins."""
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     if (values == np.rint(values)).all() and high > 1:
         whole = math.ceil((high - low + 1) / BINS)
         return np.arange(low - 0.5, high + 0.5 + whole, whole, dtype=np.float64)
     step = round_step(max((high - low) / BINS, 1e-3))
-    first, last = math.floor(low / step), math.floor(high / step) + 1
+    first = math.floor(low / step)
+    last = math.floor(high / step) + 1
     edges: Floats = np.arange(first, last + 1, dtype=np.float64) * step
     edges[0] = min(edges[0], low)  # rounding may have put it above the lowest value
     return edges

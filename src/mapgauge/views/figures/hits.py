@@ -68,7 +68,10 @@ def precision_recall(
     labels = {name: labels_of(method, metric) for name, method in methods.items()}
     classes = list(dict.fromkeys(class_name for of_method in labels.values() for class_name in of_method))
     colours = colours_of(classes)
-    width = look().column if len(panels) == 1 else look().page
+    if len(panels) == 1:
+        width = look().column
+    else:
+        width = look().page
     height = (HEIGHT + LINE * len(classes)) * look().room
     sheet = canvas(width, height, len(panels), ax=ax, share=True)
     styles = _styles(methods)
@@ -77,11 +80,14 @@ def precision_recall(
         for (name, method), line in zip(methods.items(), cycle(STYLES), strict=False):
             for class_name in classes:
                 label = labels[name].get(class_name)
-                area = None if label is None else method.classes[class_name][str(ValueKey(metric, value))]
+                if label is None:
+                    area = None
+                else:
+                    area = method.classes[class_name][str(ValueKey(metric, value))]
                 areas.setdefault(class_name, []).append(number(area))
                 if label is None:
                     continue
-                x, y = _steps(method, metric, label, METRICS[metric].settings(method.protocol).index(value))
+                x, y = _steps(method, metric, label, place=METRICS[metric].settings(method.protocol).index(value))
                 look_of: dict[str, Any] = {"linestyle": line, "linewidth": 1.1, "drawstyle": "steps-pre"}
                 label_of = f"{word_of(class_name)}, {name}"
                 axes.plot(x, y, color=colours[class_name], label=label_of, **look_of)
@@ -112,7 +118,10 @@ def _styles(methods: Mapping[str, Results]) -> list[Line2D]:
 def panel_title(metric: str, value: float) -> str:
     """Return the title of the panel of a threshold."""
     setting = METRICS[metric].setting
-    unit = f" {setting.unit}" if setting is not None and setting.unit else ""
+    if setting is not None and setting.unit:
+        unit = f" {setting.unit}"
+    else:
+        unit = ""
     return word_of(str(ValueKey(metric, value))) + unit
 
 
@@ -129,7 +138,10 @@ def thresholds_of(
         raise InvalidInput(f"metric must be one of {', '.join(known)}, got {metric!r}{hint}")
     need(metric, methods.items())
     first = METRICS[metric].settings(next(iter(methods.values())).protocol)
-    wanted = first if threshold is None else (threshold,)
+    if threshold is None:
+        wanted = first
+    else:
+        wanted = (threshold,)
     for name, method in methods.items():
         able = METRICS[metric].settings(method.protocol)
         lacking = [value for value in wanted if value not in able]
@@ -159,7 +171,7 @@ def predictions_of(
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
     """Return recall from 0 on and the highest precision from there on; both are empty without hits."""
-    confidence, hits = predictions_of(results, metric, [label], place)
+    confidence, hits = predictions_of(results, metric, [label], place=place)
     if not hits.any():
         return np.empty(0), np.empty(0)
     levels = np.sort(confidence[hits])[::-1]

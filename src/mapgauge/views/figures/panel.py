@@ -107,7 +107,9 @@ class View(NamedTuple):
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Coordinates at the left and the right, and at the bottom and the top."""
         x_min, y_min, x_max, y_max = self.region
-        return ((y_max, y_min), (x_min, x_max)) if self.forward == "x" else ((x_min, x_max), (y_min, y_max))
+        if self.forward == "x":
+            return ((y_max, y_min), (x_min, x_max))
+        return ((x_min, x_max), (y_min, y_max))
 
     @property
     def scale(self) -> float:
@@ -124,11 +126,13 @@ class View(NamedTuple):
     @property
     def box(self) -> Box:
         """The panel, in points of the page."""
-        return Box(36 * self.width, 36 * self.height, 72 * self.width, 72 * self.height)
+        return Box(36 * self.width, 36 * self.height, 72 * self.width, height=72 * self.height)
 
     def drawn(self, points: Points) -> Points:
         """Return points in metres across and up, as in the axes."""
-        return points[:, 1::-1] if self.forward == "x" else points[:, :2]
+        if self.forward == "x":
+            return points[:, 1::-1]
+        return points[:, :2]
 
     def on_page(self, points: Points) -> Points:
         """Return points in points of the page, across and up from the lower left corner."""
@@ -173,7 +177,8 @@ class Panel(NamedTuple):
 def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
     """Draw the panel number ``place`` and its axes, with labels on the ``left`` and at the ``bottom``."""
     _set_axes(axes, view, panel, left=left, bottom=bottom)
-    assignment, paint = panel.assignment, panel.paint
+    assignment = panel.assignment
+    paint = panel.paint
     matched = ({match.prediction for match in assignment.matches}, {match.truth for match in assignment.matches})
     for line in assignment.ignored:
         if panel.truth if line.confidence is None else panel.predictions and sure(line) >= view.confidence:
@@ -186,24 +191,29 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
             axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=f"truth-{j}-{place}"))
     if panel.truth and panel.predictions and panel.detail:
         for match in assignment.matches:
-            x, y = assignment.predictions[match.prediction], assignment.truth[match.truth]
+            x = assignment.predictions[match.prediction]
+            y = assignment.truth[match.truth]
             if sure(x) < view.confidence:
                 continue
             ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
             axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
         for i in np.argsort([sure(line) for line in assignment.predictions], kind="stable").tolist():
-            line, alone = assignment.predictions[i], panel.marks and i not in matched[0]
+            line = assignment.predictions[i]
+            alone = panel.marks and i not in matched[0]
             if sure(line) < view.confidence:
                 continue
             at = view.drawn(_joined(line.points, assignment.predictions_closed, i))
             name = f"prediction-{i}-{place}"
             axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
     if panel.marks and panel.detail:
-        _mark_unmatched(axes, view, panel, place)
-    draw_links(axes, view, panel, place)
+        _mark_unmatched(axes, view, panel, place=place)
+    draw_links(axes, view, panel, place=place)
     if view.ego:
-        car = CAR if view.forward == "x" else CAR[:, ::-1] * (-1, 1)
+        if view.forward == "x":
+            car = CAR
+        else:
+            car = CAR[:, ::-1] * (-1, 1)
         axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
     if panel.predictions and panel.detail:
         _write(axes, view, panel)
@@ -258,7 +268,9 @@ def value_lines(values: Values, width: float) -> list[str]:
 
 def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
     """Return the points to draw. Assignments leave out the closing point of closed lines; it is added here."""
-    return np.concatenate([points, points[:1]]) if place < len(closed) and closed[place] else points
+    if place < len(closed) and closed[place]:
+        return np.concatenate([points, points[:1]])
+    return points
 
 
 def sure(line: Instance) -> float:
@@ -306,9 +318,11 @@ def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> 
 def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Mark the unmatched points of matched polylines."""
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
-    assignment, paint = panel.assignment, panel.paint
+    assignment = panel.assignment
+    paint = panel.paint
     for match in assignment.matches:
-        x, y = match.prediction, match.truth
+        x = match.prediction
+        y = match.truth
         for shown, side, index, line, colour, partners in (
             (panel.truth, "truth", y, assignment.truth[y], paint.truth[y], match.pairs[:, 1]),
             (panel.predictions, "prediction", x, assignment.predictions[x], paint.predictions[x], match.pairs[:, 0]),
@@ -325,7 +339,8 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
 def arrow_ends(frame: Assignment, link: FrameLink) -> tuple[Points, Points]:
     """Return where the arrow of a link begins and ends, in metres."""
     lines = frame.predictions if link.predicted else frame.truth
-    before, after = lines[link.source].points[::-1, :2], lines[link.target].points[:, :2]
+    before = lines[link.source].points[::-1, :2]
+    after = lines[link.target].points[:, :2]
     return inside(before), inside(after)
 
 
@@ -344,7 +359,10 @@ def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
     """Draw the links of a panel as arrows from the end of a lane to the start of the next one."""
     assignment = panel.assignment
     for link in assignment.links:
-        lines = assignment.predictions if link.predicted else assignment.truth
+        if link.predicted:
+            lines = assignment.predictions
+        else:
+            lines = assignment.truth
         if not (panel.predictions if link.predicted else panel.truth):
             continue
         if link.predicted and min(sure(lines[link.source]), sure(lines[link.target])) < view.confidence:
@@ -384,8 +402,9 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
         return
     ink, weight = _ink(view, panel)
     x, y = view.on_page(np.zeros((1, 2)))[0].tolist()
-    taken = [Box(x, y, 2.5 * view.scale, 4.5 * view.scale)]  # the car
-    low, high = np.array(view.region[:2]), np.array(view.region[2:])
+    taken = [Box(x, y, 2.5 * view.scale, height=4.5 * view.scale)]  # the car
+    low = np.array(view.region[:2])
+    high = np.array(view.region[2:])
     painted = zip(panel.assignment.predictions, panel.paint.predictions, strict=True)
     numbered = [
         (line, colour)
@@ -396,7 +415,7 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
     ]
     size = look().small * (0.85 if view.scale > 6 else 0.77)
     lines = [view.on_page(line.points) for line, _ in numbered]
-    boxes = place_beside(lines, (2.3 * size, 0.85 * size), ink, weight, view.box, taken)
+    boxes = place_beside(lines, (2.3 * size, 0.85 * size), ink, weight=weight, panel=view.box, taken=taken)
     for (line, colour), box in zip(numbered, boxes, strict=True):
         axes.text(
             *view.in_metres(box.x, box.y),
@@ -414,7 +433,10 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
 def _ink(view: View, panel: Panel) -> tuple[Points, NDArray[np.float64]]:
     """Return the points of all lines of a panel, and how visible they are."""
     lines = [(line, 0.5) for line in panel.assignment.truth if panel.truth]
-    drawn = panel.assignment.predictions if panel.predictions else []
+    if panel.predictions:
+        drawn = panel.assignment.predictions
+    else:
+        drawn = []
     lines += [(line, sure(line)) for line in drawn if sure(line) >= view.confidence]
     points = [view.on_page(line.points) for line, _ in lines]
     weights = [np.full(len(line.points), weight) for line, weight in lines]

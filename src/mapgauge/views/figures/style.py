@@ -49,10 +49,14 @@ class Look(NamedTuple):
 
 
 LOOKS: dict[str, Look] = {
-    "paper": Look(3.5, 7.16, 6.5, 7.5, 1.0, 1.0),  # a column of a paper, and the width of its text
-    "slides": Look(6.4, 12.6, 13.5, 15.5, 1.85, 1.8),  # half a slide, and a slide; text is larger than in a paper
+    "paper": Look(3.5, 7.16, 6.5, normal=7.5, room=1.0, pen=1.0),  # a column of a paper, and the width of its text
+    "slides": Look(
+        6.4, 12.6, 13.5, normal=15.5, room=1.85, pen=1.8
+    ),  # half a slide, and a slide; text is larger than in a paper
 }
-INK, GREY, PALE = "#222222", "#5F5F5F", "#D9D9D9"
+INK = "#222222"
+GREY = "#5F5F5F"
+PALE = "#D9D9D9"
 HEIGHT = 2.4  # inches, of a figure
 
 STYLES = ("-", "--", ":", "-.")  # used with colours, or instead of them
@@ -146,7 +150,10 @@ def word_of(key: str, methods: Iterable[Results] = ()) -> str:
 
 def several(results: Results | Sequence[Results], names: Sequence[str] | None) -> dict[str, Results]:
     """Return results by the name of their method."""
-    methods = [results] if isinstance(results, Results) else list(results)
+    if isinstance(results, Results):
+        methods = [results]
+    else:
+        methods = list(results)
     for k, method in enumerate(methods):
         check_results(method, f"results {k}")
     if not methods:
@@ -341,7 +348,10 @@ def canvas(
 
 def given(ax: GivenAxes, count: int) -> Canvas:
     """Return axes that the caller gave, after checking their number."""
-    axes = [ax] if isinstance(ax, Axes) else list(np.ravel(np.array(ax, dtype=object)))
+    if isinstance(ax, Axes):
+        axes = [ax]
+    else:
+        axes = list(np.ravel(np.array(ax, dtype=object)))
     for item in axes:
         if not isinstance(item, Axes):
             raise InvalidInput(f"ax: expected matplotlib Axes, got {type(item).__name__}")
@@ -355,7 +365,8 @@ def given(ax: GivenAxes, count: int) -> Canvas:
 
 def wrapped(text: str, width: float) -> list[str]:
     """Return the lines of a title that fit into ``width`` inches. The rest of a very long title is shortened."""
-    size, room = look().normal, 0.96 * width
+    size = look().normal
+    room = 0.96 * width
     lines: list[str] = []
     rest = " ".join(text.split())
     while rest and len(lines) < MOST_LINES - 1 and width_of(rest, size, "bold") > room:
@@ -365,7 +376,7 @@ def wrapped(text: str, width: float) -> list[str]:
             cut = 1 + max(rest.rfind(mark, fits // 2, fits) for mark in "_-/") or fits
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
-    return [*lines, shortened(rest, room, size, "bold")]
+    return [*lines, shortened(rest, room, size, weight="bold")]
 
 
 def legend_columns(handles: Sequence[Artist], width: float, most: int, *, by_rows: bool = True) -> list[list[Artist]]:

@@ -38,7 +38,8 @@ def cause_columns(results: Results) -> Arrays:
 
     An instance has few causes, so the columns have the causes that cost something, and how many each instance has.
     """
-    instances, (x, y) = instances_of(results), results.need_data().sorted_sides
+    instances = instances_of(results)
+    x, y = results.need_data().sorted_sides
     sides = {"predictions": (x, instances.predicted), "truth": (y, instances.true)}
     return {
         f"{name}.{key}": column
@@ -100,7 +101,9 @@ class CausesSection(Section):
 
     def columns(self, results: Results, wanted: bool | None) -> Arrays:
         """Return the causes of all instances."""
-        return cause_columns(results) if wanted is not False and has_causes(results) else {}
+        if wanted is not False and has_causes(results):
+            return cause_columns(results)
+        return {}
 
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
         """Return what the page needs to know about causes."""
@@ -117,7 +120,9 @@ class CausesSection(Section):
 
     def sentence(self, results: Results, metric: Metric) -> str:
         """Return the largest causes in words."""
-        return causes(results).sentence() if metric is CAUSES_OF_PLD else ""
+        if metric is not CAUSES_OF_PLD:
+            return ""
+        return causes(results).sentence()
 
 
 SECTION = CausesSection()

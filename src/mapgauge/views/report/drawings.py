@@ -22,7 +22,10 @@ def is_map(results: Results) -> bool:
     """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
     if results.protocol.name == MAP:
         return results.geometry is not None
-    extent = None if results.geometry is None else extent_of(results.geometry.all_sides[1])
+    if results.geometry is None:
+        extent = None
+    else:
+        extent = extent_of(results.geometry.all_sides[1])
     return extent is not None and extent.is_world
 
 
@@ -32,7 +35,10 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
     ``advance`` is called after each frame. With ``centred``, as for a map, the centre of every frame is the origin.
     """
     protocol = results.protocol
-    cutoff = protocol.cutoffs[0] if protocol.cutoffs else None
+    if protocol.cutoffs:
+        cutoff = protocol.cutoffs[0]
+    else:
+        cutoff = None
 
     def work(block: Block) -> list[Assignment]:
         drawn = []
@@ -60,13 +66,17 @@ def truth_bounds(results: Results, *, centred: bool = False) -> list[float]:
     blocks = results.need_data().in_blocks(lambda block: match_frames(block, results.protocol, None))
     lines = [np.zeros((0, 2))]
     for frame in (frame for block in blocks for frame in block):
-        drawn = _around_centre(frame) if centred else frame
+        if centred:
+            drawn = _around_centre(frame)
+        else:
+            drawn = frame
         turned = drawn.forward != "y"  # then x is forward, and y to the left
         lines += [line.points[:, 1::-1] * (-1, 1) if turned else line.points[:, :2] for line in drawn.truth]
     points = np.concatenate(lines) * CENTIMETRES
     if not len(points):
         return [-1.0, 1.0, -1.0, 1.0]
-    (left, bottom), (right, top) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    left, bottom = points.min(axis=0).tolist()
+    right, top = points.max(axis=0).tolist()
     return [left, right, bottom, top]
 
 
@@ -136,14 +146,19 @@ def _link_columns(frames: list[Assignment]) -> Arrays:
 
 def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, float, float]:
     """Return the unnormalised costs of a match: matched points, unmatched points, confidence."""
-    order, cutoff = protocol.order, protocol.cutoffs[0]
-    x, y = frame.predictions[match.prediction], frame.truth[match.truth]
+    order = protocol.order
+    cutoff = protocol.cutoffs[0]
+    x = frame.predictions[match.prediction]
+    y = frame.truth[match.truth]
     r, s = (1.0 if side.confidence is None else side.confidence for side in (x, y))
     gaps = x.points[match.pairs[:, 0]] - y.points[match.pairs[:, 1]]
     matched = float((np.sqrt(np.square(gaps).sum(axis=1)) ** order).sum())
     total = matched + cutoff**order / 2 * (len(x.points) + len(y.points) - 2 * len(match.pairs))
     weighted = min(r, s) * match.distance**order
-    share = matched / total if total > 0 else 0.0
+    if total > 0:
+        share = matched / total
+    else:
+        share = 0.0
     return weighted * share, weighted * (1 - share), abs(r - s) / 2
 
 

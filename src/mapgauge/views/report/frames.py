@@ -51,7 +51,8 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
 
 def all_numbers(results: Results) -> dict[str, NDArray[Any]]:
     """Return the numbers of ``FrameTable`` as ``(1 + classes, frames)``: all classes pooled, then each class."""
-    table, classes = FrameTable(results), range(len(results.class_names))
+    table = FrameTable(results)
+    classes = range(len(results.class_names))
     by_choice = [table.arrays(chosen) for chosen in (classes, *([c] for c in classes))]
     return {
         name: np.array([arrays[name] for arrays in by_choice], np.int32 if column.dtype.kind == "i" else np.float32)
@@ -61,8 +62,9 @@ def all_numbers(results: Results) -> dict[str, NDArray[Any]]:
 
 def frame_numbers(results: Results, numbers: "Numbers | None" = None) -> dict[str, NDArray[Any]]:
     """Return the columns of the list by key. ``numbers`` are from ``all_numbers``, if they are known."""
-    every = all_numbers(results) if numbers is None else numbers
-    return {column["key"]: every[PART_OF_PLD.get(column["key"], column["key"])] for column in column_keys(results)}
+    if numbers is None:
+        numbers = all_numbers(results)
+    return {column["key"]: numbers[PART_OF_PLD.get(column["key"], column["key"])] for column in column_keys(results)}
 
 
 RANDOM = "random sample"
@@ -121,13 +123,21 @@ def _rankings(
     computed = [metric.name for metric in metrics]
     for metric in metrics:
         again = is_repeated(metric, computed)
-        sign, word = (1.0, "highest") if metric.lower_is_better else (-1.0, "lowest")
+        if metric.lower_is_better:
+            sign = 1.0
+            word = "highest"
+        else:
+            sign = -1.0
+            word = "lowest"
         for value in metric.with_role("part") if again else metric.with_role("main", "part"):
             main = value.role == "main"
             for name, table in zip(names, tables, strict=True):
                 if value.key in table:
                     cost = sign * table[value.key]
-                    ranked = np.isfinite(cost) if main else np.isfinite(cost) & (cost != 0)
+                    if main:
+                        ranked = np.isfinite(cost)
+                    else:
+                        ranked = np.isfinite(cost) & (cost != 0)
                     of = f" of {name}" if len(names) > 1 else ""
                     yield f"{'worst' if main else word} {value.words}{of}", _descending(cost, ranked)
         for i, j in () if again else combinations(range(len(names)), 2):

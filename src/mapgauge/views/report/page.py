@@ -90,10 +90,16 @@ def write_report(
     >>> page.stat().st_size < 200_000
     True
     """
-    methods = [results] if isinstance(results, Results) else list(results)
+    if isinstance(results, Results):
+        methods = [results]
+    else:
+        methods = list(results)
     if isinstance(frames, bool) or not isinstance(frames, int | str) or (isinstance(frames, int) and frames < 0):
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
-    drawn = parse(frames) if isinstance(frames, str) else frames
+    if isinstance(frames, str):
+        drawn: Query | int = parse(frames)
+    else:
+        drawn = frames
     notes = []
     for section in sections():
         methods, note = section.prepared(methods, causes)
@@ -103,12 +109,18 @@ def write_report(
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(1) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
-        explorer = _explorer(ordered, called, drawn, causes, tags, progress)
+        explorer = _explorer(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
         comparison = comparing.result()
-    sliced = [] if by is None else Slices.together([method.by(by, tags=tags) for method in methods])
+    if by is None:
+        sliced = []
+    else:
+        sliced = Slices.together([method.by(by, tags=tags) for method in methods])
     about = " ".join(filter(None, [explorer.about, *notes]))
-    named = ordered if with_paths else [_without_folders(method) for method in ordered]
-    page = _page(title or ", ".join(called), summary(named, comparison, sliced), about, explorer)
+    if with_paths:
+        named = ordered
+    else:
+        named = [_without_folders(method) for method in ordered]
+    page = _page(title or ", ".join(called), summary(named, comparison, sliced), about, explorer=explorer)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -131,7 +143,8 @@ def _explorer(
     progress: Progress | None,
 ) -> _ExplorerPart:
     """Return what the list and the drawings show. The arguments are as in ``write_report``."""
-    first, every = methods[0], [all_numbers(method) for method in methods]
+    first = methods[0]
+    every = [all_numbers(method) for method in methods]
     numbers = [frame_numbers(method, table) for method, table in zip(methods, every, strict=True)]
     columns = FrameTable(first, tags).columns
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
@@ -139,8 +152,11 @@ def _explorer(
     if isinstance(frames, Query):
         chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
     else:
-        chosen = choose(metrics, names, numbers, frames, scenes=scenes)
-    drawn = list(chosen) if all(method.geometry is not None for method in methods) else []
+        chosen = choose(metrics, names, numbers, count=frames, scenes=scenes)
+    if all(method.geometry is not None for method in methods):
+        drawn = list(chosen)
+    else:
+        drawn = []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     steps = count(1)
 
@@ -154,7 +170,7 @@ def _explorer(
         arrays |= {f"{k}.value.{key}": column for key, column in table.items()}
         arrays |= {f"{k}.where.{name}": column for name, column in every[k].items()}
         if drawn:
-            arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance, centred=world)
+            arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance=advance, centred=world)
     additions = {section: section.added(methods, drawn, causes) for section in sections()}
     for added in additions.values():
         arrays |= added.arrays
@@ -176,7 +192,10 @@ def _explorer(
     }
     for added in additions.values():
         meta |= added.meta
-    moved = "The data are a map. Each frame is drawn around its centre, without an ego." if world else ""
+    if world:
+        moved = "The data are a map. Each frame is drawn around its centre, without an ego."
+    else:
+        moved = ""
     said = [_about_drawings(methods, drawn, frames), moved, *(added.about for added in additions.values())]
     scripted = [section for section, added in additions.items() if section.resource and added.meta]
     return _ExplorerPart(meta, data, scripted, " ".join(filter(None, said)))
@@ -193,17 +212,20 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: in
             f"The list has the values of all {total:,} frames."
         )
     if len(drawn) == total:
-        return "The frame can be drawn." if total == 1 else f"All {total:,} frames can be drawn."
+        if total == 1:
+            return "The frame can be drawn."
+        return f"All {total:,} frames can be drawn."
     if isinstance(frames, Query):
         return f"{len(drawn):,} of {total:,} frames can be drawn, for which {frames.text}. They have a dot in the list."
     ranked = any(True for _ in lists_of_frames(methods[0].metrics))
-    how = (
-        "the worst by each value and its parts, "
-        + ("those with the largest differences between methods, " if len(methods) > 1 else "")
-        + "and a random sample"
-        if ranked
-        else "a random sample"
-    )
+    if ranked:
+        how = (
+            "the worst by each value and its parts, "
+            + ("those with the largest differences between methods, " if len(methods) > 1 else "")
+            + "and a random sample"
+        )
+    else:
+        how = "a random sample"
     return (
         f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why "
         "each was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or "

@@ -63,7 +63,8 @@ def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence
 
 def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
     """Return a table with a row for each method: the main values, the first with its interval and its parts drawn."""
-    first, several = methods[0], len(methods) > 1
+    first = methods[0]
+    several = len(methods) > 1
     shown = [
         metric
         for metric in map(METRICS.__getitem__, first.metrics)
@@ -71,7 +72,8 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
     ]
     if not shown:
         return ""
-    metric, keys = shown[0], [metric.main.key for metric in shown]
+    metric = shown[0]
+    keys = [row.main.key for row in shown]
     main = keys[0]
     estimates = [by_class["mean"] for by_class in comparison.estimates]
     bounds = _axis([bound for values in estimates for bound in values[main] if isfinite(bound)])
@@ -82,11 +84,11 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
         cells = [f"<strong>{escape(name)}</strong>"]
         for key, column in zip(keys, shown, strict=True):
             best = several and k in _best([of_method[key].value for of_method in estimates], column.lower_is_better)
-            text = _estimate(values[key], method, "mean", key)
+            text = _estimate(values[key], method, "mean", key=key)
             cells.append(f'<span class="best">{text} <b title="the best value">best</b></span>' if best else text)
         about_main = [_whisker(values[main], bounds)]
         if colours:
-            about_main.append(_bar(method.mean, colours, words, {"method": str(k)} if k else {}))
+            about_main.append(_bar(method.mean, colours, words, chosen={"method": str(k)} if k else {}))
         if several:
             difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
             about_main.append(_verdict(difference, metric) if k else "")
@@ -106,7 +108,8 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
 
 def _axis(values: Sequence[float]) -> tuple[float, float]:
     """Return the bounds of an axis that contains values, at steps of 0.05."""
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    low = min(values, default=0.0)
+    high = max(values, default=1.0)
     return round(floor(low * 20) / 20, 2), round(max(ceil(high * 20), floor(low * 20) + 1) / 20, 2)
 
 
@@ -122,7 +125,10 @@ def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> str:
     if isnan(estimate.value):
         return ""
     value, low, high = (100 * (bound - bounds[0]) / (bounds[1] - bounds[0]) for bound in estimate)
-    interval = f'<line x1="{low:.2f}" x2="{high:.2f}" y1="8" y2="8"/>' if isfinite(low) and isfinite(high) else ""
+    if isfinite(low) and isfinite(high):
+        interval = f'<line x1="{low:.2f}" x2="{high:.2f}" y1="8" y2="8"/>'
+    else:
+        interval = ""
     return (
         '<svg class="whisker" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="track" width="100" height="16"/>{interval}<path d="M{value:.2f} 8h0"/></svg>'
@@ -132,8 +138,13 @@ def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> str:
 def _verdict(difference: Difference | None, metric: Metric) -> str:
     """Return whether a method is better or worse than the first one, in words."""
     if difference is None or not difference.told_apart:
-        return "-" if difference is None else f"{difference.numbers} <em>{difference.verdict}</em>"
-    word = "better" if (difference.value < 0) == metric.lower_is_better else "worse"
+        if difference is None:
+            return "-"
+        return f"{difference.numbers} <em>{difference.verdict}</em>"
+    if (difference.value < 0) == metric.lower_is_better:
+        word = "better"
+    else:
+        word = "worse"
     return f'{difference.numbers} <strong class="{word}">{word}</strong>'
 
 
@@ -146,7 +157,10 @@ def _worries(methods: Sequence[Results], names: Sequence[str]) -> str:
     others = " and ".join(
         f"{counts[level]} {level}{'s' if counts[level] > 1 else ''}" for level in LEVELS[1:] if counts[level]
     )
-    line = f'<p><a href="#findings">{others}</a> about the inputs.</p>' if others else ""
+    if others:
+        line = f'<p><a href="#findings">{others}</a> about the inputs.</p>'
+    else:
+        line = ""
     return (_findings(methods, names, LEVELS[:1]) if counts["error"] else "") + line
 
 
@@ -167,7 +181,10 @@ def _subtitle(methods: Sequence[Results]) -> str:
     """Return truth, frames and protocol in a sentence."""
     first = methods[0]
     scenes = next((method.scenes for method in methods if method.scenes is not None), None)
-    of = "" if scenes is None else f" of {counted(len(set(scenes)), 'scene', form=',')}"
+    if scenes is None:
+        of = ""
+    else:
+        of = f" of {counted(len(set(scenes)), 'scene', form=',')}"
     settings = first.protocol
     added = [row for row in map(METRICS.__getitem__, first.metrics) if isinstance(row.rows, SumRows)]
     stated = dict.fromkeys(part for row in added for part in row.stated(settings).split(", "))
@@ -184,7 +201,8 @@ def _section(title: str, name: str, body: str) -> str:
 
 def _values(methods: Sequence[Results], comparison: Comparison) -> str:
     """Return one table per metric with intervals, and one for the differences between each two methods."""
-    first, several = methods[0], len(methods) > 1
+    first = methods[0]
+    several = len(methods) > 1
     tables: list[str] = []
     text = [
         f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
@@ -201,7 +219,7 @@ def _values(methods: Sequence[Results], comparison: Comparison) -> str:
             [
                 escape(name),
                 *[escape(called)] * several,
-                *(_estimate(estimates.get(name, {}).get(key), result, name, key) for key in keys),
+                *(_estimate(estimates.get(name, {}).get(key), result, name, key=key) for key in keys),
             ]
             for name, _ in first.rows_of(metric.name)
             for called, estimates, result in zip(comparison.names, comparison.estimates, methods, strict=True)
@@ -259,7 +277,10 @@ def _difference(difference: Difference | None, unsure: str = '<br><em class="uns
     """Return a difference with its interval, and the verdict if it is not decided which method is better."""
     if difference is None or isnan(difference.value):
         return number(None)
-    unsure = "" if difference.told_apart else unsure.format(difference.verdict)
+    if difference.told_apart:
+        unsure = ""
+    else:
+        unsure = unsure.format(difference.verdict)
     return f"{difference.value:+.3f} <small>{bracket(difference.low, difference.high, '+.3f')}</small>{unsure}"
 
 
@@ -272,7 +293,10 @@ def _findings(methods: Sequence[Results], names: Sequence[str], levels: Sequence
             of_text += [called] * (called not in of_text)
     items: dict[str, list[str]] = {level: [] for level in LEVELS}
     for (level, text), of_text in owners.items():
-        whose = f" <small>({escape(', '.join(of_text))})</small>" if len(names) > 1 else ""
+        if len(names) > 1:
+            whose = f" <small>({escape(', '.join(of_text))})</small>"
+        else:
+            whose = ""
         items[level].append(f'<li class="finding {level}"><strong>{level}</strong> {escape(text)}{whose}</li>')
     errors, warnings, notes = (items[level] for level in LEVELS)
     lists = [f'<ul class="findings">{"".join(rows)}</ul>' if rows else "" for rows in ([*errors, *warnings], notes)]
@@ -285,7 +309,9 @@ def _advice(finding: Finding) -> str | None:
     """Return the remedy of a finding. Readers of the page may use Python or the shell, so it has both."""
     remedy = finding.remedy
     if remedy is None or remedy.python == remedy.shell:
-        return None if remedy is None else remedy.python
+        if remedy is None:
+            return None
+        return remedy.python
     return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
 
 
@@ -333,7 +359,9 @@ def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *
 
 def _breakable(text: str) -> str:
     """Return a name that a narrow screen may break after an underscore."""
-    return text if "<wbr>" in text else text.replace("_", "_<wbr>")
+    if "<wbr>" in text:
+        return text
+    return text.replace("_", "_<wbr>")
 
 
 def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
@@ -345,7 +373,8 @@ def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
 
 
 def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> str:
-    first, several = methods[0], len(methods) > 1
+    first = methods[0]
+    several = len(methods) > 1
     title = escape(metric.title + setting_of(metric.main.key, first.protocol))
     colours = part_colours(metric)
     if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
@@ -354,10 +383,13 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
     cells = []
     for name, _ in first.rows_of(metric.name):
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
-            values = result.mean if name == "mean" else result.classes[name]
+            if name == "mean":
+                values = result.mean
+            else:
+                values = result.classes[name]
             chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
             heads = [escape(name), *[escape(called)] * several]
-            bar = _bar(values, colours, words, chosen)
+            bar = _bar(values, colours, words, chosen=chosen)
             cells.append([*heads, bar, *(number(values[part]) for part in colours)])
     header = ["class", *["method"] * several, f"{title} from 0 to 1", *(words[part] for part in colours)]
     caption = f"Parts of {title}; they add up to it"
@@ -378,13 +410,19 @@ def _legend(colours: Mapping[str, str], words: Mapping[str, str]) -> str:
 def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> str:
     """Return what sections say about the parts of a metric, for each method."""
     said = [text for section in sections() for method in methods if (text := section.sentence(method, metric))]
-    lines = [f"{name}: {text}" for name, text in zip(names, said, strict=True)] if len(said) > 1 else said
+    if len(said) > 1:
+        lines = [f"{name}: {text}" for name, text in zip(names, said, strict=True)]
+    else:
+        lines = said
     return "".join(f"<p>{escape(line[0].upper() + line[1:] if len(said) == 1 else line)}.</p>" for line in lines)
 
 
 def _frames_with(part: str, chosen: dict[str, str] | None = None) -> str:
     """Return the address of the frames with most of a part. A part of a section is also shown in the drawings."""
-    shown = {"cause": part} if part in _about_parts() else {}
+    if part in _about_parts():
+        shown = {"cause": part}
+    else:
+        shown = {}
     return escape(f"#{urlencode({'sort': f'-{part}'} | shown | (chosen or {}))}")
 
 
