@@ -119,7 +119,7 @@ def test_nothing_at_all_has_no_value() -> None:
     assert results.mean["ap_chamfer"] is None
     assert "nothing" in repr(results)
     assert "-" in results.table()
-    assert results.frames()[0]["pld"] == 0
+    assert results.frames()[0]["pld"] is None
 
 
 def test_zero_confidence_carries_no_pld_but_a_place_in_the_ranking() -> None:

@@ -130,7 +130,12 @@ def test_no_file_that_a_system_names_is_opened(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run([sys.executable, "-W", "ignore", "-c", danger], timeout=5, check=False)
     run = subprocess.run(
-        [sys.executable, "-c", READ, *map(str, paths)], capture_output=True, text=True, timeout=300, check=True
+        [sys.executable, "-c", READ, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        check=True,
     )
     assert "names another file, which is not opened" in run.stdout
     assert run.stderr == ""

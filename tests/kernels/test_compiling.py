@@ -68,7 +68,7 @@ def test_the_command_fills_the_cache(tmp_path: Path) -> None:
 def test_the_command_refuses_unknown_metrics() -> None:
     done = CliRunner().invoke(app, ["compile", "--metrics", "nothing"])
     assert done.exit_code == 2
-    assert "unknown metric nothing" in done.stderr
+    assert "unknown metric 'nothing'" in done.stderr
 
 
 def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> None:

@@ -211,7 +211,10 @@ def test_histograms_of_several_methods_share_their_bins(methods: list[mg.Results
 
 
 def test_a_histogram_of_equal_values_has_one_bin(nothing: mg.Results) -> None:
-    steps = [patch for patch in plot.histogram(nothing).axes[0].patches if isinstance(patch, StepPatch)]
+    with pytest.raises(mg.InvalidInput, match="no frame has a value 'pld'"):
+        plot.histogram(nothing)
+    drawn = plot.histogram(nothing, value="truth")
+    steps = [patch for patch in drawn.axes[0].patches if isinstance(patch, StepPatch)]
     counts, edges, _ = steps[0].get_data()
     assert counts.sum() == 1
     assert edges[0] <= 0 < edges[-1]

@@ -1,17 +1,20 @@
 """Cases of the language of conditions, for Python and for the page."""
 
-from mapgauge.results.query import Column
+from mapgauge.results.query import FrameColumn
 
 TABLE = {
-    "pld": Column("number", [0.9, 0.5, None, 0.7]),
-    "missed": Column("count", [3, 0, 1, 2]),
-    "truth": Column("count", [3, 5, 1, 2]),
-    "city": Column("text", ["boston", None, "miami", "it's"]),
-    "night": Column("flag", [True, False, None, True]),
-    "time of day": Column("text", ["a", "b", "c", "d"]),
+    "pld": FrameColumn("number", [0.9, 0.5, None, 0.7]),
+    "missed": FrameColumn("count", [3, 0, 1, 2]),
+    "truth": FrameColumn("count", [3, 5, 1, 2]),
+    "city": FrameColumn("text", ["boston", None, "miami", "it's"]),
+    "night": FrameColumn("flag", [True, False, None, True]),
+    "time of day": FrameColumn("text", ["a", "b", "c", "d"]),
 }
 CLASSES = ["divider"]
-OF_CLASS = {"pld.divider": Column("number", [0.6, 0.8, None, 0.5]), "missed.divider": Column("count", [0, 0, 1, 2])}
+OF_CLASS = {
+    "pld.divider": FrameColumn("number", [0.6, 0.8, None, 0.5]),
+    "missed.divider": FrameColumn("count", [0, 0, 1, 2]),
+}
 
 # Conditions, and the frames that they hold for.
 HOLD = [

@@ -17,13 +17,13 @@ from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.results.frame_query import FrameTable
-    from mapgauge.results.query import Column
+    from mapgauge.results.query import FrameColumn
     from mapgauge.results.results import Results
 
 LISTED = 10  # frames in text
 _APART = ("without_predictions", "without_truth")
 _NAMED = 5  # frames without predictions or truth in text
-_SORT_HELP = "Column to sort by, the worst first. Default: the first value of frames, usually pld."
+_SORT_HELP = "FrameColumn to sort by, the worst first. Default: the first value of frames, usually pld."
 _LIKE_HELP = "List the frames whose truth is most similar to the truth of this frame, by PLD."
 _TOKENS_HELP = "Print the tokens only, one per line, for `evaluate --tokens`."
 
@@ -108,11 +108,11 @@ def frames(
             _show(table, f"{name}: " if name else "", some, without, worst or LISTED, more, gap=k > 0)
 
 
-def _similarity(results: "Results", path: Path, token: str) -> "Column":
+def _similarity(results: "Results", path: Path, token: str) -> "FrameColumn":
     """Return a column with the PLD between the truth of a frame and the truth of each frame."""
     from mapgauge.hooks import similar
     from mapgauge.metrics.pld import with_pld
-    from mapgauge.results.query import Column
+    from mapgauge.results.query import FrameColumn
 
     prepare = similar()
     if prepare is None:
@@ -122,7 +122,7 @@ def _similarity(results: "Results", path: Path, token: str) -> "Column":
     _, truth = with_data(results, path).need_data().all_sides
     tokens, distances = prepare(truth, with_pld(results.protocol, order=1))(token, len(truth) - 1)
     distance = {token: 0.0} | dict(zip(tokens, distances.tolist(), strict=True))
-    return Column("number", [distance[other] for other in results.tokens])
+    return FrameColumn("number", [distance[other] for other in results.tokens])
 
 
 def _document(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.metrics.pld import Parts
 from mapgauge.results.frame_tables import frame_arrays, plain_values, ranked, worst_first
-from mapgauge.results.query import Column, Columns, Query, parse
+from mapgauge.results.query import Columns, FrameColumn, Query, parse
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.words import did_you_mean
 
@@ -32,14 +32,14 @@ class FrameTable:
 
     results: "Results"
     tags: Tags | None = None
-    added: Mapping[str, Column] = field(default_factory=dict)  # what features know about the frames
+    added: Mapping[str, FrameColumn] = field(default_factory=dict)  # what features know about the frames
 
     @cached_property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, FrameColumn]:
         """The columns by name, without the columns of single classes."""
-        texts = {"token": Column("text", self.results.tokens)}
+        texts = {"token": FrameColumn("text", self.results.tokens)}
         if self.results.scenes is not None:
-            texts["scene"] = Column("text", self.results.scenes)
+            texts["scene"] = FrameColumn("text", self.results.scenes)
         numbers = self._columns(range(len(self.results.class_names)))
         if self.tags is None:
             tags = {}
@@ -51,7 +51,7 @@ class FrameTable:
             )
         return texts | tags | numbers | dict(self.added)
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> FrameColumn | None:
         """Return a column, or the column of one class; None if there is none."""
         if name in self.columns:
             return self.columns[name]
@@ -61,9 +61,9 @@ class FrameTable:
                 return of_class[base]
         return None
 
-    def _columns(self, classes: Sequence[int]) -> dict[str, Column]:
+    def _columns(self, classes: Sequence[int]) -> dict[str, FrameColumn]:
         return {
-            name: Column("count" if numbers.dtype.kind == "i" else "number", plain_values(numbers))
+            name: FrameColumn("count" if numbers.dtype.kind == "i" else "number", plain_values(numbers))
             for name, numbers in self.arrays(classes).items()
         }
 

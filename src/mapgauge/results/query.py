@@ -70,7 +70,7 @@ class InvalidQuery(InvalidInput):
         return f"{self.what}\n  {shown}\n  {' ' * self.place}^"
 
 
-class Column(NamedTuple):
+class FrameColumn(NamedTuple):
     """A value of each frame. It is None where there is none."""
 
     kind: Kind
@@ -96,7 +96,7 @@ class Word(NamedTuple):
 class Columns(NamedTuple):
     """The columns of frames that a condition is applied to."""
 
-    named: Callable[[str], Column | None]  # by name; None if there is none
+    named: Callable[[str], FrameColumn | None]  # by name; None if there is none
     known: Sequence[str]  # names for messages, without those of classes
     classes: Sequence[str] = ()  # their names, for messages
 
@@ -216,7 +216,7 @@ class _Parser:
         self.next += 1
         return word
 
-    def column(self, columns: Columns, word: Word) -> Column:
+    def column(self, columns: Columns, word: Word) -> FrameColumn:
         column = columns.named(word.text)
         if column is None:
             base, dot, class_name = word.text.partition(".")
@@ -255,7 +255,7 @@ class _Parser:
             holds = list(map(operator.or_, holds, each))
         return holds
 
-    def others(self, columns: Columns, column: Column, name: str, value: Word) -> Sequence[Any]:
+    def others(self, columns: Columns, column: FrameColumn, name: str, value: Word) -> Sequence[Any]:
         """Return what each frame is compared with: the values of another column, or a value of the same kind."""
         what = f"{name} is {_KINDS[column.kind]}"
         literal: Any = None

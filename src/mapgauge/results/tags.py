@@ -16,7 +16,7 @@ from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.io.files.source import Content
 from mapgauge.markup import shortened
-from mapgauge.results.query import Column, Kind
+from mapgauge.results.query import FrameColumn, Kind
 
 _KEYS = ("token", "scene")
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
@@ -73,7 +73,7 @@ def read_tags(path: str | os.PathLike[str]) -> Tags:
     return _typed(str(file), "either", document)
 
 
-def tag_columns(tags: Tags, tokens: Sequence[str], scenes: Sequence[str] | None) -> dict[str, Column]:
+def tag_columns(tags: Tags, tokens: Sequence[str], scenes: Sequence[str] | None) -> dict[str, FrameColumn]:
     """Return the columns of tags for frames. A frame that the table does not have has no values."""
     if tags.key == "scene" and scenes is None:
         raise InvalidInput(
@@ -91,7 +91,8 @@ def tag_columns(tags: Tags, tokens: Sequence[str], scenes: Sequence[str] | None)
         )
     empty: Mapping[str, Any] = {}
     return {
-        name: Column(kind, [tags.rows.get(key, empty).get(name) for key in keys]) for name, kind in tags.kinds.items()
+        name: FrameColumn(kind, [tags.rows.get(key, empty).get(name) for key in keys])
+        for name, kind in tags.kinds.items()
     }
 
 
