@@ -211,7 +211,7 @@ def test_histograms_of_several_methods_share_their_bins(methods: list[mg.Results
 
 
 def test_a_histogram_of_equal_values_has_one_bin(nothing: mg.Results) -> None:
-    with pytest.raises(mg.InvalidInput, match="no frame has a value 'pld'"):
+    with pytest.raises(mg.InvalidInput, match="value 'pld' not found; available: predictions, truth"):
         plot.histogram(nothing)
     drawn = plot.histogram(nothing, value="truth")
     steps = [patch for patch in drawn.axes[0].patches if isinstance(patch, StepPatch)]

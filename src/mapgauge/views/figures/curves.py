@@ -326,8 +326,6 @@ def _column(results: Results, value: str, name: str) -> Floats:
     """Return the numbers of the frames that have one."""
     rows = results.frames(sort="token")
     known = [key for key in rows[0] if key not in ("token", "scene") and any(row[key] is not None for row in rows)]
-    if value in rows[0] and value not in known:
-        raise InvalidInput(f"{name}: no frame has a value {value!r}; available: {', '.join(known)}")
     if value not in known:
         hint = did_you_mean(value, known)
         raise InvalidInput(f"{name}: value {value!r} not found; available: {', '.join(known)}{hint}")
