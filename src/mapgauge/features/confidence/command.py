@@ -63,7 +63,8 @@ def confidence(
 ) -> None:
     """Say what confidences are worth.
 
-    Prints PLD as it is and with confidences rounded at the best threshold of each class, calibration, and one sentence
+    Prints PLD as it is and with the best threshold of each class (predictions below it are dropped, the others are
+    certain), calibration, and one sentence
     of advice. `--json` has all values. From results, the geometry in the file or the evaluated files are used.
     """
     form = form_of(json=json, csv=csv)
