@@ -14,7 +14,7 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.metrics.causes import CAUSES, Thresholds
+from mapgauge.metrics.causes import CAUSES, FAMILIES, Thresholds, family_of
 from mapgauge.metrics.completeness import in_words
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.pld import Scored, assign_groups
@@ -475,3 +475,8 @@ def test_errors_of_the_sample_are_those_it_was_given() -> None:
     assert seen["fragment"].count("fragment") + seen["fragment"].count("matched") > 0.9 * len(seen["fragment"])
     assert seen["fp"].count("background") > 0.6 * len(seen["fp"])
     assert set(seen["merge"]) == {"matched"}
+
+
+def test_every_cause_is_in_exactly_one_family() -> None:
+    assert sorted(cause for causes in FAMILIES.values() for cause in causes) == sorted(CAUSES)
+    assert {family_of(cause) for cause in CAUSES} == set(FAMILIES)

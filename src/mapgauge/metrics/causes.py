@@ -33,6 +33,15 @@ CAUSES = {
     "over_confident": "no truth nearby, with a high confidence",
 }
 
+# The causes in five families, for sentences and first screens. Every cause is in exactly one of them.
+FAMILIES = {
+    "place": ("localisation", "displaced", "wrong_shape"),
+    "missing": ("missed", "extent", "faint"),
+    "extra": ("duplicate", "background", "fragment", "merge", "over_confident"),
+    "confidence": ("under_confident",),
+    "class": ("wrong_class",),
+}
+
 _LABELS = {"faint": "found only faintly", "under_confident": "under-confident", "over_confident": "over-confident"}
 # Causes as nouns in a sentence, where the label does not read well.
 _NOUNS = {
@@ -55,6 +64,15 @@ def label_of(cause: str) -> str:
 def noun_of(cause: str) -> str:
     """Return the name of a cause in a sentence."""
     return _NOUNS.get(cause, label_of(cause))
+
+
+def family_of(cause: str) -> str:
+    """Return the family of a cause.
+
+    >>> family_of("displaced")
+    'place'
+    """
+    return next(family for family, causes in FAMILIES.items() if cause in causes)
 
 
 @dataclass(frozen=True, slots=True)
