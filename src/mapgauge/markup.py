@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from string import Formatter
+from typing import LiteralString, NamedTuple
 
 import numpy as np
 
@@ -73,9 +74,91 @@ LONGEST = 80  # characters of a name in a notebook or a repr
 
 
 class Html(str):
-    """Text that is HTML already, and is not escaped again."""
+    """Text that is HTML already, and is not escaped again.
+
+    Only ``html``, ``element`` and ``joined`` make it, and a test holds the package to that. Every other text is escaped
+    where it is put into HTML. So text from a file cannot become markup, and an f-string of markup is seen at once,
+    because the page shows its tags.
+    """
 
     __slots__ = ()
+
+
+_VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}  # elements without an end
+
+
+def escaped(value: object) -> Html:
+    """Return a value as HTML: HTML as it is, nothing for None, a sequence one after the other, all else escaped.
+
+    >>> escaped("a < b"), escaped(Html("<b>x</b>")), escaped(["<", None, 3])
+    ('a &lt; b', '<b>x</b>', '&lt;3')
+    """
+    if isinstance(value, Html):
+        return value
+    if value is None:
+        return Html("")
+    if isinstance(value, str):
+        # Names of files may have bytes that are not text, which no page and no notebook can store.
+        return Html(escape(value).encode("utf-8", "xmlcharrefreplace").decode())
+    if isinstance(value, Iterable):
+        return Html("".join(map(escaped, value)))
+    return Html(escape(str(value)))
+
+
+def html(template: LiteralString, *values: object, **named: object) -> Html:
+    """Return a template with its fields filled as ``str.format`` does. Every value is escaped unless it is ``Html``.
+
+    >>> html("<b>{}</b> {:.1f}", "a < b", 0.25)
+    '<b>a &lt; b</b> 0.2'
+    """
+    return Html(_Escaping().vformat(template, values, named))
+
+
+class _Escaping(Formatter):
+    """Formats a template for ``html``."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        if format_spec:
+            return escaped(format(value, format_spec))
+        return escaped(value)
+
+
+def element(name: LiteralString, *children: object, **attributes: object) -> Html:
+    """Return an element with its children and attributes. All of them are escaped unless they are ``Html``.
+
+    Underscores in names of attributes stand for hyphens, and one at the end is left out: ``class_``, ``aria_label``.
+    An attribute with the value None or False is left out, and one with the value True has no value. Numbers have at
+    most two digits after the point.
+
+    >>> element("a", "A & B", href="#of=x&y", class_="near", hidden=None)
+    '<a href="#of=x&amp;y" class="near">A &amp; B</a>'
+    >>> element("rect", x=1.0, width=2.345)
+    '<rect x="1" width="2.35"></rect>'
+    """
+    said = []
+    for key, value in attributes.items():
+        called = key.rstrip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            said.append(f" {called}")
+        elif isinstance(value, float):
+            said.append(f' {called}="{round(value, 2):g}"')
+        else:
+            said.append(f' {called}="{escaped(value)}"')
+    start = f"<{name}{''.join(said)}>"
+    if name in _VOID:
+        return Html(start)
+    return Html(f"{start}{escaped(children)}</{name}>")
+
+
+def joined(pieces: Iterable[object], separator: str = "") -> Html:
+    """Return pieces one after the other. All of them are escaped unless they are ``Html``.
+
+    >>> joined(["<", element("b", "x")], ", ")
+    '&lt;, <b>x</b>'
+    """
+    return Html(escaped(separator).join(map(escaped, pieces)))
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -91,7 +174,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{line[:half]}…{line[-half:]}"
 
 
-def cell(content: str) -> str:
+def cell(content: str) -> Html:
     """Return the HTML of a cell: text is shortened and escaped.
 
     >>> cell("<b>"), cell(Html("<b>x</b>"))
@@ -99,8 +182,7 @@ def cell(content: str) -> str:
     """
     if isinstance(content, Html):
         return content
-    # Names of files may have bytes that are not text, which no notebook can store.
-    return escape(shortened(content)).encode("utf-8", "xmlcharrefreplace").decode()
+    return escaped(shortened(content))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1, caption: str = "") -> Html:
@@ -156,7 +238,7 @@ def line(text: str) -> Html:
 
 def note(text: str) -> Html:
     """Return a remark. It is escaped, but not shortened."""
-    return Html(f"<div><em>{escape(text).encode('utf-8', 'xmlcharrefreplace').decode()}</em></div>")
+    return element("div", element("em", text))
 
 
 def block(*pieces: str) -> str:

@@ -14,6 +14,7 @@ from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.source import Content
 from mapgauge.manifest import Command, Feature, Figure, use
+from mapgauge.markup import Html, element, html
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumRows, Value
 from mapgauge.metrics.rows import Selection
@@ -33,6 +34,7 @@ __all__ = [
     "Groups",
     "HitRows",
     "HitSettings",
+    "Html",
     "Metric",
     "Nearest",
     "PriorTables",
@@ -45,6 +47,8 @@ __all__ = [
     "Similar",
     "SumRows",
     "Value",
+    "element",
+    "html",
     "setting",
     "use",
 ]

@@ -1,16 +1,15 @@
 """A section of the report: the price of each method."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import mapgauge as mg
-from mapgauge.plugin import Section
+from mapgauge.plugin import Html, Section, element
 
 
 class PriceSection(Section):
     """A sentence for each method that has a price."""
 
-    def bodies(self, methods: Sequence[mg.Results], names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+    def bodies(self, methods: Sequence[mg.Results], names: Sequence[str]) -> Mapping[str, tuple[str, Html]]:
         """Return the section, if there is a price."""
         priced = {}
         for name, method in zip(names, methods, strict=True):
@@ -19,8 +18,8 @@ class PriceSection(Section):
                 priced[name] = price
         if not priced:
             return {}
-        items = "".join(f"<li>{escape(name)}: {price:.2f} EUR</li>" for name, price in priced.items())
-        return {"prices": ("Prices", f"<ul>{items}</ul>")}
+        items = [element("li", f"{name}: {price:.2f} EUR") for name, price in priced.items()]
+        return {"prices": ("Prices", element("ul", items))}
 
 
 SECTION = PriceSection()

@@ -1,10 +1,9 @@
 """Whole maps in the report: the values after a share of the frames."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
-from mapgauge.markup import BLUE, GREEN, VERMILION, number
+from mapgauge.markup import BLUE, GREEN, VERMILION, Html, element, html, joined, number
 from mapgauge.metrics.table import title_of
 from mapgauge.results.results import Results
 from mapgauge.views.report.pack import Section
@@ -23,25 +22,29 @@ _BOTTOM = 34
 class _GrowthSection(Section):
     order = 30
 
-    def bodies(self, methods: Sequence[Results], names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+    def bodies(self, methods: Sequence[Results], names: Sequence[str]) -> Mapping[str, tuple[str, Html]]:
         """Return a chart for each method that has such values."""
         grown = {name: rows for name, method in zip(names, methods, strict=True) if (rows := method.kept.get(GROWTH))}
         if not grown:
             return {}
-        charts = "".join(f"<figure>{_chart(name, rows)}</figure>" for name, rows in grown.items())
-        key = "".join(
-            f'<li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="{colour}"/></svg> '
-            f"{escape(title_of(name, full=True))}</li>"
+        charts = [element("figure", _chart(name, rows)) for name, rows in grown.items()]
+        key = [
+            html(
+                '<li><svg width="12" height="12" aria-hidden="true">'
+                '<rect width="12" height="12" fill="{}"/></svg> {}</li>',
+                colour,
+                title_of(name, full=True),
+            )
             for name, colour in _COLOURS.items()
-        )
-        about = "<p>Means over classes of the map that is made from the first frames of each scene.</p>"
-        return {GROWTH: ("After a share of the frames", f'{about}<ul class="legend">{key}</ul>{charts}')}
+        ]
+        about = html("<p>Means over classes of the map that is made from the first frames of each scene.</p>")
+        return {GROWTH: ("After a share of the frames", joined([about, element("ul", key, class_="legend"), *charts]))}
 
 
 SECTION = _GrowthSection()
 
 
-def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
     """Return the values of a method over the share of the frames, from 0 to 1."""
 
     def x(share: float) -> float:
@@ -50,24 +53,29 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     def y(value: float) -> float:
         return _TOP + (1 - value) * (_HEIGHT - _TOP - _BOTTOM)
 
-    def text(at: float, above: float, anchor: str, words: str) -> str:
-        return f'<text x="{at:.1f}" y="{above:.1f}" text-anchor="{anchor}" fill="currentColor">{words}</text>'
+    def text(at: float, above: float, anchor: str, words: str) -> Html:
+        return element("text", words, x=at, y=above, text_anchor=anchor, fill="currentColor")
 
     drawn = [text(x(0.5), _HEIGHT - 4, "middle", "share of the frames")]
     for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        drawn.append(
-            f'<path d="M{_LEFT} {y(tick):.1f}H{_WIDTH - _RIGHT}" stroke="currentColor" stroke-opacity="0.15"/>'
-        )
+        across = f"M{_LEFT} {y(tick):.1f}H{_WIDTH - _RIGHT}"
+        drawn.append(element("path", d=across, stroke="currentColor", stroke_opacity=0.15))
         drawn.append(text(_LEFT - 6, y(tick) + 4, "end", f"{tick:.1f}"))
         drawn.append(text(x(tick), _HEIGHT - _BOTTOM + 16, "middle", f"{100 * tick:.0f} %"))
     said = []
     for key, colour in _COLOURS.items():
         points = [f"{x(row['share']):.1f} {y(row[key]):.1f}" for row in rows if row[key] is not None]
         if points:
-            drawn.append(f'<path d="M{"L".join(points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+            line = f"M{'L'.join(points)}"
+            drawn.append(element("path", d=line, fill="none", stroke=colour, stroke_width=2))
             said.append(f"{title_of(key, full=True)} from {number(rows[0][key])} to {number(rows[-1][key])}")
-    return (
-        f"<figcaption><strong>{escape(name)}</strong></figcaption>"
-        f'<svg width="{_WIDTH}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" font-size="11" '
-        f'aria-label="{escape(name)}: {escape(", ".join(said))}">{"".join(drawn)}</svg>'
+    picture = element(
+        "svg",
+        drawn,
+        width=_WIDTH,
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        role="img",
+        font_size=11,
+        aria_label=f"{name}: {', '.join(said)}",
     )
+    return joined([element("figcaption", element("strong", name)), picture])

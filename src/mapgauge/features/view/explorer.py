@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -16,6 +15,7 @@ from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_th
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
+from mapgauge.markup import joined
 from mapgauge.metrics.pld import with_pld
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.frame_query import FrameTable
@@ -125,7 +125,7 @@ class Explorer:
         ]
         panes = [
             *(section_resource(section, "html") for section in self._scene_sections),
-            *(resource(f"{name}.html", _PACKAGE).rstrip() for name in ("place", "similar")),
+            *(resource(f"{name}.html", _PACKAGE) for name in ("place", "similar")),
         ]
         policy = (
             f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; "
@@ -133,8 +133,8 @@ class Explorer:
         )
         page = filled(
             resource("view.html", _PACKAGE),
-            title=escape(self.title),
-            style="".join(styles),
+            title=self.title,
+            style=joined(styles),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.frames.links import LINK_STATES
+from mapgauge.markup import Html, escaped, joined
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of, title_of
@@ -90,32 +90,31 @@ def geometry_arrays(
     return {f"{method}.{key}": column for key, column in columns.items()}
 
 
-def resource(name: str, package: str = RESOURCES) -> str:
-    """Return the text of a script, a style or elements."""
-    return files(package).joinpath(name).read_text(encoding="utf-8")
+def resource(name: str, package: str = RESOURCES) -> Html:
+    """Return the text of a script, a style or elements. It is written by hand, so it goes into pages as it is."""
+    return Html(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
-def section_resource(section: Section, suffix: str) -> str:
+def section_resource(section: Section, suffix: str) -> Html:
     """Return the script (``js``), the style (``css``) or the elements (``html``) of a section."""
-    return resource(f"{section.resource}.{suffix}", section.package).rstrip()
+    return Html(resource(f"{section.resource}.{suffix}", section.package).rstrip())
 
 
-def filled(template: str, **texts: str) -> str:
-    """Fill a template with texts that are markup already."""
-    return Template(template).substitute(texts)
+def filled(template: Html, **texts: str) -> Html:
+    """Fill a template, a resource. Every text is escaped unless it is ``Html``."""
+    return Html(Template(template).substitute({name: escaped(text) for name, text in texts.items()}))
 
 
-def explorer_elements(about: str, panes: Sequence[str]) -> str:
+def explorer_elements(about: str, panes: Sequence[Html]) -> Html:
     """Return the elements of the list and the drawings. ``panes`` are elements that take the place of the list."""
-    return filled(
-        resource("explorer.html"), drawing=escape(about), panes="".join("\n" + pane for pane in panes)
-    ).rstrip()
+    elements = filled(resource("explorer.html"), drawing=about, panes=joined(["", *panes], "\n"))
+    return Html(elements.rstrip())
 
 
-def joined_script(source: Sequence[str], added: Sequence[str]) -> str:
+def joined_script(source: Sequence[Html], added: Sequence[Html]) -> Html:
     """Return the whole script from the texts of the source of arrays and of the scripts of sections."""
     own = [resource(f"{name}.js") for name in SCRIPTS]
-    return "\n" + "\n".join([*source, *own, *added, resource(f"{LAST}.js")])
+    return joined(["", *source, *own, *added, resource(f"{LAST}.js")], "\n")
 
 
 def script_hash(script: str) -> str:
@@ -123,6 +122,6 @@ def script_hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-def meta_text(meta: dict[str, Any]) -> str:
+def meta_text(meta: dict[str, Any]) -> Html:
     """Return JSON that no text can leave, for a script element."""
-    return json.dumps(meta, separators=(",", ":")).replace("<", "\\u003c")
+    return Html(json.dumps(meta, separators=(",", ":")).replace("<", "\\u003c"))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.markup import Html
 from mapgauge.metrics.metric import Metric
 from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
@@ -41,6 +42,7 @@ class Section:
     resource = ""  # name of a script, a style and elements beside it; in pages to which the section adds ``meta``
     order = 100  # on the page: lower numbers come first
     about: Mapping[str, str] = {}  # by key of a part of a metric: what it is; the page can show it in the drawings
+    panel: str = ""  # the panel of the first screen that ``in_panel`` fills; "where" is the only one so far
 
     @property
     def package(self) -> str:
@@ -79,9 +81,20 @@ class Section:
         """Return what explains the difference between two methods, by class and label. ``draws`` sets the bootstrap."""
         return {}
 
-    def bodies(self, methods: Sequence[Results], names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Return sections below the frames, by their ids: a title, and HTML that needs no script."""
+    def bodies(self, methods: Sequence[Results], names: Sequence[str]) -> Mapping[str, tuple[str, Html]]:
+        """Return sections below the frames, by their ids: a title, and HTML that needs no script.
+
+        Text that is not ``Html`` is escaped. ``element`` and ``html`` make HTML.
+        """
         return {}
+
+    def in_panel(self, methods: Sequence[Results], names: Sequence[str]) -> Html:
+        """Return what stands in the panel ``panel`` of the first screen, in place of what the core shows there.
+
+        The report, ``mapgauge view`` and notebooks show it, so it needs no script. If it is empty, the section has no
+        data, and the panel shows what it would show without the section.
+        """
+        return Html("")
 
     def sentence(self, results: Results, metric: Metric) -> str:
         """Return a sentence about the parts of a metric."""

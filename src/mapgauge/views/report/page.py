@@ -8,13 +8,13 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from html import escape
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
+from mapgauge.markup import Html, joined
 from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.query import Query, parse
@@ -254,7 +254,7 @@ def _without_folders(results: Results) -> Results:
     return replace(results, records=(predictions, truth), findings=tuple(findings))
 
 
-def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart) -> str:
+def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart) -> Html:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
     source = [resource(f"{name}.js") for name in SOURCE]
     added = [resource(f"{name}.js") for name in FILTER]
@@ -262,9 +262,9 @@ def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart) ->
     script = joined_script(source, added)
     return filled(
         resource("page.html"),
-        title=escape(heading),
+        title=heading,
         policy=f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; base-uri 'none'",
-        style=resource("page.css") + "".join(section_resource(section, "css") for section in explorer.sections),
+        style=joined([resource("page.css"), *(section_resource(section, "css") for section in explorer.sections)]),
         subtitle=top.subtitle,
         links=top.links,
         overview=top.overview,

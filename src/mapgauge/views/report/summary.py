@@ -1,14 +1,13 @@
 """Writes the parts of the page that need no script: the scoreboard above the frames, and the sections below them."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from math import ceil, floor, isfinite, isnan
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
-from mapgauge.markup import Html, number, table, value_text
+from mapgauge.markup import Html, element, escaped, html, joined, number, table, value_text
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, part_colours, setting_of, title_of, value_keys
@@ -34,19 +33,19 @@ class StaticPage(NamedTuple):
     """The parts of the page that need no script, as HTML."""
 
     subtitle: str
-    overview: str  # above the list of frames
-    links: str  # to the sections
-    sections: str  # below the list of frames
+    overview: Html  # above the list of frames
+    links: Html  # to the sections
+    sections: Html  # below the list of frames
 
 
 def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence[Slices] = ()) -> StaticPage:
     """Return the parts above and below the list of frames. ``sliced`` are the slices of each method, if any."""
     names = comparison.names
     added = [section.bodies(methods, names) for section in sections()]
-    bodies = {
+    bodies: dict[str, tuple[str, Html]] = {
         "values": ("Values", _values(methods, comparison)),
         **{name: section for each in added for name, section in each.items()},
-        "slices": (f"Values by {escape(sliced[0].by)}", _slices(names, sliced)) if sliced else ("", ""),
+        "slices": (f"Values by {sliced[0].by}", _slices(names, sliced)) if sliced else ("", Html("")),
         "parts": ("Parts of the error", bars(methods, names)),
         "findings": ("Findings", _findings(methods, names, LEVELS)),
         "inputs": ("Inputs and settings", _inputs(methods, names)),
@@ -55,13 +54,13 @@ def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence
     titles = {"overview": "Overview", "explorer": "Frames"} | {name: title for name, (title, _) in shown.items()}
     return StaticPage(
         subtitle=_subtitle(methods),
-        overview=_scoreboard(methods, comparison) + _worries(methods, names),
-        links="".join(f'<a href="#{name}">{title}</a>' for name, title in titles.items()),
-        sections="\n".join(_section(title, name, body) for name, (title, body) in shown.items()),
+        overview=joined([_scoreboard(methods, comparison), _worries(methods, names)]),
+        links=joined(element("a", title, href=f"#{name}") for name, title in titles.items()),
+        sections=joined([_section(title, name, body) for name, (title, body) in shown.items()], "\n"),
     )
 
 
-def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
+def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
     """Return a table with a row for each method: the main values, the first with its interval and its parts drawn."""
     first = methods[0]
     several = len(methods) > 1
@@ -71,39 +70,41 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> str:
         if is_first(metric, first.metrics) and metric.main.key in comparison.estimates[0]["mean"]
     ]
     if not shown:
-        return ""
+        return Html("")
     metric = shown[0]
     keys = [row.main.key for row in shown]
     main = keys[0]
     estimates = [by_class["mean"] for by_class in comparison.estimates]
     bounds = _axis([bound for values in estimates for bound in values[main] if isfinite(bound)])
     colours = part_colours(metric)
-    words = {value.key: escape(value.words) for value in metric.values}
+    words = {value.key: value.words for value in metric.values}
     rows = []
     for k, (name, method, values) in enumerate(zip(comparison.names, methods, estimates, strict=True)):
-        cells = [f"<strong>{escape(name)}</strong>"]
+        cells: list[str] = [element("strong", name)]
         for key, column in zip(keys, shown, strict=True):
             best = several and k in _best([of_method[key].value for of_method in estimates], column.lower_is_better)
             text = _estimate(values[key], method, "mean", key=key)
-            cells.append(f'<span class="best">{text} <b title="the best value">best</b></span>' if best else text)
+            if best:
+                text = html('<span class="best">{} <b title="the best value">best</b></span>', text)
+            cells.append(text)
         about_main = [_whisker(values[main], bounds)]
         if colours:
             about_main.append(_bar(method.mean, colours, words, chosen={"method": str(k)} if k else {}))
         if several:
             difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
-            about_main.append(_verdict(difference, metric) if k else "")
+            about_main.append(_verdict(difference, metric) if k else Html(""))
         rows.append([*cells[:2], *about_main, *cells[2:]])
-    titles = [escape(title_of(key, full=True) + setting_of(key, first.protocol)) for key in keys]
+    titles = [title_of(key, full=True) + setting_of(key, first.protocol) for key in keys]
     arrows = [title + column.arrow_of(column.main) for title, column in zip(titles, shown, strict=True)]
-    about_main = [f'<span class="axis"><span>{bounds[0]:g}</span><span>{bounds[1]:g}</span></span>']
+    about_header: list[str] = [html('<span class="axis"><span>{:g}</span><span>{:g}</span></span>', *bounds)]
     if colours:
-        about_main.append(f"parts of {titles[0]} from 0 to 1")
+        about_header.append(f"parts of {titles[0]} from 0 to 1")
     if several:
-        about_main.append(f"{titles[0]} against {escape(comparison.names[0])}")
-    header = ["method", arrows[0], *about_main, *arrows[1:]]
+        about_header.append(f"{titles[0]} against {comparison.names[0]}")
+    header = ["method", arrows[0], *about_header, *arrows[1:]]
     drawn = f"{counted(comparison.units, comparison.drawn, form=',')}"
     caption = f"Means over classes, with {comparison.level:.0%} intervals over {drawn}"
-    return _table(caption, header, rows) + (_legend(colours, words) if colours else "")
+    return joined([_table(caption, header, rows), _legend(colours, words) if colours else None])
 
 
 def _axis(values: Sequence[float]) -> tuple[float, float]:
@@ -120,35 +121,37 @@ def _best(values: Sequence[float], lower_is_better: bool) -> list[int]:
     return [k for k, value in enumerate(signed) if value == lowest]
 
 
-def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> str:
+def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> Html:
     """Return an interval as a line with a dot at the value. Screen readers have the numbers instead."""
     if isnan(estimate.value):
-        return ""
+        return Html("")
     value, low, high = (100 * (bound - bounds[0]) / (bounds[1] - bounds[0]) for bound in estimate)
     if isfinite(low) and isfinite(high):
-        interval = f'<line x1="{low:.2f}" x2="{high:.2f}" y1="8" y2="8"/>'
+        interval = html('<line x1="{:.2f}" x2="{:.2f}" y1="8" y2="8"/>', low, high)
     else:
-        interval = ""
-    return (
+        interval = Html("")
+    return html(
         '<svg class="whisker" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="track" width="100" height="16"/>{interval}<path d="M{value:.2f} 8h0"/></svg>'
+        '<rect class="track" width="100" height="16"/>{}<path d="M{:.2f} 8h0"/></svg>',
+        interval,
+        value,
     )
 
 
-def _verdict(difference: Difference | None, metric: Metric) -> str:
+def _verdict(difference: Difference | None, metric: Metric) -> Html:
     """Return whether a method is better or worse than the first one, in words."""
     if difference is None or not difference.told_apart:
         if difference is None:
-            return "-"
-        return f"{difference.numbers} <em>{difference.verdict}</em>"
+            return escaped("-")
+        return html("{} <em>{}</em>", difference.numbers, difference.verdict)
     if (difference.value < 0) == metric.lower_is_better:
         word = "better"
     else:
         word = "worse"
-    return f'{difference.numbers} <strong class="{word}">{word}</strong>'
+    return html('{} <strong class="{word}">{word}</strong>', difference.numbers, word=word)
 
 
-def _worries(methods: Sequence[Results], names: Sequence[str]) -> str:
+def _worries(methods: Sequence[Results], names: Sequence[str]) -> Html:
     """Return the findings that are errors, and how many others there are."""
     counts = {
         level: len({finding.text for method in methods for finding in method.findings if finding.level == level})
@@ -158,23 +161,22 @@ def _worries(methods: Sequence[Results], names: Sequence[str]) -> str:
         f"{counts[level]} {level}{'s' if counts[level] > 1 else ''}" for level in LEVELS[1:] if counts[level]
     )
     if others:
-        line = f'<p><a href="#findings">{others}</a> about the inputs.</p>'
+        line = html('<p><a href="#findings">{}</a> about the inputs.</p>', others)
     else:
-        line = ""
-    return (_findings(methods, names, LEVELS[:1]) if counts["error"] else "") + line
+        line = Html("")
+    return joined([_findings(methods, names, LEVELS[:1]) if counts["error"] else None, line])
 
 
-def _slices(names: Sequence[str], sliced: Sequence[Slices]) -> str:
+def _slices(names: Sequence[str], sliced: Sequence[Slices]) -> Html:
     """Return a table of the slices of each method, and their differences."""
     parts = []
     for name, of_method in zip(names, sliced, strict=True):
         for titles, cells in of_method.tables():
-            header, *rows = (list(map(escape, row)) for row in (titles, *cells))
-            parts.append(_table(f"{escape(name)}, means over classes", header, rows))
-        parts += [f"<p>{escape(note)}</p>" for note in of_method.notes]
+            parts.append(_table(f"{name}, means over classes", list(titles), [list(row) for row in cells]))
+        parts += [element("p", note) for note in of_method.notes]
     if sliced and sliced[0].tests:
-        parts.append(f"<p>{escape(sliced[0].tests)}.</p>")
-    return "".join(parts)
+        parts.append(html("<p>{}.</p>", sliced[0].tests))
+    return joined(parts)
 
 
 def _subtitle(methods: Sequence[Results]) -> str:
@@ -190,74 +192,82 @@ def _subtitle(methods: Sequence[Results]) -> str:
     stated = dict.fromkeys(part for row in added for part in row.stated(settings).split(", "))
     truths = " and ".join(dict.fromkeys(method.inputs[1].name or "truth in memory" for method in methods))
     about = ", ".join([settings.sampling_in_words, *filter(None, stated)])
-    return escape(
-        f"{counted(len(first.tokens), 'frame', form=',')}{of} of {truths}. Protocol {full_name(settings)}: {about}."
-    )
+    return f"{counted(len(first.tokens), 'frame', form=',')}{of} of {truths}. Protocol {full_name(settings)}: {about}."
 
 
-def _section(title: str, name: str, body: str) -> str:
-    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
+def _section(title: str, name: str, body: Html) -> Html:
+    heading = element("h2", title, id=f"{name}-title")
+    return element("section", heading, body, id=name, aria_labelledby=f"{name}-title")
 
 
-def _values(methods: Sequence[Results], comparison: Comparison) -> str:
+def _values(methods: Sequence[Results], comparison: Comparison) -> Html:
     """Return one table per metric with intervals, and one for the differences between each two methods."""
     first = methods[0]
     several = len(methods) > 1
-    tables: list[str] = []
-    text = [
-        f"<p>In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
+    tables: list[Html] = []
+    about = (
+        f"In brackets: {comparison.level:.0%} intervals from {comparison.samples:,} bootstrap samples of "
         f"{counted(comparison.units, comparison.drawn, form=',')}."
-        + (f" {escape(comparison.tests)}." if comparison.tests else "")
-        + "</p>",
+    )
+    if comparison.tests:
+        about += f" {comparison.tests}."
+    text = [
+        element("p", about),
         *_meaning(first),
-        *(f'<p class="finding warning">{escape(note)}</p>' for note in comparison.notes),
+        *(element("p", note, class_="finding warning") for note in comparison.notes),
     ]
     shown = [METRICS[name] for name in first.metrics if not is_repeated(METRICS[name], first.metrics)]
     for metric in shown:
         keys = _keys(first, metric)
         rows = [
             [
-                escape(name),
-                *[escape(called)] * several,
+                name,
+                *[called] * several,
                 *(_estimate(estimates.get(name, {}).get(key), result, name, key=key) for key in keys),
             ]
             for name, _ in first.rows_of(metric.name)
             for called, estimates, result in zip(comparison.names, comparison.estimates, methods, strict=True)
         ]
-        header = ["class", *["method"] * several, *(escape(column_title(key, first.protocol)) for key in keys)]
-        tables.append(_table(f"{escape(metric.title)} ({metric.better})", header, rows, heads=1 + several))
+        header = ["class", *["method"] * several, *(column_title(key, first.protocol) for key in keys)]
+        tables.append(_table(f"{metric.title} ({metric.better})", header, rows, heads=1 + several))
     for (first_name, second_name), by_class in comparison.differences.items():
         keys = [metric.main.key for metric in shown if metric.main.key in by_class["mean"]]
         if keys:
             rows = [
-                [escape(name), *(_difference(by_class[name].get(key)) for key in keys)]
+                [name, *(_difference(by_class[name].get(key)) for key in keys)]
                 for name in (*first.class_names, "mean")
                 if name in by_class and any(by_class[name].get(key) for key in keys)
             ]
-            caption = f"{escape(second_name)} minus {escape(first_name)}, on the same samples"
+            caption = f"{second_name} minus {first_name}, on the same samples"
             tables.append(_table(caption, ["class", *(title_of(key, protocol=first.protocol) for key in keys)], rows))
         both = [methods[comparison.names.index(name)] for name in (first_name, second_name)]
         for section in sections():
             changes = section.differences(*both, samples=comparison.samples, level=comparison.level)
             labels = changes.get("mean", {})
-            rows = [[escape(label), *(_difference(row[label], "") for row in changes.values())] for label in labels]
+            rows = [[label, *(_difference(row[label], verdict=False) for row in changes.values())] for label in labels]
             if rows:
-                caption = f"{escape(second_name)} minus {escape(first_name)}: causes of the difference in PLD"
-                tables.append(_table(caption, ["cause", *map(escape, changes)], rows))
-    return "".join([*text, '<div class="tables">', *tables, "</div>"])
+                caption = f"{second_name} minus {first_name}: causes of the difference in PLD"
+                tables.append(_table(caption, ["cause", *changes], rows))
+    return joined([*text, element("div", tables, class_="tables")])
 
 
-def _meaning(results: Results) -> list[str]:
+def _meaning(results: Results) -> list[Html]:
     """Return a paragraph with values of PLD for maps with one simple error, if PLD was computed."""
     if PLD.name not in results.metrics or results.protocol.order != 1:
         return []
     cutoff = results.protocol.cutoffs[0]
     near = [metres for metres in (0.1, 0.3, 0.5) if metres < cutoff]
     shifted = ", ".join(f"{4 * metres / (cutoff + 3 * metres):.2f} for {metres:g} m" for metres in near)
+    if not near:
+        return []
     return [
-        "<p>What a PLD means: a map that is right but shifted sideways has the PLD "
-        f"{shifted} at the cutoff of {cutoff:g} m. A map of which 10 % or 30 % is missing has 0.10 or 0.30.</p>"
-    ] * bool(near)
+        html(
+            "<p>What a PLD means: a map that is right but shifted sideways has the PLD {} at the cutoff of {:g} m. A "
+            "map of which 10 % or 30 % is missing has 0.10 or 0.30.</p>",
+            shifted,
+            cutoff,
+        )
+    ]
 
 
 def _keys(results: Results, metric: Metric) -> list[str]:
@@ -266,43 +276,44 @@ def _keys(results: Results, metric: Metric) -> list[str]:
     return [str(key) for key in keys if results.mean.get(str(key)) is not None or key.name == metric.main.key]
 
 
-def _estimate(estimate: Estimate | None, results: Results, name: str, key: str) -> str:
+def _estimate(estimate: Estimate | None, results: Results, name: str, key: str) -> Html:
     """Return a value with its interval, if it has one."""
     if estimate is None or isnan(estimate.value):
-        return number((results.mean if name == "mean" else results.classes[name]).get(key))
-    return f"{estimate.value:.3f} <small>{bracket(estimate.low, estimate.high)}</small>"
+        return escaped(number((results.mean if name == "mean" else results.classes[name]).get(key)))
+    return html("{:.3f} <small>{}</small>", estimate.value, bracket(estimate.low, estimate.high))
 
 
-def _difference(difference: Difference | None, unsure: str = '<br><em class="unsure">{}</em>') -> str:
+def _difference(difference: Difference | None, *, verdict: bool = True) -> Html:
     """Return a difference with its interval, and the verdict if it is not decided which method is better."""
     if difference is None or isnan(difference.value):
-        return number(None)
-    if difference.told_apart:
-        unsure = ""
-    else:
-        unsure = unsure.format(difference.verdict)
-    return f"{difference.value:+.3f} <small>{bracket(difference.low, difference.high, '+.3f')}</small>{unsure}"
+        return escaped(number(None))
+    text = html("{:+.3f} <small>{}</small>", difference.value, bracket(difference.low, difference.high, "+.3f"))
+    if difference.told_apart or not verdict:
+        return text
+    return joined([text, html('<br><em class="unsure">{}</em>', difference.verdict)])
 
 
-def _findings(methods: Sequence[Results], names: Sequence[str], levels: Sequence[str]) -> str:
+def _findings(methods: Sequence[Results], names: Sequence[str], levels: Sequence[str]) -> Html:
     """Return the findings of some levels, errors first. A finding that several methods share is listed once."""
     owners: dict[tuple[str, str], list[str]] = {}  # by level and text
     for called, result in zip(names, methods, strict=True):
         for finding in (finding for finding in result.findings if finding.level in levels):
             of_text = owners.setdefault((finding.level, with_remedy(finding.text, _advice(finding))), [])
             of_text += [called] * (called not in of_text)
-    items: dict[str, list[str]] = {level: [] for level in LEVELS}
+    items: dict[str, list[Html]] = {level: [] for level in LEVELS}
     for (level, text), of_text in owners.items():
         if len(names) > 1:
-            whose = f" <small>({escape(', '.join(of_text))})</small>"
+            whose = html(" <small>({})</small>", ", ".join(of_text))
         else:
-            whose = ""
-        items[level].append(f'<li class="finding {level}"><strong>{level}</strong> {escape(text)}{whose}</li>')
+            whose = Html("")
+        items[level].append(
+            html('<li class="finding {level}"><strong>{level}</strong> {}{}</li>', text, whose, level=level)
+        )
     errors, warnings, notes = (items[level] for level in LEVELS)
-    lists = [f'<ul class="findings">{"".join(rows)}</ul>' if rows else "" for rows in ([*errors, *warnings], notes)]
+    lists = [element("ul", rows, class_="findings") for rows in ([*errors, *warnings], notes) if rows]
     if len(notes) > FEW_NOTES:
-        lists[1] = f'<details class="notes"><summary>{len(notes)} notes</summary>{lists[1]}</details>'
-    return "".join(lists) or "<p>The checks found no problems.</p>"
+        lists[-1] = html('<details class="notes"><summary>{} notes</summary>{}</details>', len(notes), lists[-1])
+    return joined(lists) or html("<p>The checks found no problems.</p>")
 
 
 def _advice(finding: Finding) -> str | None:
@@ -315,7 +326,7 @@ def _advice(finding: Finding) -> str | None:
     return f"In Python: {remedy.python}. In the shell: {remedy.shell}"
 
 
-def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
+def _inputs(methods: Sequence[Results], names: Sequence[str]) -> Html:
     """Return files, frames and instances of each side, and all settings of the protocol."""
     first = methods[0]
     rows = []
@@ -323,13 +334,16 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
         for side, given in zip(("predictions", "truth"), result.inputs, strict=True):
             counts = ", ".join(f"{count:,} {name}" for name, count in given.counts.items())
             cells = [called, side, given.name or "in memory", given.format or "-", f"{given.frames:,}", counts or "-"]
-            rows.append([*map(_breakable, map(escape, cells)), f"<code>{escape(given.hash[:12])}</code>"])
+            rows.append([*map(_breakable, cells), element("code", given.hash[:12])])
     header = ["method", "side", "file", "format", "frames", "instances", "hash"]
     text = [_table("Inputs", header, rows, heads=2)]
     empty = int((first.scores.true.sum(axis=1) == 0).sum())
     if empty:
         text.append(
-            f"<p>{counted(empty, 'frame has', 'frames have', form=',')} no truth. All predictions there are false.</p>"
+            html(
+                "<p>{} no truth. All predictions there are false.</p>",
+                counted(empty, "frame has", "frames have", form=","),
+            )
         )
     for called, result in zip(names, methods, strict=True):
         for count, about in (
@@ -337,49 +351,57 @@ def _inputs(methods: Sequence[Results], names: Sequence[str]) -> str:
             (result.frames_ignored, "predicted frames are not in the truth and are ignored"),
         ):
             if count:
-                text.append(f"<p>{escape(called)}: {count:,} {about}.</p>")
+                text.append(html("<p>{}: {:,} {}.</p>", called, count, about))
     if first.without_value:
-        lacking = escape(", ".join(first.without_value))
-        text.append(f"<p>Classes without a value, because they have neither predictions nor truth: {lacking}.</p>")
-    settings = [[escape(key), escape(value_text(value))] for key, value in first.protocol.flat().items()]
+        text.append(
+            html(
+                "<p>Classes without a value, because they have neither predictions nor truth: {}.</p>",
+                ", ".join(first.without_value),
+            )
+        )
+    settings = [[key, value_text(value)] for key, value in first.protocol.flat().items()]
     text.append(
-        f"<details><summary>Protocol {escape(full_name(first.protocol))}: all settings</summary>"
-        + _table("Settings", ["setting", "value"], settings)
-        + f"</details><p>mapgauge {escape(first.version)}.</p>"
+        html(
+            "<details><summary>Protocol {}: all settings</summary>{}</details><p>mapgauge {}.</p>",
+            full_name(first.protocol),
+            _table("Settings", ["setting", "value"], settings),
+            first.version,
+        )
     )
-    return "".join(text)
+    return joined(text)
 
 
-def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> str:
-    """Return a table that scrolls if it is wide. The caption and all cells must be HTML already."""
-    cells = [[*map(_breakable, row[:heads]), *row[heads:]] for row in rows]
-    body = table([*map(Html, header)], [[*map(Html, row)] for row in cells], heads=heads, caption=Html(caption))
-    return f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">{body}</div>'
+def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 1) -> Html:
+    """Return a table that scrolls if it is wide."""
+    cells = [[*map(_breakable, row[:heads]), *map(escaped, row[heads:])] for row in rows]
+    # Cells of ``table`` are shortened in a notebook. On a page they are whole.
+    body = table([*map(escaped, header)], cells, heads=heads, caption=escaped(caption))
+    return element("div", body, class_="wide", tabindex=0, role="region", aria_label=caption)
 
 
-def _breakable(text: str) -> str:
+def _breakable(text: str) -> Html:
     """Return a name that a narrow screen may break after an underscore."""
-    if "<wbr>" in text:
+    if isinstance(text, Html):
         return text
-    return text.replace("_", "_<wbr>")
+    return joined(text.split("_"), html("_<wbr>"))
 
 
-def bars(methods: Sequence[Results], names: Sequence[str]) -> str:
+def bars(methods: Sequence[Results], names: Sequence[str]) -> Html:
     """Return the parts of each metric that has parts, as stacked bars and as numbers."""
     split = [metric for metric in map(METRICS.__getitem__, methods[0].metrics) if metric.with_role("part")]
     if not split:
-        return "<p>None of the computed metrics splits into parts.</p>"
-    return "".join(_bars_of(metric, methods, names) for metric in split)
+        return html("<p>None of the computed metrics splits into parts.</p>")
+    return joined(_bars_of(metric, methods, names) for metric in split)
 
 
-def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> str:
+def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> Html:
     first = methods[0]
     several = len(methods) > 1
-    title = escape(metric.title + setting_of(metric.main.key, first.protocol))
+    title = metric.title + setting_of(metric.main.key, first.protocol)
     colours = part_colours(metric)
     if all(first.mean[part] is None for part in colours) and first.mean[metric.main.key] is not None:
-        return f"<p>{title} of order {first.protocol.order:g} does not split into parts.</p>"
-    words = {value.key: escape(value.title if value.key in _about_parts() else value.words) for value in metric.values}
+        return html("<p>{} of order {:g} does not split into parts.</p>", title, first.protocol.order)
+    words = {value.key: value.title if value.key in _about_parts() else value.words for value in metric.values}
     cells = []
     for name, _ in first.rows_of(metric.name):
         for k, (called, result) in enumerate(zip(names, methods, strict=True)):
@@ -388,33 +410,41 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
             else:
                 values = result.classes[name]
             chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
-            heads = [escape(name), *[escape(called)] * several]
+            heads = [name, *[called] * several]
             bar = _bar(values, colours, words, chosen=chosen)
             cells.append([*heads, bar, *(number(values[part]) for part in colours)])
     header = ["class", *["method"] * several, f"{title} from 0 to 1", *(words[part] for part in colours)]
     caption = f"Parts of {title}; they add up to it"
     said = _sentences(methods, names, metric)
-    return said + _legend(colours, words) + _table(caption, header, cells, heads=1 + several)
+    return joined([said, _legend(colours, words), _table(caption, header, cells, heads=1 + several)])
 
 
-def _legend(colours: Mapping[str, str], words: Mapping[str, str]) -> str:
+def _legend(colours: Mapping[str, str], words: Mapping[str, str]) -> Html:
     """Return the colours of parts. Each is a link to the frames with most of it."""
-    items = "".join(
-        f'<li><svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" '
-        f'fill="{colour}"/></svg> <a href="{_frames_with(part)}" title="{_hint(part)}">{words[part]}</a></li>'
+    items = [
+        element("li", _swatch(colour), " ", element("a", words[part], href=_frames_with(part), title=_hint(part)))
         for part, colour in colours.items()
+    ]
+    return element("ul", items, class_="legend")
+
+
+def _swatch(colour: str) -> Html:
+    return html(
+        '<svg width="12" height="12" aria-hidden="true"><rect class="part" width="12" height="12" fill="{}"/></svg>',
+        colour,
     )
-    return f'<ul class="legend">{items}</ul>'
 
 
-def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> str:
+def _sentences(methods: Sequence[Results], names: Sequence[str], metric: Metric) -> Html:
     """Return what sections say about the parts of a metric, for each method."""
     said = [text for section in sections() for method in methods if (text := section.sentence(method, metric))]
     if len(said) > 1:
         lines = [f"{name}: {text}" for name, text in zip(names, said, strict=True)]
     else:
         lines = said
-    return "".join(f"<p>{escape(line[0].upper() + line[1:] if len(said) == 1 else line)}.</p>" for line in lines)
+    if len(said) == 1:
+        lines = [line[0].upper() + line[1:] for line in lines]
+    return joined(html("<p>{}.</p>", line) for line in lines)
 
 
 def _frames_with(part: str, chosen: dict[str, str] | None = None) -> str:
@@ -423,37 +453,36 @@ def _frames_with(part: str, chosen: dict[str, str] | None = None) -> str:
         shown = {"cause": part}
     else:
         shown = {}
-    return escape(f"#{urlencode({'sort': f'-{part}'} | shown | (chosen or {}))}")
+    return f"#{urlencode({'sort': f'-{part}'} | shown | (chosen or {}))}"
 
 
 def _hint(part: str) -> str:
     if part not in _about_parts():
         return "Frames with most of it"
     about = _about_parts()[part]
-    return escape(f"{about[0].upper()}{about[1:]}. Click for the frames with most of it, and to see it in the drawing")
+    return f"{about[0].upper()}{about[1:]}. Click for the frames with most of it, and to see it in the drawing"
 
 
 def _bar(
     values: dict[str, float | None], colours: dict[str, str], words: dict[str, str], chosen: dict[str, str]
-) -> str:
+) -> Html:
     """Return one stacked bar from 0 to 1. It is hidden from screen readers, because the numbers are beside it.
 
     Its links are not reached by the keyboard, because the legend has the same.
     """
     parts = {part: values[part] for part in colours}
     if any(part is None for part in parts.values()):
-        return number(None)
+        return escaped(number(None))
     at = 0.0
     boxes = []
     for part, value in parts.items():
         width = 100 * (value or 0)
-        boxes.append(
-            f'<a href="{_frames_with(part, chosen)}" tabindex="-1"><rect class="part" x="{at:.2f}" y="1" '
-            f'width="{width:.2f}" height="14" fill="{colours[part]}"><title>{words[part]} {value:.3f}</title></rect>'
-            "</a>"
-        )
+        title = element("title", f"{words[part]} {value:.3f}")
+        box = element("rect", title, class_="part", x=at, y=1, width=width, height=14, fill=colours[part])
+        boxes.append(element("a", box, href=_frames_with(part, chosen), tabindex=-1))
         at += width
-    return (
+    return html(
         '<svg class="bar" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="track" width="100" height="16"/>{"".join(boxes)}</svg>'
+        '<rect class="track" width="100" height="16"/>{}</svg>',
+        boxes,
     )
