@@ -44,7 +44,7 @@ def test_an_example_runs_and_prints(
 def test_the_page_on_training_shows_the_results_of_the_study() -> None:
     """The results were computed on a GPU. The table is the one that the example prints for them."""
     table = runpy.run_path(str(EXAMPLES / "train_polylines.py"))["table"]
-    page = (ROOT / "docs" / "how-to" / "train-with-sospa.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "training-study.md").read_text(encoding="utf-8")
     results = json.loads((ROOT / "docs" / "pictures" / "training.json").read_text(encoding="utf-8"))
     assert list(results) == ["search", "demo", "roads"]
     for part in results.values():

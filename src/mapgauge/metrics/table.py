@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import MISSING, fields
-from itertools import cycle, pairwise
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.markup import CLASS_COLOURS, COLOURS, colours_of
+from mapgauge.metrics.colours import cause_colours, family_colours, part_colours
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Role, SumRows, Value, ValueKey
 from mapgauge.metrics.rows import METRICS
 from mapgauge.metrics.settings import as_text, fields_of, hints_of, no_such, type_in_words
@@ -260,27 +261,13 @@ def column_title(key: str | ValueKey, protocol: Protocol | None = None) -> str:
     return title + metric.arrow_of(value)
 
 
-# Far from each other with every kind of colour vision, and neither nearly black nor nearly white.
-PART_COLOURS = (
-    "#66AAFF",
-    "#5555CC",
-    "#EEAA00",
-    "#773355",
-    "#AA4400",
-    "#AACCAA",
-    "#999999",
-    "#AAFF88",
-    "#996677",
-    "#443399",
-    "#4488CC",
-    "#FFCCFF",
-    "#CC7722",
-)
-
-
-def part_colours(metric: Metric) -> dict[str, str]:
-    """Return a colour for each part of a metric, by key."""
-    return {value.key: colour for value, colour in zip(metric.with_role("part"), cycle(PART_COLOURS), strict=False)}
-
-
-__all__ = ["CLASS_COLOURS", "COLOURS", "METRICS", "NO_SETTINGS", "colours_of", "part_colours"]
+__all__ = [
+    "CLASS_COLOURS",
+    "COLOURS",
+    "METRICS",
+    "NO_SETTINGS",
+    "cause_colours",
+    "colours_of",
+    "family_colours",
+    "part_colours",
+]
