@@ -110,7 +110,7 @@ def report(
     context: typer.Context,
     files: o.MethodsArgument,
     output: Annotated[Path, o.output_option("FILE", "A page (.html).")],
-    frames: o.FramesOption = "200",
+    frames: o.FramesOption = None,
     title: o.TitleOption = None,
     causes: Annotated[
         bool | None, o.option("--causes/--no-causes", o.COMPUTED, _CAUSES_HELP, show_default=False)

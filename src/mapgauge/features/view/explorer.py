@@ -15,9 +15,10 @@ from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_th
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
-from mapgauge.markup import joined
+from mapgauge.markup import Html, joined
 from mapgauge.metrics.pld import with_pld
 from mapgauge.metrics.table import hit_metrics
+from mapgauge.results.comparison import compare
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import frame_precisions
 from mapgauge.results.query import InvalidQuery
@@ -26,6 +27,7 @@ from mapgauge.results.tags import Tags
 from mapgauge.scoring.data import Data
 from mapgauge.views.report.drawings import least_confidence
 from mapgauge.views.report.explorer import (
+    STYLES,
     described,
     explorer_elements,
     filled,
@@ -37,6 +39,7 @@ from mapgauge.views.report.explorer import (
     section_resource,
     value_arrays,
 )
+from mapgauge.views.report.first import first_elements, first_meta, panel_of_sections
 from mapgauge.views.report.pack import Section
 from mapgauge.views.report.sections import sections
 
@@ -89,6 +92,8 @@ class Explorer:
         self.tags = tags
         self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
+        self._names = [method.name for method in methods]
+        self._comparison = in_thread(lambda: compare(self.results, names=self._names))
         self._values = in_thread(self._packed_values)  # while the browser opens the page
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
         with_poses += [] if self._cameras is None else [self._cameras.with_poses]
@@ -119,7 +124,7 @@ class Explorer:
         of_sections = [section_resource(section, "js") for section in self._scene_sections]
         script = joined_script([resource("live.js", _PACKAGE)], [*own, *of_sections])
         styles = [
-            resource("page.css"),
+            *(resource(f"{name}.css") for name in STYLES),
             *(section_resource(section, "css") for section in self._scene_sections),
             resource("view.css", _PACKAGE),
         ]
@@ -135,6 +140,7 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
+            first=first_elements([], panel_of_sections("where", self.results, self._names), Html("")),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),
@@ -153,23 +159,27 @@ class Explorer:
                 meta |= section.added(promised, [0], None).meta
         for section in self._scene_sections:
             meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"])))
-        return meta | {
-            "drawn": None,
-            "reasons": [],
-            "why": [],
-            "least": max(
-                least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
-            ),
-            "files": [method.given for method in self.methods],
-            "precisions": {
-                metric.main.key: metric.title
-                for metric, _ in hit_metrics(self.results[0].metrics)
-                if metric.level == "frame"
-            },
-            "tabs": self.tabs,
-            "video": has_ffmpeg(),
-            "cameras": self._cameras is not None,
-        }
+        return (
+            meta
+            | first_meta(self.results, self._names, self._comparison.result())
+            | {
+                "drawn": None,
+                "reasons": [],
+                "why": [],
+                "least": max(
+                    least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
+                ),
+                "files": [method.given for method in self.methods],
+                "precisions": {
+                    metric.main.key: metric.title
+                    for metric, _ in hit_metrics(self.results[0].metrics)
+                    if metric.level == "frame"
+                },
+                "tabs": self.tabs,
+                "video": has_ffmpeg(),
+                "cameras": self._cameras is not None,
+            }
+        )
 
     def values(self) -> Answer:
         """Return the values of all frames. After that, predictions and truth are read."""

@@ -1,5 +1,13 @@
 // Reads the data of the page: names and settings as JSON, numbers as typed arrays. `source` has the arrays.
 
+// An error that nothing caught is said on the page. The first one is the cause of the others.
+function sayFailure(what) {
+  const place = document.getElementById("failure");
+  if (place && place.textContent === "") place.textContent = `Something on this page failed: ${what}. The rest of the page may be incomplete. Please report it with the version of mapgauge.`;
+}
+addEventListener("error", (event) => sayFailure(event.message));
+addEventListener("unhandledrejection", (event) => sayFailure(event.reason?.message ?? String(event.reason)));
+
 const meta = JSON.parse(document.getElementById("meta").textContent);
 const frameCount = meta.tokens.length;
 const classCount = meta.classes.length;
@@ -54,6 +62,12 @@ function columnsOf(choice, className) {
 const drawnAt = meta.drawn ? new Int32Array(frameCount).fill(-1) : Int32Array.from({ length: frameCount }, (_, frame) => frame);
 meta.drawn?.forEach((frame, place) => (drawnAt[frame] = place));
 const drawnCount = meta.drawn ? meta.drawn.length : frameCount;
+
+// In a report, the geometry of most frames is in further blocks, which are read after the first drawing.
+const laterAt = new Int32Array(frameCount).fill(-1); // the block of a frame
+(meta.later ?? []).forEach(({ frames }, block) => frames.forEach((frame) => (laterAt[frame] = block)));
+const canDraw = (frame) => drawnAt[frame] >= 0 || laterAt[frame] >= 0;
+const drawableCount = meta.drawn ? drawnCount + (meta.later ?? []).reduce((sum, { frames }) => sum + frames.length, 0) : frameCount;
 
 // The reasons why a frame was chosen to be drawn.
 const reasonsOf = (frame) => (meta.why[drawnAt[frame]] ?? []).map((k) => meta.reasons[k]);
