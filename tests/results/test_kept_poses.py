@@ -15,6 +15,7 @@ from tests.commands import said
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.results.results import drive_of
 
 FRAMES = 20
 PLD: dict[str, Any] = {"metrics": ["pld"]}
@@ -104,8 +105,9 @@ def test_poses_of_predictions_are_kept_on_the_axes_of_the_frames(truth: mg.MapFr
     results = mg.evaluate(predictions, mg.read("y.json"), **PLD)
     again = saved(results).with_data()
     assert again.data is not None
-    assert again.drive is not None
-    assert again.drive.forward == again.data[1].forward
+    drive = drive_of(again)
+    assert drive is not None
+    assert drive.forward == again.data[1].forward
     assert equal(again.data[1].poses, again.poses)
 
 

@@ -13,6 +13,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.bootstrap import SAMPLES
 from mapgauge.results.drives import Drive
 from mapgauge.results.families import Correction
 from mapgauge.results.frame_query import FrameTable
@@ -28,7 +29,7 @@ from mapgauge.results.frame_tables import (
     to_polars,
     worst_first,
 )
-from mapgauge.results.intervals import LEVEL, SAMPLES
+from mapgauge.results.intervals import LEVEL
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
@@ -83,22 +84,13 @@ class Results(Summary):
         return self.rows.scores
 
     @property
-    def drive(self) -> Drive | None:
-        """The poses of the frames with their times and axes: kept with the results, or from the data; None if unknown.
-
-        Results of a streamed evaluation do not keep them. They have them from the data.
-        """
-        if self.rows.drive is not None or self.geometry is None:
-            return self.rows.drive
-        return Drive.of(*self.geometry.sides)
-
-    @property
     def poses(self) -> Floats | None:
         """The motion from each frame to the world, ``(frames, 4, 4)``, in the order of ``tokens``; None if unknown.
 
-        They come from the files that were evaluated, or from the poses that were given with them.
+        They come from the files that were evaluated, or from the poses that were given with them. Results of a streamed
+        evaluation do not keep them, and have them with their data.
         """
-        drive = self.drive
+        drive = drive_of(self)
         if drive is None:
             return None
         return drive.poses
@@ -307,7 +299,7 @@ class Results(Summary):
             drive = self.rows.drive
         else:
             arrays = geometry_arrays(self.need_data().sorted_sides, geometry)
-            drive = self.drive
+            drive = drive_of(self)
         save_results(self, self.rows, path, drive=drive, geometry=arrays)
 
     def to_pandas(self, level: Level = "frames") -> Any:
@@ -337,6 +329,13 @@ class Results(Summary):
             level: As for ``to_pandas``.
         """
         return to_arrow(table_columns(self, self.rows, level))
+
+
+def drive_of(results: Results) -> Drive | None:
+    """Return the poses of results with times and axes: kept with them, or from their data; None if unknown."""
+    if results.rows.drive is not None or results.geometry is None:
+        return results.rows.drive
+    return Drive.of(*results.geometry.sides)
 
 
 def check_results(given: object, name: str = "results") -> None:
