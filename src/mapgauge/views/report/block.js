@@ -38,7 +38,7 @@ const source = {
     const block = laterAt[frame];
     if (block < 0) return null;
     if (!laterBlocks[block]) {
-      readLater(block).catch((error) => sayFailure(error.message));
+      readLater(block).catch((error) => tellFailure(`The geometry of this frame cannot be read: ${error.message}`, error));
       return null;
     }
     return { arrays: laterBlocks[block], place: meta.later[block].frames.indexOf(frame) };

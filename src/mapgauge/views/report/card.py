@@ -83,7 +83,15 @@ def _draw_classes(axes: "Axes", meta: dict[str, Any]) -> None:
         for k, value in enumerate(row):
             if value is not None:
                 axes.plot([value], [y], "o", markersize=3.2, color=meta["methodColours"][k], zorder=2)
-        axes.text(1.02, y, "  ".join(f"{value:.3f}" for value in there[:3]), size=4.4, va="center", color=INK, transform=axes.get_yaxis_transform())
+        axes.text(
+            1.02,
+            y,
+            "  ".join(f"{value:.3f}" for value in there[:3]),
+            size=4.4,
+            va="center",
+            color=INK,
+            transform=axes.get_yaxis_transform(),
+        )
     axes.set_yticks(range(len(shown)), [_cut(name, 20) for name in shown])
     axes.set_ylim(len(shown) - 0.5, -0.6)
     axes.grid(visible=True, axis="x", linewidth=0.3, color=RAIL)
@@ -94,10 +102,14 @@ def _draw_classes(axes: "Axes", meta: dict[str, Any]) -> None:
 def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
     """Draw a bar for each method, at most six: the parts of its first metric."""
     metric = meta["metrics"][0] if meta["metrics"] else None
-    parts = meta["families"] if meta["causes"] else [
-        {"name": part["key"].replace("_", " "), "colour": part["colour"], "causes": [part["key"]]}
-        for part in (metric["parts"] if metric else [])
-    ]
+    parts = (
+        meta["families"]
+        if meta["causes"]
+        else [
+            {"name": part["key"].replace("_", " "), "colour": part["colour"], "causes": [part["key"]]}
+            for part in (metric["parts"] if metric else [])
+        ]
+    )
     if metric is None or not parts:
         axes.set_axis_off()
         return

@@ -1,13 +1,5 @@
 // Reads the data of the page: names and settings as JSON, numbers as typed arrays. `source` has the arrays.
 
-// An error that nothing caught is said on the page. The first one is the cause of the others.
-function sayFailure(what) {
-  const place = document.getElementById("failure");
-  if (place && place.textContent === "") place.textContent = `Something on this page failed: ${what}. The rest of the page may be incomplete. Please report it with the version of mapgauge.`;
-}
-addEventListener("error", (event) => sayFailure(event.message));
-addEventListener("unhandledrejection", (event) => sayFailure(event.reason?.message ?? String(event.reason)));
-
 const meta = JSON.parse(document.getElementById("meta").textContent);
 const frameCount = meta.tokens.length;
 const classCount = meta.classes.length;
