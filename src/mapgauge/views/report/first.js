@@ -195,7 +195,7 @@ function differenceRows(now, [first, second]) {
 
 // The families of causes, or the parts of the first metric if there are no causes: { name, colour, causes }.
 function familiesOf() {
-  if (meta.causes.length) return meta.families;
+  if (meta.families.length) return meta.families;
   const metric = meta.metrics[0];
   return (metric?.parts ?? []).map(({ key, colour }) => ({ name: labelOf(key), colour, causes: [key] }));
 }

@@ -51,7 +51,7 @@ def first_meta(methods: Sequence[Results], names: Sequence[str], comparison: Com
         "mains": _mains(methods[0]),
         "values": [_values(method) for method in methods],
         "intervals": _intervals(names, comparison),
-        "families": _families(),
+        "families": _families() if CAUSES_OF_PLD.name in methods[0].metrics else [],
         "files": [f"{name}.mg" for name in names],
     }
 

@@ -38,7 +38,7 @@ function heatOf(value) {
 }
 
 // A strip of cells. Cells of the same colour are one path.
-function stripOf(frames, column, listed) {
+function cellsOfScene(frames, column, listed) {
   const paths = {};
   frames.forEach((frame, k) => {
     const kind = listed.has(frame) ? heatOf(column[frame]) : "off";
@@ -66,7 +66,7 @@ function growScenes(now, count) {
     choose.disabled = !meta.scenes;
     const start = element("button", { type: "button", className: "play", textContent: "▶", title: `Play ${name}`, ariaLabel: `Play ${name}` });
     start.addEventListener("click", () => playFrom(frames[0]));
-    const strip = element("span", { className: "cells" }, stripOf(frames, column, listed));
+    const strip = element("span", { className: "cells" }, cellsOfScene(frames, column, listed));
     strip.style.setProperty("--cells", frames.length);
     strip.addEventListener("click", (event) => playFrom(frames[frameAt(strip, frames, event)]));
     strip.addEventListener("pointermove", (event) => {
@@ -78,7 +78,7 @@ function growScenes(now, count) {
     return row;
   });
   sceneRows.made += rowsOf.length;
-  $$("scene-strips").append(...rowsOf);
+  $$("scene-rows").append(...rowsOf);
 }
 
 function frameAt(strip, frames, event) {
@@ -101,7 +101,7 @@ function showScenes(now) {
   const pair = pairOf(now);
   const means = pair ? sceneRows.scenes.flatMap(({ frames }) => pair.map((method) => meanOf(frames, numbersOf(method, mainKey(), now.of)))).filter((value) => !Number.isNaN(value)) : [];
   Object.assign(sceneRows, { from: means.reduce((a, b) => Math.min(a, b), Infinity), to: means.reduce((a, b) => Math.max(a, b), -Infinity), made: 0 });
-  const list = element("ul", { id: "scene-strips", tabIndex: 0 });
+  const list = element("ul", { id: "scene-rows", tabIndex: 0 });
   list.setAttribute("aria-label", `${sceneRows.scenes.length} scenes, the worst first`);
   list.addEventListener("scroll", () => growNear(list), { passive: true });
   const stop = element("button", { type: "button", id: "stop", textContent: "Stop", hidden: player === 0 });
@@ -128,9 +128,9 @@ function rampOf() {
 
 // Marks the frame that is drawn, in the strip of its scene.
 function markMoment(now) {
-  for (const old of document.querySelectorAll("#scene-strips .moment")) old.remove();
+  for (const old of document.querySelectorAll("#scene-rows .moment")) old.remove();
   const name = sceneOfFrame(now.frame);
-  const row = [...document.querySelectorAll("#scene-strips li")].find((one) => one.dataset.scene === name);
+  const row = [...document.querySelectorAll("#scene-rows li")].find((one) => one.dataset.scene === name);
   if (!row) return;
   const k = framesByScene.get(name).indexOf(now.frame);
   row.querySelector(".strip").append(svgElement("rect", { class: "moment", x: k, y: 0, width: 0.94, height: 10 }));
