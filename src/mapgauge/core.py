@@ -163,6 +163,7 @@ FEATURE = Feature(
         "Answer": "answers.answer:Answer",
         "answer": "answers.answer:answer",
         "MethodFacts": "answers.facts:MethodFacts",
+        "DifferenceFacts": "answers.pairs:DifferenceFacts",
         "PairFacts": "answers.pairs:PairFacts",
         "Causes": "results.causes:Causes",
         "causes": "results.causes:causes",

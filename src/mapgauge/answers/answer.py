@@ -56,7 +56,7 @@ class Answer:
         )
 
 
-class Explained(NamedTuple):
+class Told(NamedTuple):
     """One method with its facts, which may be kept after its geometry was released."""
 
     name: str
@@ -105,18 +105,18 @@ def answer(
     return combined([explain(method, name, count) for name, method in zip(called, methods, strict=True)])
 
 
-def explain(results: Results, name: str, workers: int | None = None) -> Explained:
+def explain(results: Results, name: str, workers: int | None = None) -> Told:
     """Return what is said about one method."""
     facts = facts_of(results, name)
     if facts.refused is not None:
-        return Explained(name, results, facts, ())
+        return Told(name, results, facts, ())
     more = explained(results, workers)
     facts = facts_of(more, name)
     said = (sentence(more, workers) for sentence in sentences())
-    return Explained(name, more, facts, tuple(statement for statement in said if statement is not None))
+    return Told(name, more, facts, tuple(statement for statement in said if statement is not None))
 
 
-def combined(methods: Sequence[Explained]) -> Answer:
+def combined(methods: Sequence[Told]) -> Answer:
     """Return the answer about methods that were explained one by one."""
     protocol = methods[0].results.protocol
     facts = tuple(method.facts for method in methods)

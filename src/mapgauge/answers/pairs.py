@@ -18,7 +18,7 @@ Verdict: TypeAlias = Literal["better", "worse", "cannot tell", "identical", "dis
 MANY = 6  # methods from which on each is compared with the best one only: more would be dozens of pairs
 
 
-class Gap(NamedTuple):
+class DifferenceFacts(NamedTuple):
     """A difference, second minus first, and its interval. The bounds are None if there is no interval."""
 
     value: float
@@ -26,7 +26,7 @@ class Gap(NamedTuple):
     high: float | None
 
     @classmethod
-    def of(cls, difference: Difference) -> "Gap | None":
+    def of(cls, difference: Difference) -> "DifferenceFacts | None":
         """Return a difference without its verdict; None if there is no value."""
         if not math.isfinite(difference.value):
             return None
@@ -35,11 +35,11 @@ class Gap(NamedTuple):
             return cls(difference.value, None, None)
         return cls(difference.value, difference.low, difference.high)
 
-    def turned(self) -> "Gap":
+    def turned(self) -> "DifferenceFacts":
         """Return the difference of the first minus the second."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
-        return Gap(-self.value, low, high)
+        return DifferenceFacts(-self.value, low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +50,15 @@ class PairFacts:
     second: str
     verdict: Verdict  # of the second
     measure: str  # the key of the value that they are ranked by
-    gap: Gap | None  # in this value
-    pld: Gap | None
-    families: dict[str, Gap] = field(default_factory=dict)  # what PLD differs by; they add up to the difference
-    classes: dict[str, Gap] = field(default_factory=dict)  # in the measure
-    families_of_classes: dict[str, dict[str, Gap]] = field(default_factory=dict)
+    gap: DifferenceFacts | None  # in this value
+    pld: DifferenceFacts | None
+    families: dict[str, DifferenceFacts] = field(default_factory=dict)  # what PLD differs by; they add up to the difference
+    classes: dict[str, DifferenceFacts] = field(default_factory=dict)  # in the measure
+    families_of_classes: dict[str, dict[str, DifferenceFacts]] = field(default_factory=dict)
     drawn: str = ""  # what intervals are over: "scene" or "frame"
     units: int = 0
     why_not: str = ""  # why it cannot be told
-    against: tuple[tuple[str, Gap], ...] = ()  # values that contradict PLD, with their differences
+    against: tuple[tuple[str, DifferenceFacts], ...] = ()  # values that contradict PLD, with their differences
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain Python values."""
@@ -95,13 +95,13 @@ class PairFacts:
         )
 
 
-def _plain(gap: Gap | None) -> dict[str, float | None] | None:
+def _plain(gap: DifferenceFacts | None) -> dict[str, float | None] | None:
     if gap is None:
         return None
     return gap._asdict()
 
 
-def _turned(gaps: dict[str, Gap]) -> dict[str, Gap]:
+def _turned(gaps: dict[str, DifferenceFacts]) -> dict[str, DifferenceFacts]:
     return {key: gap.turned() for key, gap in gaps.items()}
 
 
@@ -156,8 +156,8 @@ def _pair(comparison: Comparison, first: str, second: str, one: Results, other: 
         second=second,
         verdict=_verdict(one, other, measure, difference, contradicted=bool(against)),
         measure=measure,
-        gap=None if difference is None else Gap.of(difference),
-        pld=Gap.of(changes["mean"][PLD.main.key]) if PLD.main.key in changes["mean"] else None,
+        gap=None if difference is None else DifferenceFacts.of(difference),
+        pld=DifferenceFacts.of(changes["mean"][PLD.main.key]) if PLD.main.key in changes["mean"] else None,
         families=_gaps((key, gap) for key, gap in families.get("mean", {}).items() if key in FAMILIES),
         classes=_gaps((name, gaps[measure]) for name, gaps in changes.items() if name != "mean" and measure in gaps),
         families_of_classes={
@@ -172,9 +172,9 @@ def _pair(comparison: Comparison, first: str, second: str, one: Results, other: 
     )
 
 
-def _gaps(differences: Iterable[tuple[str, Difference]]) -> dict[str, Gap]:
+def _gaps(differences: Iterable[tuple[str, Difference]]) -> dict[str, DifferenceFacts]:
     """Return the differences that have values."""
-    gaps = ((key, Gap.of(difference)) for key, difference in differences)
+    gaps = ((key, DifferenceFacts.of(difference)) for key, difference in differences)
     return {key: gap for key, gap in gaps if gap is not None}
 
 
@@ -202,7 +202,7 @@ def _are_identical(one: Results, other: Results) -> bool:
     return one.inputs[0].hash == other.inputs[0].hash
 
 
-def _against(one: Results, measure: str, changes: dict[str, Difference]) -> tuple[tuple[str, Gap], ...]:
+def _against(one: Results, measure: str, changes: dict[str, Difference]) -> tuple[tuple[str, DifferenceFacts], ...]:
     """Return the average precisions that say the opposite of PLD, if both are decided."""
     decided = changes.get(measure)
     if measure != PLD.main.key or decided is None or not decided.told_apart:
@@ -212,7 +212,7 @@ def _against(one: Results, measure: str, changes: dict[str, Difference]) -> tupl
         change = changes.get(metric.main.key)
         if change is None or not change.told_apart:
             continue
-        gap = Gap.of(change)
+        gap = DifferenceFacts.of(change)
         # PLD is better where it is lower, average precision where it is higher.
         if gap is not None and (gap.value > 0) == (decided.value > 0):
             found.append((metric.main.key, gap))

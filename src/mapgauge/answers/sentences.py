@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from mapgauge.answers.facts import MethodFacts, rings_in_words, worst_of
-from mapgauge.answers.pairs import Gap, PairFacts, lower_is_better
+from mapgauge.answers.pairs import DifferenceFacts, PairFacts, lower_is_better
 from mapgauge.metrics.completeness import lengths_in_words
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import title_of
@@ -186,10 +186,10 @@ def _values(pair: PairFacts) -> dict[str, float | str | None]:
     return values
 
 
-def _size(gap: Gap) -> str:
+def _size(gap: DifferenceFacts) -> str:
     """Return the size of a difference with its interval, both without a sign if all are on one side of 0.
 
-    >>> _size(Gap(-0.054, -0.062, -0.047)), _size(Gap(0.054, None, None)), _size(Gap(-0.01, -0.03, 0.01))
+    >>> _size(DifferenceFacts(-0.054, -0.062, -0.047)), _size(DifferenceFacts(0.054, None, None)), _size(DifferenceFacts(-0.01, -0.03, 0.01))
     ('0.054 [0.047, 0.062]', '0.054', '0.010 [-0.010, 0.030]')
     """
     if gap.value < 0:

@@ -142,8 +142,7 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
     for sentence in sentences():
         statement = sentence(results, workers)
         if statement is not None:
-            text = statement.text.removesuffix(".")
-            said.append(text[:1].lower() + text[1:])
+            said.append(statement.text)
     return [line for line in said if line]
 
 
