@@ -2,6 +2,7 @@
 from mapgauge.answers.answer import Answer as Answer
 from mapgauge.answers.answer import answer as answer
 from mapgauge.answers.facts import MethodFacts as MethodFacts
+from mapgauge.answers.pairs import DifferenceFacts as DifferenceFacts
 from mapgauge.answers.pairs import PairFacts as PairFacts
 from mapgauge.checks import check as check
 from mapgauge import demo as demo

@@ -52,7 +52,7 @@ class PairFacts:
     measure: str  # the key of the value that they are ranked by
     gap: DifferenceFacts | None  # in this value
     pld: DifferenceFacts | None
-    families: dict[str, DifferenceFacts] = field(default_factory=dict)  # what PLD differs by; they add up to the difference
+    families: dict[str, DifferenceFacts] = field(default_factory=dict)  # they add up to the difference
     classes: dict[str, DifferenceFacts] = field(default_factory=dict)  # in the measure
     families_of_classes: dict[str, dict[str, DifferenceFacts]] = field(default_factory=dict)
     drawn: str = ""  # what intervals are over: "scene" or "frame"

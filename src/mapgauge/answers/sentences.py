@@ -189,8 +189,10 @@ def _values(pair: PairFacts) -> dict[str, float | str | None]:
 def _size(gap: DifferenceFacts) -> str:
     """Return the size of a difference with its interval, both without a sign if all are on one side of 0.
 
-    >>> _size(DifferenceFacts(-0.054, -0.062, -0.047)), _size(DifferenceFacts(0.054, None, None)), _size(DifferenceFacts(-0.01, -0.03, 0.01))
-    ('0.054 [0.047, 0.062]', '0.054', '0.010 [-0.010, 0.030]')
+    >>> _size(DifferenceFacts(-0.054, -0.062, -0.047)), _size(DifferenceFacts(-0.01, -0.03, 0.01))
+    ('0.054 [0.047, 0.062]', '0.010 [-0.010, 0.030]')
+    >>> _size(DifferenceFacts(0.054, None, None))
+    '0.054'
     """
     if gap.value < 0:
         gap = gap.turned()
