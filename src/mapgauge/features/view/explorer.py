@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.answers.answer import answer
 from mapgauge.errors import InvalidInput
 from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
@@ -94,6 +95,7 @@ class Explorer:
         self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
         self._names = [method.name for method in methods]
+        self._answer = in_thread(lambda: answer(self.results, names=self._names))
         self._comparison = in_thread(lambda: compare(self.results, names=self._names))
         self._values = in_thread(self._packed_values)  # while the browser opens the page
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
@@ -109,6 +111,7 @@ class Explorer:
             "": self.page,
             "values": self.values,
             "geometry": self.geometry,
+            "answer": self.answer,
             "frame": self.frame,
             "scene": self.scene,
             "precisions": self.precisions,
@@ -141,7 +144,9 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
-            first=first_elements([], panel_of_sections("where", self.results, self._names), Html("")),
+            first=first_elements(
+                self._answer.result(), panel_of_sections("where", self.results, self._names), Html("")
+            ),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),
@@ -162,7 +167,7 @@ class Explorer:
             meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"])))
         return (
             meta
-            | first_meta(self.results, self._names, self._comparison.result())
+            | first_meta(self.results, self._names, self._comparison.result(), self._answer.result())
             | {
                 "drawn": None,
                 "reasons": [],
@@ -208,6 +213,12 @@ class Explorer:
         if self.results[0].scenes is None and geometry.scenes is not None:
             about["scenes"] = geometry.scenes  # the page has those of the results
         return packed(arrays, state="ready", **about)
+
+    def answer(self) -> Answer:
+        """Return the answer with what only the geometry tells, and the panel *where* of the first screen."""
+        methods = self.reading.now.methods
+        said = answer(methods, names=self._names)
+        return as_json({"answer": said.to_dict(), "where": str(panel_of_sections("where", methods, self._names))})
 
     def frame(self, number: str) -> Answer:
         """Return what the drawings of a frame show."""

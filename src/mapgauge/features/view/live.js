@@ -107,6 +107,8 @@ const source = {
     return stripTexts.get(scene);
   },
 
+  answer: async () => (await answerTo("answer")).json(),
+
   bounds: () => known.bounds ?? [Infinity, -Infinity, Infinity, -Infinity],
 };
 

@@ -125,7 +125,7 @@ def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
     axes.set_ylim(len(names) + 1.1, -0.6)
     _plain(axes, f"Why: parts of {metric['title']}")
     for k, part in enumerate(parts):
-        x = (k % 3) / 3
-        y = len(names) + 0.05 + 0.6 * (k // 3)
-        axes.plot([x + 0.02], [y], "s", markersize=3, color=part["colour"], clip_on=False)
-        axes.text(x + 0.055, y, part["name"], size=4.4, va="center", color=INK)
+        left = (k % 3) / 3
+        below = len(names) + 0.05 + 0.6 * (k // 3)
+        axes.plot([left + 0.02], [below], "s", markersize=3, color=part["colour"], clip_on=False)
+        axes.text(left + 0.055, below, part["name"], size=4.4, va="center", color=INK)

@@ -387,6 +387,17 @@ function buildFirst() {
 extras.push({
   build: buildFirst,
 
+  // In `mapgauge view`, after predictions and truth were read: the answer with what only they tell, and the panel where.
+  async ready({ state: reading }) {
+    if (reading !== "ready" || !source.answer) return;
+    const found = await source.answer();
+    if (found.where && $$("where-slot").dataset.own === "true") {
+      $$("where-slot").dataset.own = "false";
+      $$("where-slot").innerHTML = found.where; // of sections, which escape every text
+    }
+    takeAnswer(found.answer);
+  },
+
   show(now, differs) {
     if (differs("method", "of", "cause", "sort")) {
       showWhat(now);

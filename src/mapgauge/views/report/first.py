@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+from mapgauge.answers.answer import Answer
 from mapgauge.markup import Html, element, joined
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, FAMILIES
 from mapgauge.metrics.colours import family_colours
@@ -32,22 +33,24 @@ def panel_of_sections(panel: str, methods: Sequence[Results], names: Sequence[st
     return Html("")
 
 
-def first_elements(answer: Sequence[str], where: Html, worries: Html) -> Html:
+def first_elements(answer: Answer, where: Html, worries: Html) -> Html:
     """Return the elements of the first screen.
 
     Args:
-        answer: The sentences of the answer.
+        answer: Its sentences stand on top.
         where: What stands in the panel *where*; empty for the ranges.
         worries: Findings that are errors.
     """
-    sentences = joined(element("p", sentence) for sentence in answer)
+    sentences = joined(element("p", statement.text) for statement in answer.statements)
     return filled(resource("first.html"), answer=sentences, where=where, worries=worries)
 
 
-def first_meta(methods: Sequence[Results], names: Sequence[str], comparison: Comparison) -> dict[str, Any]:
+def first_meta(
+    methods: Sequence[Results], names: Sequence[str], comparison: Comparison, answer: Answer
+) -> dict[str, Any]:
     """Return what the panels show: values of all methods and classes, and differences with their intervals."""
     return {
-        "answer": None,
+        "answer": answer.to_dict(),
         "mains": _mains(methods[0]),
         "values": [_values(method) for method in methods],
         "intervals": _intervals(names, comparison),

@@ -12,6 +12,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mapgauge.answers.answer import answer
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
@@ -114,10 +115,12 @@ def write_report(
     called = method_names(methods, names)
     check_comparable(methods, called)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
-    with ThreadPoolExecutor(1) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
+    with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
+        answering = pool.submit(answer, methods, names=called)
         explorer = _explorer(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
         comparison = comparing.result()
+        said = answering.result()
     if by is None:
         sliced = []
     else:
@@ -128,8 +131,8 @@ def write_report(
     else:
         named = [_without_folders(method) for method in ordered]
     top = summary(named, comparison, sliced)
-    explorer.meta.update(first_meta(ordered, called, comparison))
-    first = first_elements([], panel_of_sections("where", ordered, called), top.worries)
+    explorer.meta.update(first_meta(ordered, called, comparison, said))
+    first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
     page = _page(title or ", ".join(called), top, about, explorer=explorer, first=first)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
