@@ -17,13 +17,18 @@ SHARE = 0.6  # of the frames that do not have the arm
 def _placed(points: list[list[float]]) -> np.ndarray:
     """Points of the junction in the world."""
     c, s = np.cos(TURN), np.sin(TURN)
-    return np.array(points) @ np.array([[c, s], [-s, c]]) + ORIGIN
+    placed: np.ndarray = np.array(points) @ np.array([[c, s], [-s, c]]) + ORIGIN
+    return placed
 
 
 # The road of the drive, an arm to the left, and a crossing.
 ROAD = {
     "divider": [_placed([[-80, 0], [80, 0]])],
-    "boundary": [_placed([[-80, -7], [80, -7]]), _placed([[-80, 7], [-4, 7], [-4, 40]]), _placed([[4, 40], [4, 7], [80, 7]])],
+    "boundary": [
+        _placed([[-80, -7], [80, -7]]),
+        _placed([[-80, 7], [-4, 7], [-4, 40]]),
+        _placed([[4, 40], [4, 7], [80, 7]]),
+    ],
     "ped_crossing": [_placed([[20, -6], [24, -6], [24, 6], [20, 6], [20, -6]])],
 }
 ARM = {"divider": [_placed([[0, 9], [0, 40]])]}

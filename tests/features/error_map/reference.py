@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 
 import mapgauge as mg
 
@@ -47,7 +48,7 @@ def pieces(results: mg.Results, least: float) -> list[tuple[str, str, int, float
             if assignment.truth_closed[i] and len(numbers) > 2:
                 numbers.append(0)
             world = [(c * x - s * y + pose[0, 3], s * x + c * y + pose[1, 3]) for x, y in points]
-            for a, b in zip(numbers, numbers[1:], strict=False):
+            for a, b in pairwise(numbers):
                 for axis, k, place, at_end in crossings(world[a], world[b]):
                     near = b if at_end else a
                     offset = math.nan
@@ -75,21 +76,21 @@ def pieces(results: mg.Results, least: float) -> list[tuple[str, str, int, float
             if offsets:
                 middle = (offsets[(len(offsets) - 1) // 2] + offsets[len(offsets) // 2]) / 2
             pairs = flips = 0
-            for frame in ok:
-                for other in ok:
-                    scenes = truth.scenes
-                    assert scenes is not None
-                    if scenes[frame] == scenes[other] and _position(truth, other) == _position(truth, frame) + 1:
-                        pairs += 1
-                        flips += ok[frame] != ok[other]
+            at = {_position(truth, seen): seen for seen in ok}
+            for position, seen in at.items():
+                following = at.get((position[0], position[1] + 1))
+                if following is not None:
+                    pairs += 1
+                    flips += ok[seen] != ok[following]
             place = sum(sample[0] for sample in run) / len(run)
             made.append((name, axis, k, place, len(ok), sum(ok.values()), middle, pairs, flips))
     return sorted(made)
 
 
-def _position(truth: mg.MapFrames, frame: int) -> int:
-    """The place of a frame in time in its scene."""
+def _position(truth: mg.MapFrames, frame: int) -> tuple[str, int]:
+    """The scene of a frame, and its place in time there."""
     assert truth.scenes is not None
     assert truth.timestamps is not None
+    times = truth.timestamps.tolist()
     same = [k for k, scene in enumerate(truth.scenes) if scene == truth.scenes[frame]]
-    return sorted(same, key=lambda k: int(truth.timestamps[k])).index(frame)  # type: ignore[index]
+    return truth.scenes[frame], sorted(same, key=times.__getitem__).index(frame)

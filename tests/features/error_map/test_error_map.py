@@ -34,10 +34,12 @@ def test_the_map_is_that_of_the_rule_in_plain_python(least: float) -> None:
         is_x = bool(along_x[k]) and float(x / STEP).is_integer()
         on, across = (x, y) if is_x else (y, x)
         numbers = [int(columns[key][k]) for key in ("seen", "found", "pairs", "flips")]
-        ours.append((columns["class"][k], "x" if is_x else "y", round(on / STEP), across, *numbers, columns["offset"][k]))
+        ours.append(
+            (columns["class"][k], "x" if is_x else "y", round(on / STEP), across, *numbers, columns["offset"][k])
+        )
     ours.sort()
-    for mine, (name, axis, line, place, seen, found, offset, pairs, flips) in zip(ours, expected, strict=True):
-        assert mine[:3] == (name, axis, line)
+    for mine, (name, way, line, place, seen, found, offset, pairs, flips) in zip(ours, expected, strict=True):
+        assert mine[:3] == (name, way, line)
         assert mine[3] == pytest.approx(place, abs=1e-4)  # means are rounded to a tenth of a millimetre
         assert mine[4:8] == (seen, found, pairs, flips)
         assert mine[8] == pytest.approx(offset, abs=1e-5, nan_ok=True)  # offsets are kept in single precision
@@ -63,7 +65,7 @@ def test_the_order_of_frames_and_the_number_of_workers_do_not_matter() -> None:
     assert repr(rows(made)) == repr(rows(shuffled))
     assert shuffled.frames(7) == made.frames(7)
     first, second = (each.worst(kind="missed") for each in (made, shuffled))
-    assert [place._replace(pieces=None) for place in first] == [place._replace(pieces=None) for place in second]
+    assert [place.to_dict() for place in first] == [place.to_dict() for place in second]
 
 
 def test_a_higher_least_confidence_finds_less_and_needs_no_new_match() -> None:
@@ -88,7 +90,7 @@ def test_two_methods_share_their_pieces_and_have_a_difference() -> None:
     assert made.columns("good")["found"].sum() > columns["found"].sum()
 
 
-def test_poses_can_be_given_to_frames_without_them(tmp_path: object) -> None:
+def test_poses_can_be_given_to_frames_without_them() -> None:
     y = planted.truth()
     bare = planted.evaluated(planted.predictions(), replace(y, poses=None))
     with pytest.raises(InvalidInput, match="no poses, so the true lines have no place in the world") as caught:
@@ -128,6 +130,7 @@ def test_frames_without_lines_make_an_empty_map() -> None:
 
 def test_poses_far_from_the_earth_are_refused() -> None:
     y = planted.truth()
+    assert y.poses is not None
     poses = y.poses.copy()
     poses[3, 0, 3] = 1e12
     with pytest.raises(InvalidInput, match="0-03 is more than 1e"):

@@ -10,7 +10,7 @@ import mapgauge as mg
 from mapgauge.errors import InvalidInput
 from mapgauge.features.error_map.areas import areas_of, packed
 from mapgauge.features.error_map.joining import connected
-from mapgauge.features.error_map.pieces import Pieces
+from mapgauge.features.error_map.pieces import RoadPieces
 from mapgauge.features.error_map.places import interval_of, overall, sentence_of
 
 
@@ -50,12 +50,12 @@ def test_a_difference_is_found_where_only_one_method_fails() -> None:
     with pytest.raises(InvalidInput, match="a method after the first"):
         made.worst("good", kind="difference")
     with pytest.raises(InvalidInput, match="kind must be"):
-        made.worst(kind="bad")
+        made.worst(kind="bad")  # type: ignore[arg-type]
 
 
 def test_a_place_that_few_scenes_saw_has_no_interval() -> None:
     results = planted.evaluated()
-    some = results.of_frames([k for k, scene in enumerate(results.scenes) if scene < "scene-3"])
+    some = results.of_frames([k for k, scene in enumerate(results.scenes or ()) if scene < "scene-3"])
     first = mg.error_map(some).worst()[0]
     assert first.scenes == 3
     assert math.isnan(first.share.low)
@@ -80,7 +80,7 @@ def test_points_are_connected_as_in_plain_python(rng: np.random.Generator) -> No
 def test_areas_far_apart_become_tiles_that_do_not_overlap() -> None:
     x = np.concatenate([np.arange(0, 50, 0.5), np.arange(9000, 9030, 0.5), np.arange(-5000, -4990, 0.5)])
     zeros = np.zeros(len(x))
-    found = areas_of(Pieces(zeros.astype(np.int64), x, zeros, zeros + 0.25, zeros))
+    found = areas_of(RoadPieces(zeros.astype(np.int64), x, zeros, zeros + 0.25, zeros))
     assert found.bounds[:, 0].tolist() == [0.0, 9000.0, -5000.0]
     tiles = packed(found.bounds)
     assert tiles.width < 120

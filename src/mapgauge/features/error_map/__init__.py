@@ -22,6 +22,7 @@ FEATURE = Feature(
     },
     names={
         "ErrorMap": "error_map:ErrorMap",
+        "ErrorPlace": "places:ErrorPlace",
         "error_map": "error_map:error_map",
     },
 )

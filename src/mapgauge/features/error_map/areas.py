@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.features.error_map.joining import connected
-from mapgauge.features.error_map.pieces import Pieces
+from mapgauge.features.error_map.pieces import RoadPieces
 from mapgauge.typing import Floats, Indices
 
 REACH = 20.0  # metres between pieces of one area, about: the middles of cells of half this size are compared
@@ -28,7 +28,7 @@ class Tiles(NamedTuple):
     height: float
 
 
-def areas_of(pieces: Pieces) -> Areas:
+def areas_of(pieces: RoadPieces) -> Areas:
     """Return the connected areas of pieces of all classes."""
     if not len(pieces.x):
         return Areas(np.zeros(0, np.int64), np.zeros((0, 4)))
@@ -85,18 +85,25 @@ def _in_rows(bounds: Floats, sizes: Floats, width: float) -> Tiles:
     """Return the areas in rows that are at most so wide."""
     left = np.zeros(len(sizes))
     bottom = np.zeros(len(sizes))
-    x = 0.0
-    y = 0.0
-    row = 0.0
+    x = 0.0  # of the next column of the row
+    y = 0.0  # of the row
+    row = 0.0  # its height
     right = 0.0
+    column = (0.0, 0.0, 0.0)  # x, the width and the filled height of the last column: low areas are put below others
     for k in np.argsort(-sizes[:, 1], kind="stable").tolist():
         wide, high = sizes[k].tolist()
+        if wide <= column[1] and column[2] + high <= row:
+            left[k] = column[0]
+            bottom[k] = y + column[2]
+            column = (column[0], column[1], column[2] + high)
+            continue
         if x > 0 and x + wide > width * (1 + 1e-9):
             y += row
             x = 0.0
             row = 0.0
         left[k] = x
         bottom[k] = y
+        column = (x, wide, high)
         x += wide
         row = max(row, high)
         right = max(right, x)

@@ -13,7 +13,7 @@ from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
     from mapgauge.features.error_map.error_map import ErrorMap
-    from mapgauge.features.error_map.places import Kind, Place
+    from mapgauge.features.error_map.places import ErrorPlace, Kind
 
 _CONFIDENCE = "Least confidence: a prediction with a lower one does not find anything."
 _TITLES = {
@@ -94,7 +94,7 @@ def errors(
         out.save_figure(plot.errors(made, title=title), figure)
 
 
-_Places = dict[tuple[str, "Kind"], list["Place"]]
+_Places = dict[tuple[str, "Kind"], list["ErrorPlace"]]
 _KEYS = (
     "name",
     "kind",
@@ -124,13 +124,13 @@ def _places(made: "ErrorMap", count: int) -> _Places:
     return places
 
 
-def _each(places: _Places) -> list[tuple[str, str, int, "Place"]]:
+def _each(places: _Places) -> list[tuple[str, str, int, "ErrorPlace"]]:
     return [
         (name, kind, rank, place) for (name, kind), some in places.items() for rank, place in enumerate(some, start=1)
     ]
 
 
-def _row(name: str, rank: int, place: "Place") -> dict[str, Any]:
+def _row(name: str, rank: int, place: "ErrorPlace") -> dict[str, Any]:
     """Return a place as a row of CSV: one frame in place of all."""
     row = {"name": name, "kind": place.kind, "rank": rank} | place.to_dict()
     del row["tokens"]

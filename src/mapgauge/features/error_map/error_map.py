@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.arguments import check_number
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.error_map.pieces import Pieces, grid_keys, pieces_of, samples_of
+from mapgauge.features.error_map.counting import NOT_FOUND, CountedPieces, FoundBy, checked_confidence
+from mapgauge.features.error_map.pieces import RoadPieces, grid_keys, pieces_of, samples_of
+from mapgauge.features.error_map.places import COUNT, ErrorPlace, Kind, worst_places
+from mapgauge.features.error_map.writing import save_map
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.poses import take_poses
 from mapgauge.geometry.polylines import ranges
@@ -20,196 +21,67 @@ from mapgauge.geometry.poses import check_poses
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block
 from mapgauge.protocols import Protocol
+from mapgauge.results.bootstrap import SAMPLES
 from mapgauge.results.comparison import check_comparable, method_names
+from mapgauge.results.intervals import LEVEL
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene
 from mapgauge.scoring.data import Sides
 from mapgauge.truth.poses import read_poses
 from mapgauge.typing import Confidences, Floats, Indices, Progress
 
-if TYPE_CHECKING:
-    from mapgauge.features.error_map.places import Place
-
 CONFIDENCE = 0.0  # every match counts, as in completeness
-NOT_FOUND = -1.0  # the confidence of a piece that is not matched
 _FAR = 1e9  # metres from the origin of the world
 
 
-class Found(NamedTuple):
-    """How one method found the pieces, in the order of ``ErrorMap.seen_piece``."""
-
-    confidence: Confidences  # of the prediction that found the piece; NOT_FOUND if none did
-    across: NDArray[np.float32]  # metres beside the true line; NaN if it was not found
-
-
-class Counts(NamedTuple):
-    """What happened to each piece over all frames, for one method and one least confidence."""
-
-    found: Indices  # number of frames that found it
-    offset: Floats  # metres: median over these frames; NaN if there is none
-    flips: Indices  # how often it was found in one of two frames in a row, and not in the other
-
-
 @dataclass(frozen=True, eq=False)
-class ErrorMap:
-    """The pieces of the road, and how often methods found them.
+class ErrorMap(CountedPieces):
+    """The pieces of the road, how often methods found them, and the worst places.
 
-    ``seen_piece`` and ``seen_frame`` have a row for each piece and each frame that saw it, sorted by piece and then by
-    scene and time.
+    ``columns`` has the values of all pieces, and ``frames`` the frames that saw one of them. ``at`` returns the map for
+    another least confidence.
     """
 
-    names: tuple[str, ...]  # of the methods
-    classes: tuple[str, ...]
-    tokens: tuple[str, ...]
-    scenes: tuple[str, ...] | None  # the scene of each frame
-    poses: NDArray[np.float64]  # (frames, 4, 4)
-    pieces: Pieces
-    seen_piece: NDArray[np.int32]
-    seen_frame: NDArray[np.int32]
-    in_a_row: NDArray[np.bool_]  # whether the next row is the same piece in the next frame of the scene
-    methods: tuple[Found, ...]
-    confidence: float  # a match counts from this confidence of its prediction
-    cutoff: float  # metres: matched points are closer
-    kept: dict[float, tuple[Counts, ...]] = field(default_factory=dict, repr=False)
+    def worst(
+        self,
+        name: str | None = None,
+        *,
+        kind: Kind = "missed",
+        count: int = COUNT,
+        samples: int = SAMPLES,
+        level: float = LEVEL,
+        seed: int = 0,
+    ) -> list[ErrorPlace]:
+        """Return the worst places of a method: connected runs of pieces.
 
-    def __repr__(self) -> str:
-        """Summary in one line."""
-        length = float(self.pieces.length.sum()) / 1000
-        return (
-            f"<ErrorMap of {', '.join(self.names)}: {len(self.pieces.x):,} pieces, {length:.2f} km, "
-            f"{len(self.tokens):,} frames, confidence at least {self.confidence:g}>"
-        )
+        A run is connected: the middles of two pieces in a row are at most one metre apart, and all have the same class.
 
-    @cached_property
-    def offsets(self) -> Indices:
-        """The rows of piece p are ``offsets[p]:offsets[p + 1]``."""
-        return np.searchsorted(self.seen_piece, np.arange(len(self.pieces.x) + 1))
+        - ``"missed"``: pieces that half of the frames that saw them did not find, or more. The run with the largest
+          length not found comes first. This is the sum over its pieces of the length times the share of the frames.
+        - ``"beside"``: pieces that half of the frames or more found, in the median at least half a metre beside the
+          true line. The run with the largest sum of length times offset comes first.
+        - ``"difference"``: pieces whose share not found is larger than that of the first method by 0.25 or more. The
+          run with the largest sum of length times difference comes first.
 
-    @cached_property
-    def seen(self) -> Indices:
-        """The number of frames that saw each piece."""
-        seen: Indices = np.diff(self.offsets)
-        return seen
-
-    @cached_property
-    def pairs(self) -> Indices:
-        """How often two frames in a row saw each piece: as many flips are possible."""
-        return self._sums(self.in_a_row)
-
-    def at(self, confidence: float) -> "ErrorMap":
-        """Return the map for another least confidence. Nothing is matched again."""
-        return replace(self, confidence=_checked(confidence))
-
-    def counts(self, method: int = 0, confidence: float | None = None) -> Counts:
-        """Return what happened to each piece, for a method by its index."""
-        least = self.confidence if confidence is None else _checked(confidence)
-        if least not in self.kept:
-            self.kept[least] = tuple(self._count(k, least) for k in range(len(self.methods)))
-        return self.kept[least][method]
-
-    def found(self, method: int, confidence: float) -> Indices:
-        """Return the number of frames that found each piece. This is faster than ``counts``."""
-        return self._sums(self.is_found(method, confidence))
-
-    def shares(self, method: int = 0) -> Floats:
-        """Return the share of the frames that saw each piece and did not find it."""
-        shares: Floats = 1 - self.counts(method).found / self.seen
-        return shares
-
-    def frames(self, piece: int) -> list[str]:
-        """Return the tokens of the frames that saw a piece, by scene and time."""
-        count = len(self.pieces.x)
-        if not 0 <= piece < count:
-            raise InvalidInput(f"piece must be a whole number from 0 to {count - 1}, got {piece!r}")
-        rows = slice(self.offsets[piece], self.offsets[piece + 1])
-        return [self.tokens[frame] for frame in self.seen_frame[rows].tolist()]
-
-    def index(self, name: str) -> int:
-        """Return the index of a method by its name."""
-        if name not in self.names:
-            raise InvalidInput(f"no method {name!r}. Available: {', '.join(self.names)}")
-        return self.names.index(name)
-
-    def columns(self, name: str | None = None) -> dict[str, NDArray[Any]]:
-        """Return a column for each value, with a row for each piece.
+        The share of a place is that of all its pieces in all frames that saw them, by length. Its interval comes from
+        a bootstrap over the scenes that saw the place. A place that fewer than five scenes saw has none.
 
         Args:
-            name: The method. If None, the first one.
-
-        Returns:
-            ``class``, ``x`` and ``y`` (the middle, in metres in the world), ``length`` (metres), ``seen`` and ``found``
-            (numbers of frames), ``not_found`` (the share of the frames that saw it and did not find it), ``offset``
-            (metres beside the true line, the median over the frames that found it, NaN without any), ``pairs`` (how
-            often two frames in a row saw it) and ``flips`` (how often one of two found it and the other did not). For a
-            method after the first, ``difference`` is its ``not_found`` less that of the first.
+            name: The method. If None, the first one; for ``"difference"``, the last one.
+            kind: Which places.
+            count: Largest number of places.
+            samples: Number of bootstrap samples.
+            level: The probability with which an interval covers the true value.
+            seed: Seed of the draws.
         """
-        method = 0 if name is None else self.index(name)
-        counts = self.counts(method)
-        columns: dict[str, NDArray[Any]] = {
-            "class": np.array(self.classes, object)[self.pieces.label],
-            "x": self.pieces.x,
-            "y": self.pieces.y,
-            "length": self.pieces.length,
-            "seen": self.seen,
-            "found": counts.found,
-            "not_found": self.shares(method),
-            "offset": counts.offset,
-            "pairs": self.pairs,
-            "flips": counts.flips,
-        }
-        if method:
-            columns["difference"] = self.shares(method) - self.shares(0)
-        return columns
-
-    def worst(self, name: str | None = None, **how: Any) -> "list[Place]":
-        """Return the worst places of a method: ``kind="missed"``, ``"beside"`` or ``"difference"``.
-
-        The arguments are those of ``worst_places``, whose help says how places are found and ranked.
-        """
-        from mapgauge.features.error_map.places import worst_places
-
-        return worst_places(self, name, **how)
+        return worst_places(self, name, kind=kind, count=count, samples=samples, level=level, seed=seed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all pieces as lines: GeoJSON (``.geojson``, ``.json``) or GeoParquet (``.parquet``).
 
         There is a row for each piece and method. Coordinates are metres in the world.
         """
-        from mapgauge.features.error_map.writing import save_map
-
         save_map(self, Path(path))
-
-    def is_found(self, method: int = 0, confidence: float | None = None) -> NDArray[np.bool_]:
-        """Return whether each frame found each piece that it saw, in the order of ``seen_piece``."""
-        least = self.confidence if confidence is None else _checked(confidence)
-        # A piece without a match has the confidence -1, so it is not found with a least confidence of 0.
-        return self.methods[method].confidence >= least
-
-    def _count(self, method: int, least: float) -> Counts:
-        flags = self.is_found(method, least)
-        flips = np.zeros(len(flags), np.bool_)
-        flips[:-1] = self.in_a_row[:-1] & (flags[1:] != flags[:-1])
-        return Counts(self._sums(flags), self._medians(flags, self.methods[method].across), self._sums(flips))
-
-    def _sums(self, flags: NDArray[np.bool_]) -> Indices:
-        """Return the number of rows of each piece that have a flag."""
-        before = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
-        sums: Indices = np.diff(before[self.offsets])
-        return sums
-
-    def _medians(self, flags: NDArray[np.bool_], values: NDArray[np.float32]) -> Floats:
-        """Return the median of the flagged rows of each piece; NaN without any."""
-        piece = self.seen_piece[flags]
-        some = values[flags].astype(np.float64)
-        some = some[np.lexsort((some, piece))]
-        count = np.bincount(piece, minlength=len(self.pieces.x))
-        first = np.cumsum(count) - count
-        median = np.full(len(count), np.nan)
-        there = np.flatnonzero(count)
-        lower = some[(first + (count - 1) // 2)[there]]
-        upper = some[(first + count // 2)[there]]
-        median[there] = (lower + upper) / 2
-        return median
 
 
 def error_map(
@@ -252,7 +124,7 @@ def error_map(
     >>> bool((columns["found"] <= columns["seen"]).all())
     True
     """
-    least = _checked(confidence)
+    least = checked_confidence(confidence)
     methods = [results] if isinstance(results, Results) else list(results)
     called = method_names(methods, names)
     check_comparable(methods, called, metrics=False)
@@ -318,13 +190,6 @@ def drive_of(results: Results, sides: Sides, poses: MapFrames | str | os.PathLik
     )
 
 
-def _checked(confidence: float) -> float:
-    least = check_number("confidence", confidence, "a number from 0 to 1")
-    if not 0 <= least <= 1:
-        raise InvalidInput(f"confidence must be a number from 0 to 1, got {confidence!r}")
-    return least
-
-
 def _check_place(motions: NDArray[np.float64], drive: MapFrames) -> None:
     """Refuse poses that are not on the Earth."""
     far = np.flatnonzero(np.abs(motions[:, :3, 3]).max(axis=1, initial=0.0) > _FAR)
@@ -344,7 +209,7 @@ def _in_order_of(first: Results, method: Results) -> Results:
     return method.of_frames([place[token] for token in first.tokens])
 
 
-class _Sampled(NamedTuple):
+class _RoadSamples(NamedTuple):
     """The samples of one method."""
 
     keys: Indices
@@ -361,7 +226,7 @@ class _Seen(NamedTuple):
     piece: Indices
     frame: Indices
     in_a_row: NDArray[np.bool_]
-    methods: tuple[Found, ...]
+    methods: tuple[FoundBy, ...]
 
 
 def _sampled(
@@ -370,19 +235,19 @@ def _sampled(
     motions: NDArray[np.float64],
     workers: int | None,
     progress: Progress,
-) -> _Sampled:
+) -> _RoadSamples:
     """Return the samples of all frames, in their order."""
     protocol = results.protocol
 
-    def work(block: Block) -> _Sampled:
+    def work(block: Block) -> _RoadSamples:
         return _of_block(block, protocol, cutoff, motions=motions[block.frames])
 
     known = results.scores
     parts = results.need_data().in_blocks(work, known=known, workers=workers, progress=progress)
-    return _Sampled._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _RoadSamples._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
-def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[np.float64]) -> _Sampled:
+def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[np.float64]) -> _RoadSamples:
     """Return the samples of some frames. ``motions`` are their poses."""
     groups = block.lines
     matches = assigned(groups, protocol, cutoff)
@@ -416,7 +281,7 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[
     across = np.full(len(line), np.nan, np.float32)
     across[is_found] = product[is_found] / size[is_found]
     label = groups.label[of_group[line]]
-    return _Sampled(
+    return _RoadSamples(
         keys=grid_keys(label, samples.along_x, samples.line),
         place=samples.across,
         slope=samples.slope,
@@ -458,7 +323,7 @@ def _positions(results: Results, drive: MapFrames) -> Indices:
     return position
 
 
-def _joined(sampled: Sequence[_Sampled], position: Indices) -> tuple[Pieces, _Seen]:
+def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPieces, _Seen]:
     """Return the pieces of all samples, and the frames that saw each piece, with the matches of each method."""
     first = sampled[0]
     for other in sampled[1:]:
@@ -490,5 +355,5 @@ def _joined(sampled: Sequence[_Sampled], position: Indices) -> tuple[Pieces, _Se
         else:
             confidence = np.zeros(0)
             across = np.zeros(0, np.float32)
-        methods.append(Found(confidence, across))
+        methods.append(FoundBy(confidence, across))
     return made, _Seen(of_row, frame[chosen], in_a_row, tuple(methods))

@@ -36,7 +36,8 @@ FOUND = "#B9BEC6"  # a piece that every frame found: grey, as truth that is foun
 _MIDDLE = "#EE9B3E"
 _AREAS = 12
 _NUMBERED = 3  # worst places with a number
-_ASPECT = 1.6
+_ASPECT = 1.6  # width over height of a single panel
+_STRIP = 4.0  # of one of several panels, which are one below the other
 _FINE = 400.0  # metres: a sheet that is wider shows means over cells in place of pieces
 _CELLS = 200  # across such a sheet
 
@@ -90,22 +91,20 @@ def errors(
             panels.append((name, "difference"))
     found = areas_of(made.pieces)
     chosen = _chosen(made, found, areas, panels)
-    tiles = packed(found.bounds[chosen], _ASPECT)
-    aspect = tiles.width / tiles.height
-    across = 1 if len(panels) == 1 or aspect > 2.2 else len(panels)
+    tiles = packed(found.bounds[chosen], _ASPECT if len(panels) == 1 else _STRIP)
     width = look().column * 1.6 if len(panels) == 1 else look().page
-    # A panel has a heading, and the bars of colours are below.
-    height = (width / across / aspect + 0.3 * look().room) * (len(panels) // across) + 0.6 * look().room
-    height = min(height, 2.5 * width)
-    sheet = canvas(width, height, len(panels), rows=len(panels) // across, ax=ax)
+    # Each panel has a heading, and the bars of colours are below.
+    height = (width * tiles.height / tiles.width + 0.3 * look().room) * len(panels) + 0.6 * look().room
+    height = min(height, 1.4 * look().page)
+    sheet = canvas(width, height, len(panels), rows=len(panels), ax=ax)
     for axes, (name, kind) in zip(sheet.axes, panels, strict=True):
         _draw_map(axes, made, name, kind, found=found, chosen=chosen, tiles=tiles)
     _draw_bar(sheet.axes, made, panels)
     left = len(found.bounds) - len(chosen)
     if left:
         note = f"{len(chosen)} of {len(found.bounds)} areas are drawn"
-        middle: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": look().small, "color": GREY}
-        sheet.axes[-1].text(1.0, 1.0, note, transform=sheet.axes[-1].transAxes, **middle)
+        middle: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": look().small, "color": GREY}
+        sheet.axes[0].text(1.0, 0.0, note, transform=sheet.axes[0].transAxes, **middle)
     return sheet.finished(title)
 
 
@@ -229,9 +228,9 @@ def _draw_bar(axes: Sequence[Axes], made: ErrorMap, panels: Sequence[tuple[str, 
             ScalarMappable(scale, colours(difference=difference)),
             ax=some,
             location="bottom",
-            shrink=min(0.8 / len(some), 0.5),
+            shrink=0.5,
             pad=0.02,
-            aspect=30,
+            aspect=40,
         )
         label = "difference of the shares" if difference else _label(made)
         bar.set_label(label, fontsize=look().small, color=INK)

@@ -26,7 +26,7 @@ _SLOPES = 1_000_000
 _MOST_LINES = 1 << 33  # grid lines on each side of the origin
 
 
-class Samples(NamedTuple):
+class Crossings(NamedTuple):
     """Crossings of segments and grid lines."""
 
     segment: Indices  # the segment of each sample
@@ -37,7 +37,7 @@ class Samples(NamedTuple):
     at_end: Flags  # whether the end of the segment is nearer than its start
 
 
-class Pieces(NamedTuple):
+class RoadPieces(NamedTuple):
     """Pieces of the road, sorted by class, direction, grid line and place on it."""
 
     label: Indices  # the class of each piece
@@ -53,7 +53,7 @@ class Pieces(NamedTuple):
         return length
 
 
-def samples_of(start: Floats, end: Floats) -> Samples:
+def samples_of(start: Floats, end: Floats) -> Crossings:
     """Return where segments cross the grid. ``start`` and ``end`` are ``(segments, 2)``, in metres in the world.
 
     A segment that ends on a grid line at its larger coordinate crosses it, and one that begins there does not. So a
@@ -78,7 +78,7 @@ def samples_of(start: Floats, end: Floats) -> Samples:
     share = (line * STEP - first[segment]) / run
     rise = np.where(along_x, step[segment, 1], step[segment, 0])
     base = np.where(along_x, start[segment, 1], start[segment, 0])
-    return Samples(
+    return Crossings(
         segment=segment,
         along_x=along_x,
         line=line,
@@ -96,7 +96,7 @@ def grid_keys(label: Indices, along_x: Flags, line: Indices) -> Indices:
     return keys
 
 
-def pieces_of(keys: Indices, across: Floats, slope: Floats) -> tuple[Pieces, Indices]:
+def pieces_of(keys: Indices, across: Floats, slope: Floats) -> tuple[RoadPieces, Indices]:
     """Return the pieces that samples belong to, and the piece of each sample.
 
     ``keys`` come from ``grid_keys``, the others from ``samples_of``.
@@ -116,7 +116,7 @@ def pieces_of(keys: Indices, across: Floats, slope: Floats) -> tuple[Pieces, Ind
     on_grid = (line - _MOST_LINES) * STEP
     along_x = kind % 2 == 1
     half = np.full(len(first), STEP / 2)
-    return Pieces(
+    return RoadPieces(
         label=kind // 2,
         x=np.where(along_x, on_grid, middle),
         y=np.where(along_x, middle, on_grid),

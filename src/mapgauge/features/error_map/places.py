@@ -6,10 +6,13 @@ import numpy as np
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
-from mapgauge.features.error_map.error_map import ErrorMap
+from mapgauge.features.error_map.counting import CountedPieces
 from mapgauge.features.error_map.joining import connected
 from mapgauge.geometry.polylines import ranges
-from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Draws, Estimate, draw_units, drawn_sums, estimate
+from mapgauge.results.bootstrap import SAMPLES, draw_units, drawn_sums
+from mapgauge.results.estimation import estimate
+from mapgauge.results.intervals import FEWEST, LEVEL, Estimate
+from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Flags, Floats, Indices
 from mapgauge.words import counted
 
@@ -21,7 +24,7 @@ WORSE = 0.25  # of the share: a piece with a smaller difference belongs to no ru
 COUNT = 10
 
 
-class Place(NamedTuple):
+class ErrorPlace(NamedTuple):
     """A connected run of pieces of one class."""
 
     kind: Kind
@@ -48,7 +51,7 @@ class Place(NamedTuple):
 
 
 def worst_places(
-    made: ErrorMap,
+    made: CountedPieces,
     name: str | None = None,
     *,
     kind: Kind = "missed",
@@ -56,30 +59,8 @@ def worst_places(
     samples: int = SAMPLES,
     level: float = LEVEL,
     seed: int = 0,
-) -> list[Place]:
-    """Return the worst places of a method.
-
-    A run is connected: the middles of two pieces in a row are at most one metre apart, and all have the same class.
-
-    - ``"missed"``: pieces that half of the frames that saw them did not find, or more. The run with the largest length
-      not found comes first. This is the sum over its pieces of the length times the share of the frames.
-    - ``"beside"``: pieces that half of the frames or more found, in the median at least half a metre beside the true
-      line. The run with the largest sum of length times offset comes first.
-    - ``"difference"``: pieces whose share not found is larger than that of the first method by 0.25 or more. The run
-      with the largest sum of length times difference comes first.
-
-    The share of a place is that of all its pieces in all frames that saw them, by length. Its interval comes from a
-    bootstrap over the scenes that saw the place. A place that fewer than five scenes saw has none.
-
-    Args:
-        made: From ``mapgauge.error_map``.
-        name: The method. If None, the first one; for ``"difference"``, the last one.
-        kind: Which places.
-        count: Largest number of places.
-        samples: Number of bootstrap samples.
-        level: The probability with which an interval covers the true value.
-        seed: Seed of the draws.
-    """
+) -> list[ErrorPlace]:
+    """Return the worst places of a method. ``ErrorMap.worst`` says how they are found, and names the arguments."""
     check_whole("count", count, 0)
     if kind == "difference":
         method = len(made.names) - 1 if name is None else made.index(name)
@@ -105,11 +86,11 @@ def worst_places(
         chosen = difference >= WORSE
         lost = length * difference
     runs = _runs(made, chosen, lost)[:count]
-    draws = _Draws(made, method, samples, seed, first=0 if kind == "difference" else None)
+    draws = _SceneDraws(made, method, samples, seed, first=0 if kind == "difference" else None)
     return [_place(made, kind, run, lost, offset=offset, draws=draws, level=level) for run in runs]
 
 
-def sentence_of(place: Place, name: str) -> str:
+def sentence_of(place: ErrorPlace, name: str) -> str:
     """Return the worst place of a kind in words."""
     where = f"at x {place.x:.0f}, y {place.y:.0f}"
     what = f"{place.length:.0f} m of {place.class_name}"
@@ -123,7 +104,7 @@ def sentence_of(place: Place, name: str) -> str:
     return f"{name} loses most {where}: {what}, {interval_of(place)} more of it not found in {seen} that saw it"
 
 
-def interval_of(place: Place) -> str:
+def interval_of(place: ErrorPlace) -> str:
     """Return the share of a place in per cent, with its interval if it has one."""
     share = place.share
     if np.isnan(share.low):
@@ -131,7 +112,7 @@ def interval_of(place: Place) -> str:
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}]"
 
 
-def _runs(made: ErrorMap, chosen: Flags, lost: Floats) -> list[Indices]:
+def _runs(made: CountedPieces, chosen: Flags, lost: Floats) -> list[Indices]:
     """Return the pieces of each run, the run with the largest sum of ``lost`` first."""
     pieces = np.flatnonzero(chosen)
     number = connected(made.pieces.x[pieces], made.pieces.y[pieces], made.pieces.label[pieces], REACH)
@@ -142,10 +123,10 @@ def _runs(made: ErrorMap, chosen: Flags, lost: Floats) -> list[Indices]:
     return [parts[k] for k in np.argsort(-total, kind="stable").tolist()]
 
 
-class _Draws:
+class _SceneDraws:
     """Draws of scenes for the interval of a share."""
 
-    def __init__(self, made: ErrorMap, method: int, samples: int, seed: int, first: int | None) -> None:
+    def __init__(self, made: CountedPieces, method: int, samples: int, seed: int, first: int | None) -> None:
         self.made = made
         self.is_found = [made.is_found(k) for k in ([method] if first is None else [method, first])]
         self.scenes = made.scenes
@@ -179,8 +160,8 @@ class _Draws:
 
 
 def _place(
-    made: ErrorMap, kind: Kind, pieces: Indices, lost: Floats, offset: Floats, draws: _Draws, level: float
-) -> Place:
+    made: CountedPieces, kind: Kind, pieces: Indices, lost: Floats, offset: Floats, draws: _SceneDraws, level: float
+) -> ErrorPlace:
     """Return a run as a place."""
     rows = ranges(made.offsets[pieces], made.seen[pieces])
     x = made.pieces.x[pieces]
@@ -192,7 +173,7 @@ def _place(
     tokens = [made.tokens[frame] for frame in frames.tolist()]
     worst = sorted(range(len(tokens)), key=lambda k: (-missed[k], tokens[k]))
     found = offset[pieces][~np.isnan(offset[pieces])]
-    return Place(
+    return ErrorPlace(
         kind=kind,
         class_name=made.classes[int(made.pieces.label[pieces[0]])],
         x=float(x[middle]),
@@ -208,7 +189,7 @@ def _place(
     )
 
 
-def overall(made: ErrorMap, name: str | None = None) -> dict[str, float]:
+def overall(made: CountedPieces, name: str | None = None) -> dict[str, float]:
     """Return the length of the map, the share of it that was not found over all frames, and flips per pair."""
     method = 0 if name is None else made.index(name)
     counts = made.counts(method)

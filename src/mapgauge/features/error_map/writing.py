@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mapgauge.dependencies import pyarrow_modules
 from mapgauge.errors import InvalidInput
-from mapgauge.features.error_map.error_map import ErrorMap
+from mapgauge.features.error_map.counting import CountedPieces
 from mapgauge.io.files.writing import save
 from mapgauge.typing import Floats
 
@@ -30,7 +30,7 @@ def check_suffix(path: Path) -> None:
         )
 
 
-def save_map(made: ErrorMap, path: Path) -> None:
+def save_map(made: CountedPieces, path: Path) -> None:
     """Write all pieces, in the format that the suffix of the file names."""
     check_suffix(path)
     if path.suffix.lower() == ".parquet":
@@ -39,7 +39,7 @@ def save_map(made: ErrorMap, path: Path) -> None:
         save(path, b"".join(_geojson(made)))
 
 
-def _ends(made: ErrorMap) -> Floats:
+def _ends(made: CountedPieces) -> Floats:
     """Return the ends of all pieces, ``(pieces, 4)``: x and y of both, in millimetres as metres."""
     pieces = made.pieces
     ends = [pieces.x - pieces.half_x, pieces.y - pieces.half_y, pieces.x + pieces.half_x, pieces.y + pieces.half_y]
@@ -47,7 +47,7 @@ def _ends(made: ErrorMap) -> Floats:
     return rounded
 
 
-def _columns(made: ErrorMap, name: str) -> dict[str, NDArray[Any]]:
+def _columns(made: CountedPieces, name: str) -> dict[str, NDArray[Any]]:
     """Return the columns of a method, its name first. With one method, there is no difference."""
     columns: dict[str, NDArray[Any]] = {"method": np.full(len(made.pieces.x), name, object)}
     columns |= made.columns(name)
@@ -58,7 +58,7 @@ def _columns(made: ErrorMap, name: str) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _geojson(made: ErrorMap) -> Iterator[bytes]:
+def _geojson(made: CountedPieces) -> Iterator[bytes]:
     """Yield the parts of a FeatureCollection."""
     encoder = msgspec.json.Encoder()
     ends = _ends(made)
@@ -88,7 +88,7 @@ def _plain(values: NDArray[Any]) -> list[Any]:
     return [None if value != value else value for value in values.round(4).tolist()]
 
 
-def _parquet(made: ErrorMap) -> bytes:
+def _parquet(made: CountedPieces) -> bytes:
     """Return the bytes of a GeoParquet file."""
     pa, pq = pyarrow_modules()
     ends = _ends(made)
