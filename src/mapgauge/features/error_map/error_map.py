@@ -220,7 +220,7 @@ class _RoadSamples(NamedTuple):
     across: NDArray[np.float32]
 
 
-class _Seen(NamedTuple):
+class _SeenPieces(NamedTuple):
     """Pieces and the frames that saw them."""
 
     piece: Indices
@@ -323,7 +323,7 @@ def _positions(results: Results, drive: MapFrames) -> Indices:
     return position
 
 
-def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPieces, _Seen]:
+def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPieces, _SeenPieces]:
     """Return the pieces of all samples, and the frames that saw each piece, with the matches of each method."""
     first = sampled[0]
     for other in sampled[1:]:
@@ -356,4 +356,4 @@ def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPie
             confidence = np.zeros(0)
             across = np.zeros(0, np.float32)
         methods.append(FoundBy(confidence, across))
-    return made, _Seen(of_row, frame[chosen], in_a_row, tuple(methods))
+    return made, _SeenPieces(of_row, frame[chosen], in_a_row, tuple(methods))

@@ -26,7 +26,7 @@ _SLOPES = 1_000_000
 _MOST_LINES = 1 << 33  # grid lines on each side of the origin
 
 
-class Crossings(NamedTuple):
+class GridCrossings(NamedTuple):
     """Crossings of segments and grid lines."""
 
     segment: Indices  # the segment of each sample
@@ -53,7 +53,7 @@ class RoadPieces(NamedTuple):
         return length
 
 
-def samples_of(start: Floats, end: Floats) -> Crossings:
+def samples_of(start: Floats, end: Floats) -> GridCrossings:
     """Return where segments cross the grid. ``start`` and ``end`` are ``(segments, 2)``, in metres in the world.
 
     A segment that ends on a grid line at its larger coordinate crosses it, and one that begins there does not. So a
@@ -78,7 +78,7 @@ def samples_of(start: Floats, end: Floats) -> Crossings:
     share = (line * STEP - first[segment]) / run
     rise = np.where(along_x, step[segment, 1], step[segment, 0])
     base = np.where(along_x, start[segment, 1], start[segment, 0])
-    return Crossings(
+    return GridCrossings(
         segment=segment,
         along_x=along_x,
         line=line,
