@@ -103,6 +103,10 @@ _CAUSES_HELP = (
     "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
     "there are at most 1,200,000 instances."
 )
+_CARD_HELP = (
+    "Write the first screen as one picture too (.png, .svg or .pdf): 1200 x 630 pixels, for a pull request or a chat. "
+    "It needs the extra plot, and no browser."
+)
 _PATHS_HELP = "Name the inputs by their whole paths. By default, the page has the names of the files only."
 
 
@@ -117,6 +121,7 @@ def report(
     ] = None,
     by: o.ByOption = None,
     with_paths: Annotated[bool, o.option("--with-paths", o.WRITTEN, _PATHS_HELP)] = False,
+    card: Annotated[Path | None, o.option("--card FILE", o.WRITTEN, _CARD_HELP)] = None,
     protocol: o.ProtocolOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -126,10 +131,12 @@ def report(
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
     drawn = frames_of(frames)
-    check_targets([output], files)
+    targets = [output] if card is None else [output, card]
+    check_targets(targets, files)
     check_page("--output", output)
+    check_figure(card)
     sides = Methods.of(context, files)
-    check_targets([output], sides.files)
+    check_targets(targets, sides.files)
 
     from mapgauge.report import write_report
 
@@ -138,8 +145,10 @@ def report(
         methods = [with_data_if_there(method, path) for method, path in zip(methods, sides.files, strict=True)]
     with pointing("--frames"), progress("writing the report") as advance:
         shown: dict[str, Any] = {"names": sides.names, "frames": drawn, "title": title, "causes": causes}
-        write_report(methods, output, **shown, by=by, tags=tags, with_paths=with_paths, progress=advance)
+        write_report(methods, output, **shown, by=by, tags=tags, with_paths=with_paths, card=card, progress=advance)
     inform(f"report in {output}")
+    if card is not None:
+        inform(f"card in {card}")
 
 
 RANKS = ("worst", "best", "median")

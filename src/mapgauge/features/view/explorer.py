@@ -95,8 +95,9 @@ class Explorer:
         self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
         self._names = [method.name for method in methods]
-        self._answer = in_thread(lambda: answer(self.results, names=self._names))
-        self._comparison = in_thread(lambda: compare(self.results, names=self._names))
+        values = [results.without_data() for results in self.results]  # predictions and truth are read later
+        self._comparison = in_thread(lambda: compare(values, names=self._names))
+        self._answer = in_thread(lambda: answer(values, names=self._names))
         self._values = in_thread(self._packed_values)  # while the browser opens the page
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
         with_poses += [] if self._cameras is None else [self._cameras.with_poses]
@@ -111,7 +112,7 @@ class Explorer:
             "": self.page,
             "values": self.values,
             "geometry": self.geometry,
-            "answer": self.answer,
+            "answer": self.said,
             "frame": self.frame,
             "scene": self.scene,
             "precisions": self.precisions,
@@ -153,6 +154,11 @@ class Explorer:
             script=script,
         )
         return Answer(page.encode("utf-8", "xmlcharrefreplace"), "text/html; charset=utf-8", policy)
+
+    @property
+    def _where(self) -> Html:
+        """What sections know about places without the geometry."""
+        return panel_of_sections("where", self.results, self._names)
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -214,11 +220,11 @@ class Explorer:
             about["scenes"] = geometry.scenes  # the page has those of the results
         return packed(arrays, state="ready", **about)
 
-    def answer(self) -> Answer:
+    def said(self) -> Answer:
         """Return the answer with what only the geometry tells, and the panel *where* of the first screen."""
         methods = self.reading.now.methods
-        said = answer(methods, names=self._names)
-        return as_json({"answer": said.to_dict(), "where": str(panel_of_sections("where", methods, self._names))})
+        found = answer(methods, names=self._names)
+        return as_json({"answer": found.to_dict(), "where": str(panel_of_sections("where", methods, self._names))})
 
     def frame(self, number: str) -> Answer:
         """Return what the drawings of a frame show."""

@@ -3,6 +3,7 @@
 let kept = null; // which frames meet the condition, one byte each; null if there is no condition
 let answered = { query: "", method: "0" }; // the question that `kept` answers
 let askTimer = 0; // not 0 while a condition is typed
+let isTyped = false; // whether the condition was typed since the last answer, and is not from the address
 
 // Asks the server for the frames of a condition, and shows what is wrong with it. Then the list stays as it was.
 async function ask(query, method) {
@@ -28,7 +29,8 @@ async function ask(query, method) {
   if (answered.query !== query || answered.method !== method) return; // another question came after it
   showWrong(message);
   kept = found;
-  change({ kept: (state.kept ?? 0) + 1 });
+  change({ kept: (state.kept ?? 0) + 1 }, isTyped);
+  isTyped = false;
 }
 
 extras.push({
@@ -43,6 +45,7 @@ extras.push({
     const typed = () => {
       clearTimeout(askTimer);
       askTimer = 0;
+      isTyped = true;
       change({ where: field.value });
     };
     field.addEventListener("input", () => {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (4.0, 2.1)  # inches: 1200 x 630 pixels at the resolution of figures
-LETTERS = 104  # of a line of the answer
+LETTERS = 92  # of a line of the answer
 LINES = 6  # of the answer
 INK, QUIET, RAIL, TRACK = "#1b1f24", "#57606a", "#d0d7de", "#f0f2f5"
 
@@ -44,8 +44,8 @@ def write_card(
             lines = [*lines[: LINES - 1], f"{lines[LINES - 1]} ..."]
         figure.text(0.025, 0.835, "\n".join(lines), size=5.3, va="top", linespacing=1.35, color=INK)
         top = 0.80 - 0.055 * max(len(lines), 1)
-        _draw_classes(figure.add_axes((0.15, 0.07, 0.32, top - 0.11)), meta)
-        _draw_families(figure.add_axes((0.60, 0.07, 0.33, top - 0.11)), meta)
+        _draw_classes(figure.add_axes((0.15, 0.07, 0.28, top - 0.11)), meta)
+        _draw_families(figure.add_axes((0.67, 0.07, 0.31, top - 0.11)), meta)
         save(figure, path)
 
 
@@ -104,7 +104,7 @@ def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
     metric = meta["metrics"][0] if meta["metrics"] else None
     parts = (
         meta["families"]
-        if meta["causes"]
+        if meta["families"]
         else [
             {"name": part["key"].replace("_", " "), "colour": part["colour"], "causes": [part["key"]]}
             for part in (metric["parts"] if metric else [])
@@ -122,10 +122,10 @@ def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
             at += width
     axes.set_yticks(range(len(names)), [_cut(name, 18) for name in names])
     axes.set_xlim(0, 1)
-    axes.set_ylim(len(names) + 1.1, -0.6)
+    axes.set_ylim(len(names) + 0.6 * ((len(parts) - 1) // 2) + 0.5, -0.6)
     _plain(axes, f"Why: parts of {metric['title']}")
     for k, part in enumerate(parts):
-        left = (k % 3) / 3
-        below = len(names) + 0.05 + 0.6 * (k // 3)
+        left = (k % 2) / 2
+        below = len(names) + 0.05 + 0.6 * (k // 2)
         axes.plot([left + 0.02], [below], "s", markersize=3, color=part["colour"], clip_on=False)
         axes.text(left + 0.055, below, part["name"], size=4.4, va="center", color=INK)

@@ -119,17 +119,22 @@ function shownMethods(now) {
   return Number(now.method) === 0 ? [0, 1] : [0, Number(now.method)];
 }
 
-// Changes after which the drawing shows the first frame of the list.
-const leadsToFirst = (changes) => !("frame" in changes) && ["of", "sort", "down", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])].some((key) => key in changes);
+// Whether the drawing shows the first frame of the list after some changes. An answer of the server comes later, when another
+// frame may have been chosen.
+function leadsToFirst(changes) {
+  if ("frame" in changes) return false;
+  const keys = ["of", "sort", "down", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
+  return keys.some((key) => key !== "kept" && key in changes);
+}
 
 // Changes the state and updates only what depends on the change.
-function change(changes) {
+function change(changes, toFirst = leadsToFirst(changes)) {
   const before = state;
   const now = performance.now();
   isNewEntry ||= now - changedAt > SETTLED && !extras.some((extra) => extra.passing?.());
   changedAt = now;
   state = { ...state, ...("frame" in changes ? { absent: "" } : {}), ...changes };
-  refresh(before, leadsToFirst(changes));
+  refresh(before, toFirst);
 }
 
 function refresh(before = null, toFirst = false) {

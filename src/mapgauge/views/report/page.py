@@ -24,6 +24,7 @@ from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags
 from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Progress
+from mapgauge.views.report.card import write_card
 from mapgauge.views.report.drawings import is_map, least_confidence
 from mapgauge.views.report.explorer import (
     STYLES,
@@ -63,6 +64,7 @@ def write_report(
     by: str | None = None,
     tags: Tags | None = None,
     with_paths: bool = False,
+    card: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
@@ -88,6 +90,8 @@ def write_report(
         tags: Tags of frames or scenes, from ``read_tags``.
         with_paths: Whether the page names the inputs by their whole paths. By default it has the names of the files
             only, as a paper under double-blind review needs.
+        card: A picture to write besides: the first screen as 1200 x 630 pixels, for a pull request or a chat. Its
+            suffix is png, svg or pdf. It needs matplotlib (the extra ``plot``), and no browser.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
@@ -131,11 +135,15 @@ def write_report(
     else:
         named = [_without_folders(method) for method in ordered]
     top = summary(named, comparison, sliced)
+    heading = title or ", ".join(called)
     explorer.meta.update(first_meta(ordered, called, comparison, said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
-    page = _page(title or ", ".join(called), top, about, explorer=explorer, first=first)
+    page = _page(heading, top, about, explorer=explorer, first=first)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
+    if card is not None:
+        sentences = [statement.text for statement in said.statements]
+        write_card(card, heading, top.subtitle, sentences, explorer.meta)
 
 
 class _ExplorerPart(NamedTuple):
