@@ -8,6 +8,7 @@ from typing import Protocol as Interface
 
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.manifest import each_object
+from mapgauge.metrics.explaining import is_about_pld
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
@@ -22,15 +23,15 @@ class Sentence(Interface):
     """Says what values mean. ``mapgauge evaluate`` prints it after the tables."""
 
     def __call__(self, results: Results, workers: int | None, /) -> str:
-        """Return a sentence about results; "" if there is nothing to say. They have their data if PLD is told."""
+        """Return a sentence about results; "" if there is nothing to say.
+
+        It must not read files. Results of a streamed evaluation have geometry that is not in memory.
+        """
 
 
 def tells_pld(results: Results) -> bool:
-    """Whether PLD is what results are about: it was computed, and no other metric comes before it."""
-    protocol = results.protocol
-    if protocol.headline and protocol.headline[0] != PLD.name:
-        return False
-    return PLD.name in results.metrics and bool(protocol.cutoffs) and results.mean[PLD.name] is not None
+    """Whether PLD is what results are about: it has a value, and no other metric comes before it."""
+    return is_about_pld(results.protocol, results.metrics) and results.mean[PLD.name] is not None
 
 
 class Similar(Interface):

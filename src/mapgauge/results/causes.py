@@ -1,7 +1,7 @@
 """``causes``: PLD by cause, with fixes, and the difference between two methods by cause."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -105,14 +105,7 @@ class Causes:
 
     def sentence(self) -> str:
         """Return the three largest causes, with their shares of PLD, in words."""
-        largest = [
-            f"{noun_of(cause)} {100 * self.share(cause):.0f} %"
-            for cause in self.by_share[:3]
-            if self.share(cause) > 0.005
-        ]
-        if not largest:
-            return "PLD is 0: there is no error to explain"
-        return f"Largest causes: {', '.join(largest)}"
+        return largest_causes(self.mean)
 
     def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
         """Return the frames with most of a cause: their tokens, and the cost, of which a missed line has 0.5.
@@ -186,6 +179,17 @@ class Causes:
                 fix.name: {"about": fix.about, "causes": list(fix.causes), "change": fix.gain} for fix in self.fixes
             },
         }
+
+
+def largest_causes(mean: Mapping[str, float]) -> str:
+    """Return the three largest parts of the mean PLD, by cause, with their shares in words."""
+    total = math.fsum(mean.values())
+    order = sorted(mean, key=lambda cause: -mean[cause])[:3]
+    shares = {cause: mean[cause] / total for cause in order if total > 0}
+    largest = [f"{noun_of(cause)} {100 * share:.0f} %" for cause, share in shares.items() if share > 0.005]
+    if not largest:
+        return "PLD is 0: there is no error to explain"
+    return f"Largest causes: {', '.join(largest)}"
 
 
 def causes(

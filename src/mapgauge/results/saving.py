@@ -38,10 +38,10 @@ from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.markup import shortened
 from mapgauge.protocols import Protocol
 from mapgauge.results.frame_tables import MemoryRows, Rows
-from mapgauge.results.values import Input, Summary
+from mapgauge.results.values import Input, InputRecords, Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, check_sides
-from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.scores import Scores, Totals
 
 _SIDES = ("predictions", "truth")
 _INCOMPLETE = "Check that it was written or copied completely"
@@ -307,7 +307,7 @@ def save_results(
         kept=dict(summary.kept),
     )
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
+    np.savez_compressed(buffer, **archive_arrays(header, rows.scores.only(summary.metrics)))
     with zipfile.ZipFile(buffer, "a") as archive:  # the geometry is compressed already
         for name, array in (geometry or {}).items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -353,9 +353,9 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
         "ranges": infinite_bounds(header.ranges),
-        "records": header.inputs,
+        "records": InputRecords.known(*header.inputs),
         "version": header.mapgauge,
-        "source": scores,
+        "totals_from": partial(Totals.of, scores, protocol),
         "rows": MemoryRows(header.tokens, header.scenes, scores),
         "geometry": None if read is None else Data(read, protocol),
     }

@@ -108,7 +108,7 @@ def in_words(results: "Results", workers: int | None) -> str:
     from mapgauge.features.confidence.confidence import best_rounding
     from mapgauge.hooks import tells_pld
 
-    if not tells_pld(results) or results.geometry is None:
+    if not tells_pld(results) or results.geometry is None or not results.geometry.is_read:
         return ""
     best = best_rounding(results, workers=workers)
     if best is None or best.rounded >= best.pld:
