@@ -14,6 +14,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.bootstrap import SAMPLES
 from mapgauge.results.families import Correction
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import (
@@ -28,7 +29,7 @@ from mapgauge.results.frame_tables import (
     to_polars,
     worst_first,
 )
-from mapgauge.results.intervals import LEVEL, SAMPLES
+from mapgauge.results.intervals import LEVEL
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
