@@ -78,7 +78,7 @@ def test_a_streamed_evaluation_has_totals_of_extra_metrics_and_scores_rows_when_
     for name, side in zip(("x", "y"), demo_world(30), strict=True):
         mg.write(side, tmp_path / f"{name}.parquet")
     files = tmp_path / "x.parquet", tmp_path / "y.parquet"
-    expected = with_metrics(mg.evaluate(*map(mg.read, files), metrics=["pld"]), EXTRA)
+    expected = with_metrics(mg.evaluate(mg.read(files[0]), mg.read(files[1]), metrics=["pld"]), EXTRA)
     streamed = mg.evaluate(*files, metrics=["pld"], extra=EXTRA, work=tmp_path / "work")
     assert streamed.has_scored(EXTRA)
     shown = with_metrics(streamed, EXTRA)
