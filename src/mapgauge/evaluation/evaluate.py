@@ -19,6 +19,7 @@ from mapgauge.io.files.places import opened, streams
 from mapgauge.metrics.table import chosen_metrics, in_order
 from mapgauge.protocols import MAP, Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.drives import Drive
 from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.results import Results, totals_of
 from mapgauge.results.values import InputRecords
@@ -190,7 +191,7 @@ def evaluate_frames(
         finally:
             findings = checking.result()  # an error of the checks comes before an error of scoring
     ties = ties_by_file(data, metrics, scores.only(metrics), workers=workers)
-    rows = MemoryRows(y.tokens, y.scenes, scores)
+    rows = MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y))
     return Results(
         protocol,
         metrics,
@@ -248,6 +249,11 @@ class _RowsScoredLater:
     def scenes(self) -> tuple[str, ...] | None:
         """The scene of each frame, if known."""
         return self._results.rows.scenes
+
+    @property
+    def drive(self) -> Drive | None:
+        """The poses of the frames, if they are kept."""
+        return self._results.rows.drive
 
     @cached_property
     def scores(self) -> Scores:

@@ -62,6 +62,11 @@ class FolderRows:
         """The names of the metrics that the scores have. Extra metrics have totals only."""
         return self.folder.about.metrics
 
+    @property
+    def drive(self) -> None:
+        """No poses: the data set that was evaluated has them, if they are known."""
+        return None
+
 
 def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     """Read both sides of the evaluation into memory, in the order of the rows, for assignments and figures.

@@ -15,6 +15,7 @@ from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.bootstrap import SAMPLES
+from mapgauge.results.drives import Drive
 from mapgauge.results.families import Correction
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import (
@@ -38,6 +39,7 @@ from mapgauge.results.values import InputRecords, Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, prepare
 from mapgauge.scoring.scores import Scores, Totals
+from mapgauge.typing import Floats
 from mapgauge.words import did_you_mean
 
 
@@ -89,6 +91,18 @@ class Results(Summary):
         return set(metrics) <= {*self.metrics, *self.extra, *self.rows.metrics}
 
     @property
+    def poses(self) -> Floats | None:
+        """The motion from each frame to the world, ``(frames, 4, 4)``, in the order of ``tokens``; None if unknown.
+
+        They come from the files that were evaluated, or from the poses that were given with them. Results of a streamed
+        evaluation do not keep them, and have them with their data.
+        """
+        drive = drive_of(self)
+        if drive is None:
+            return None
+        return drive.poses
+
+    @property
     def data(self) -> Sides | None:
         """Aligned predictions and truth, in the order of the rows; None for results from a file without the geometry.
 
@@ -135,6 +149,8 @@ class Results(Summary):
             _ = self.geometry.all_sides  # an error while reading is raised here
             return self
         x, y = read_again(self.inputs, (predictions, truth), self.origin)
+        if self.rows.drive is not None:
+            x, y = self.rows.drive.given_to((x, y), self.protocol, self.tokens, scenes=self.rows.scenes)
         data = Data.of(*prepare(x, y, self.protocol, unknown="ignore"), self.protocol)
         return replace(self, geometry=data.at(self.tokens))
 
@@ -289,9 +305,11 @@ class Results(Summary):
             raise InvalidInput(f"geometry must be {', '.join(map(repr, KINDS))} or None, got {geometry!r}")
         if geometry is None:
             arrays = None
+            drive = self.rows.drive
         else:
             arrays = geometry_arrays(self.need_data().sorted_sides, geometry)
-        save_results(self, self.rows, path, geometry=arrays)
+            drive = drive_of(self)
+        save_results(self, self.rows, path, drive=drive, geometry=arrays)
 
     def to_pandas(self, level: Level = "frames") -> Any:
         """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.
@@ -329,6 +347,13 @@ def totals_of(rows: Rows, metrics: Sequence[str], protocol: Protocol) -> Callabl
 
 def _totals_of(rows: Rows, metrics: Sequence[str], protocol: Protocol) -> Totals:
     return Totals.of(rows.scores.only(metrics), protocol)
+
+
+def drive_of(results: Results) -> Drive | None:
+    """Return the poses of results with times and axes: kept with them, or from their data; None if unknown."""
+    if results.rows.drive is not None or results.geometry is None:
+        return results.rows.drive
+    return Drive.of(*results.geometry.sides)
 
 
 def check_results(given: object, name: str = "results") -> None:
