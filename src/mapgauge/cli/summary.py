@@ -130,13 +130,18 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
 
     If a streamed evaluation was begun without the metrics that explain PLD, one line names commands that say it.
     """
+    from mapgauge.cli.why import in_words as causes_in_words
     from mapgauge.hooks import sentences, tells_pld
     from mapgauge.metrics.explaining import explaining
 
     if tells_pld(results) and streamed and not results.has_scored(explaining(results.protocol, results.metrics)):
         return [LATER]
-    added = [sentence(results, workers) for sentence in sentences()]
-    return [line for line in added if line]
+    said = [causes_in_words(results, workers)]
+    for sentence in sentences():
+        statement = sentence(results, workers)
+        if statement is not None:
+            said.append(statement.text)
+    return [line for line in said if line]
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
