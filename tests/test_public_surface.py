@@ -68,6 +68,7 @@ CONTRACT = {
         "rule=median poses=None region=(60.0, 30.0) cutoff=1.5 break_cost=0.5 over_time=False pose_noise=None seed=0 "
         "workers=None progress=None"
     ),
+    "error_map": "names=None confidence=0.0 cutoff=None poses=None workers=None progress=None",
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
