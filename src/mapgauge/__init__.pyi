@@ -126,7 +126,7 @@ from mapgauge.results.instance_costs import Fix as Fix
 from mapgauge.results.intervals import Difference as Difference
 from mapgauge.results.intervals import Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
-from mapgauge.results.planning import Plan as Plan
+from mapgauge.results.planning import Planned as Planned
 from mapgauge.results.planning import margin_verdict as margin_verdict
 from mapgauge.results.planning import plan as plan
 from mapgauge.results.planning import scenes_needed as scenes_needed

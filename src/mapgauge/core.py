@@ -216,7 +216,7 @@ FEATURE = Feature(
         "differences": "results.differences:differences",
         "Tested": "results.families:Tested",
         "correct_together": "results.families:correct_together",
-        "Plan": "results.planning:Plan",
+        "Planned": "results.planning:Planned",
         "margin_verdict": "results.planning:margin_verdict",
         "plan": "results.planning:plan",
         "scenes_needed": "results.planning:scenes_needed",

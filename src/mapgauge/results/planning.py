@@ -27,7 +27,7 @@ _MANY = 10_000  # degrees of freedom; beyond them the quantiles change by less t
 MarginVerdict: TypeAlias = Literal["better", "not worse", "worse", "cannot tell"]
 
 
-class Plan(NamedTuple):
+class Planned(NamedTuple):
     """What scenes can show about one value of two methods."""
 
     smallest: float  # the smallest true difference that today's scenes decide with the power; NaN without an interval
@@ -59,6 +59,10 @@ def smallest_difference(difference: Difference, *, power: float = POWER, level: 
 
     Returns:
         The difference; NaN if there is no interval, or if there are too few scenes to decide anything.
+
+    >>> difference = Difference(0.01, -0.01, 0.03, False, 0.3, error=0.0101, freedom=149)
+    >>> round(smallest_difference(difference), 3)
+    0.028
     """
     check_power(power)
     if math.isnan(difference.error) or difference.told_apart is None:
@@ -131,7 +135,7 @@ def _quantiles(freedom: int, *, power: float, level: float) -> float:
     return quantile(level, min(freedom, _MANY)) + one_sided(power, freedom)
 
 
-def margin_verdict(difference: Difference, margin: float, *, lower_is_better: bool) -> MarginVerdict:
+def margin_verdict(difference: Difference, margin: float, *, lower_is_better: bool = True) -> MarginVerdict:
     """Return whether the second method is better than the first, not worse by more than a margin, or worse.
 
     The loss is the difference in the direction that is worse. The verdict compares the ends of its interval with 0 and
@@ -172,7 +176,7 @@ def margin_verdict(difference: Difference, margin: float, *, lower_is_better: bo
 
 def plan(
     comparison: Comparison, smallest: float | None = None, *, power: float = POWER
-) -> dict[tuple[str, str], dict[str, dict[str, Plan]]]:
+) -> dict[tuple[str, str], dict[str, dict[str, Planned]]]:
     """Return what the scenes of a comparison can show, and how many scenes a difference needs.
 
     Args:
@@ -194,13 +198,13 @@ def plan(
     """
     level = comparison.level
 
-    def of(found: Difference) -> Plan:
+    def of(found: Difference) -> Planned:
         scenes = None
         if smallest is not None:
             scenes = scenes_needed(
                 found, smallest, comparison.units, power=power, level=level, samples=comparison.samples
             )
-        return Plan(smallest_difference(found, power=power, level=level), scenes)
+        return Planned(smallest_difference(found, power=power, level=level), scenes)
 
     return {
         pair: {name: {key: of(found) for key, found in by_key.items()} for name, by_key in by_class.items()}

@@ -87,6 +87,14 @@ def compare_runs(
     Returns:
         The mean over runs of each value, and the differences. An interval covers the difference of the methods on
         other scenes of this kind, and with other seeds.
+
+    >>> import mapgauge as mg
+    >>> truth = mg.MapFrames.of({f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)})
+    >>> settings = mg.protocol("paper-60x30", classes=["divider"])
+    >>> runs = {c: mg.evaluate(truth.with_confidence(c), truth, settings) for c in (0.5, 0.6, 0.8, 0.9)}
+    >>> compared = compare_runs({"before": [runs[0.5], runs[0.6]], "after": [runs[0.8], runs[0.9]]})
+    >>> str(compared.differences["before", "after"]["mean"]["pld"])
+    '-0.300 [-0.604, +0.004] (cannot be decided)'
     """
     names = tuple(methods)
     counts = [len(of_method) for of_method in methods.values()]
