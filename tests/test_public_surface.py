@@ -39,6 +39,7 @@ def test_every_function_has_an_example_and_names_its_arguments(name: str) -> Non
 
 
 CONTRACT = {
+    "answer": "names=None workers=None",
     "mark_ignored": "same=0.25 workers=None",
     "changes": "same=0.25 floor=0.4 samples=1000 level=0.95 seed=0 workers=None progress=None",
     "mean_accuracy": "",

@@ -1,4 +1,9 @@
 # Written by `python -m tools.public_names` from the manifests. Do not edit it.
+from mapgauge.answers.answer import Answer as Answer
+from mapgauge.answers.answer import answer as answer
+from mapgauge.answers.facts import MethodFacts as MethodFacts
+from mapgauge.answers.pairs import DifferenceFacts as DifferenceFacts
+from mapgauge.answers.pairs import PairFacts as PairFacts
 from mapgauge.checks import check as check
 from mapgauge import demo as demo
 from mapgauge.distances.chamfer_and_frechet import chamfer as chamfer
@@ -120,6 +125,7 @@ from mapgauge.results.intervals import Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
 from mapgauge.results.slices import Slices as Slices
+from mapgauge.results.statement import Statement as Statement
 from mapgauge.results.tags import Tags as Tags
 from mapgauge.results.tags import read_tags as read_tags
 from mapgauge.results.values import Input as Input

@@ -11,6 +11,7 @@ from mapgauge.manifest import each_object
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
+from mapgauge.results.statement import Statement
 from mapgauge.typing import Floats
 
 # The frames whose truth is nearest to that of a frame: ``nearest(token, count)`` returns their tokens, the nearest
@@ -19,10 +20,13 @@ Nearest: TypeAlias = Callable[[str, int], tuple[list[str], Floats]]
 
 
 class Sentence(Interface):
-    """Says what values mean. ``mapgauge evaluate`` prints it after the tables."""
+    """Says something about one method. It becomes a part of the answer, which commands and pages print."""
 
-    def __call__(self, results: Results, workers: int | None, /) -> str:
-        """Return a sentence about results; "" if there is nothing to say. They have their data if PLD is told."""
+    def __call__(self, results: Results, workers: int | None, /) -> Statement | None:
+        """Return a statement about results, without a name of a method; None if there is nothing to say.
+
+        Results of a streamed evaluation and from files have no geometry.
+        """
 
 
 def tells_pld(results: Results) -> bool:
@@ -72,7 +76,7 @@ class PriorTables:
 
 
 def sentences() -> list[Sentence]:
-    """Return the functions of all features that say what values mean."""
+    """Return the functions of all features that say something about a method."""
     return [loaded for _, loaded in each_object("sentences")]
 
 

@@ -133,12 +133,17 @@ def in_words(results: "Results", workers: int | None = None, *, streamed: bool =
 
     If the geometry is not in memory or the lines would take many seconds, one line names the commands that print them.
     """
+    from mapgauge.cli.why import in_words as causes_in_words
     from mapgauge.hooks import sentences, tells_pld
 
     if tells_pld(results) and (streamed or len(results.scores.confidence) > MOST):
         return [LATER]
-    added = [sentence(results, workers) for sentence in sentences()]
-    return [line for line in added if line]
+    said = [causes_in_words(results, workers)]
+    for sentence in sentences():
+        statement = sentence(results, workers)
+        if statement is not None:
+            said.append(statement.text)
+    return [line for line in said if line]
 
 
 def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

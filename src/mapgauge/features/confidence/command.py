@@ -25,7 +25,6 @@ from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
     from mapgauge.features.confidence.confidence import Confidence
-    from mapgauge.results.results import Results
 
 
 def confidence(
@@ -101,19 +100,6 @@ def confidence(
         with outputs.attempt():
             save_figure(plot.confidence(list(measured.values()), names=names), figure)
     outputs.end()
-
-
-def in_words(results: "Results", workers: int | None) -> str:
-    """Return what rounding the confidences would bring; nothing if it would not lower PLD."""
-    from mapgauge.features.confidence.confidence import best_rounding
-    from mapgauge.hooks import tells_pld
-
-    if not tells_pld(results) or results.geometry is None:
-        return ""
-    best = best_rounding(results, workers=workers)
-    if best is None or best.rounded >= best.pld:
-        return ""
-    return best.in_words()
 
 
 def _print(form: Form, methods: "dict[str, Confidence]") -> None:
