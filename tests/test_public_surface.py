@@ -79,13 +79,19 @@ CONTRACT = {
     "align": "classes=None missing=empty unknown=error",
     "average_precision": "interpolation=area",
     "protocol": "",
-    "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None "
-    "engine=None work=None resume=False on_error=stop axes=keep",
+    "evaluate": "metrics=None extra=() ranges=() scenes=None unknown=error degenerate=strict workers=None "
+    "progress=None engine=None work=None resume=False on_error=stop axes=keep",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
     "causes": "fixes=False thresholds=None workers=None progress=None",
     "correct_together": "level=0.95",
+    "compare_runs": "samples=1000 level=0.95 seed=0",
+    "margin_verdict": "lower_is_better=True",
+    "plan": "power=0.8",
+    "ranks": "",
+    "scenes_needed": "power=0.8 level=0.95 samples=1000",
+    "smallest_difference": "power=0.8 level=0.95",
     "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",
     "differences": "",
     "write_rerun": "images=None progress=None",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SIZE = (4.0, 2.1)  # inches: 1200 x 630 pixels at the resolution of figures
 LETTERS = 92  # of a line of the answer
 LINES = 6  # of the answer
+MOST_VALUES = 2  # methods up to which the values are written
 INK, QUIET, RAIL, TRACK = "#1b1f24", "#57606a", "#d0d7de", "#f0f2f5"
 
 
@@ -37,7 +38,7 @@ def write_card(
 
     with own_settings():
         figure = Figure(figsize=SIZE)
-        figure.text(0.025, 0.955, _cut(title, 70), size=7.5, weight="bold", va="top", color=INK)
+        figure.text(0.025, 0.955, _cut(title, 52), size=7.5, weight="bold", va="top", color=INK)
         figure.text(0.025, 0.885, _cut(subtitle, 130), size=3.9, va="top", color=QUIET)
         lines = [line for sentence in sentences for line in wrap(sentence, LETTERS)]
         if len(lines) > LINES:
@@ -83,10 +84,12 @@ def _draw_classes(axes: "Axes", meta: dict[str, Any]) -> None:
         for k, value in enumerate(row):
             if value is not None:
                 axes.plot([value], [y], "o", markersize=3.2, color=meta["methodColours"][k], zorder=2)
+        if len(row) > MOST_VALUES:
+            continue
         axes.text(
             1.02,
             y,
-            "  ".join(f"{value:.3f}" for value in there[:3]),
+            "  ".join(f"{value:.3f}" for value in there),
             size=4.4,
             va="center",
             color=INK,
@@ -120,7 +123,7 @@ def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
             width = sum(meta["values"][y]["mean"].get(key) or 0.0 for key in part["causes"])
             axes.barh([y], [width], left=at, height=0.55, color=part["colour"], edgecolor="white", linewidth=0.3)
             at += width
-    axes.set_yticks(range(len(names)), [_cut(name, 18) for name in names])
+    axes.set_yticks(range(len(names)), [_cut(name, 14) for name in names])
     axes.set_xlim(0, 1)
     axes.set_ylim(len(names) + 0.6 * ((len(parts) - 1) // 2) + 0.5, -0.6)
     _plain(axes, f"Why: parts of {metric['title']}")

@@ -1,6 +1,7 @@
 // The first screen: what is found, where and why it is not, for all methods and classes. Every row is a filter.
 
 let answer = meta.answer; // null until it comes, in `mapgauge view`
+let isAnswered = false; // whether an answer that knows predictions and truth is on its way
 let opened = ""; // the family of causes whose causes are shown
 let searched = ""; // what the names of classes must contain
 
@@ -64,7 +65,7 @@ function showWhat(now) {
   const body = $$("what").querySelector(".body");
   const pair = now.method.includes("-") ? pairOf(now) : null;
   const focused = document.activeElement?.id;
-  body.replaceChildren(...(meta.methods.length > 2 ? [methodTable(now)] : [propertyTable()]), ...(pair ? differenceRows(now, pair) : classRows(now)));
+  body.replaceChildren(...(meta.methods.length > 2 ? [scrolled("methods", methodTable(now))] : [propertyTable()]), ...(pair ? differenceRows(now, pair) : classRows(now)));
   if (focused && focused !== document.activeElement?.id) $$(focused)?.focus();
 }
 
@@ -373,7 +374,7 @@ function buildFirst() {
     setTimeout(() => ($$("told").textContent = ""), 3000);
   });
   const who = $$("who");
-  if (who && meta.methods.length > 1 && meta.methods.length < 4) {
+  if (who && meta.methods.length === 2) {
     for (const [value, text] of methodChoices()) {
       const button = element("button", { type: "button", textContent: text.replace(" minus ", " − ") });
       button.dataset.method = value;
@@ -382,6 +383,7 @@ function buildFirst() {
     }
   }
   buildSaves();
+  if (answer === null) source.answer("values").then((found) => isAnswered || takeAnswer(found)).catch((error) => tellFailure(`The answer cannot be shown: ${error.message}`, error));
 }
 
 extras.push({
@@ -390,12 +392,8 @@ extras.push({
   // In `mapgauge view`, after predictions and truth were read: the answer with what only they tell, and the panel where.
   async ready({ state: reading }) {
     if (reading !== "ready" || !source.answer) return;
-    const found = await source.answer();
-    if (found.where && $$("where-slot").dataset.own === "true") {
-      $$("where-slot").dataset.own = "false";
-      $$("where-slot").innerHTML = found.where; // of sections, which escape every text
-    }
-    takeAnswer(found.answer);
+    isAnswered = true;
+    takeAnswer(await source.answer("geometry"));
   },
 
   show(now, differs) {
@@ -411,8 +409,13 @@ extras.push({
 
 // Shows an answer that came later, as in `mapgauge view`.
 function takeAnswer(found) {
-  answer = found;
-  $$("answer").replaceChildren(...found.statements.map(({ text }) => element("p", { textContent: text })));
+  answer = found.answer;
+  meta.intervals = found.intervals;
+  if (found.where && $$("where-slot").dataset.own === "true") {
+    $$("where-slot").dataset.own = "false";
+    $$("where-slot").innerHTML = found.where; // of sections, which escape every text
+  }
+  $$("answer").replaceChildren(...answer.statements.map(({ text }) => element("p", { textContent: text })));
   showWhat(state);
   showWhy(state);
   showWhere();

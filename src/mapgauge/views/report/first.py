@@ -33,27 +33,36 @@ def panel_of_sections(panel: str, methods: Sequence[Results], names: Sequence[st
     return Html("")
 
 
-def first_elements(answer: Answer, where: Html, worries: Html) -> Html:
+def first_elements(answer: Answer | None, where: Html, worries: Html) -> Html:
     """Return the elements of the first screen.
 
     Args:
-        answer: Its sentences stand on top.
+        answer: Its sentences stand on top. None if it comes later.
         where: What stands in the panel *where*; empty for the ranges.
         worries: Findings that are errors.
     """
-    sentences = joined(element("p", statement.text) for statement in answer.statements)
+    if answer is None:
+        sentences = element("p", "Computing the answer ...")
+    else:
+        sentences = joined(element("p", statement.text) for statement in answer.statements)
     return filled(resource("first.html"), answer=sentences, where=where, worries=worries)
 
 
 def first_meta(
-    methods: Sequence[Results], names: Sequence[str], comparison: Comparison, answer: Answer
+    methods: Sequence[Results],
+    names: Sequence[str],
+    comparison: Comparison | None = None,
+    answer: Answer | None = None,
 ) -> dict[str, Any]:
-    """Return what the panels show: values of all methods and classes, and differences with their intervals."""
+    """Return what the panels show: values of all methods and classes, and differences with their intervals.
+
+    The comparison and the answer may come later.
+    """
     return {
-        "answer": answer.to_dict(),
+        "answer": answer and answer.to_dict(),
         "mains": _mains(methods[0]),
         "values": [_values(method) for method in methods],
-        "intervals": _intervals(names, comparison),
+        "intervals": {} if comparison is None else intervals(names, comparison),
         "families": _families() if CAUSES_OF_PLD.name in methods[0].metrics else [],
         "files": [f"{name}.mg" for name in names],
     }
@@ -83,7 +92,7 @@ def _mains(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _intervals(names: Sequence[str], comparison: Comparison) -> dict[str, Any]:
+def intervals(names: Sequence[str], comparison: Comparison) -> dict[str, Any]:
     """Return value, low and high end of all differences, by the numbers of the methods, class and key."""
     place = {name: k for k, name in enumerate(names)}
     return {
