@@ -143,20 +143,13 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
-            first=first_elements(
-                self._answer.result(), panel_of_sections("where", self.results, self._names), Html("")
-            ),
+            first=first_elements(None, panel_of_sections("where", self.results, self._names), Html("")),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),
             script=script,
         )
         return Answer(page.encode("utf-8", "xmlcharrefreplace"), "text/html; charset=utf-8", policy)
-
-    @property
-    def _where(self) -> Html:
-        """What sections know about places without the geometry."""
-        return panel_of_sections("where", self.results, self._names)
 
     @cached_property
     def meta(self) -> dict[str, Any]:
