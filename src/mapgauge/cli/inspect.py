@@ -170,8 +170,11 @@ class Inspected(Document):
                 for finding in file.findings:
                     yield Line(printable(finding.for_shell()), indent="  ", painted=finding.level)
             for number, table in enumerate(file.tables()):
-                joined = self.is_quiet and number == 0 and isinstance(table, Table)
-                yield replace(table, gap=False) if joined else table
+                # Without findings, the first table follows the title.
+                if self.is_quiet and number == 0 and isinstance(table, Table):
+                    yield replace(table, gap=False)
+                else:
+                    yield table
 
     def to_dict(self) -> Any:
         """Return the document of the only file, or the list of those that could be read."""
