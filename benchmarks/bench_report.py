@@ -20,8 +20,8 @@ from mapgauge.demo import demo_world
 from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
+from mapgauge.results.drawn_values import drawn_values
 from mapgauge.results.frame_tables import MemoryRows
-from mapgauge.results.intervals import drawn_values
 from mapgauge.typing import Floats
 from mapgauge.views.report.causes import cause_columns
 from mapgauge.views.report.drawings import drawings

@@ -9,7 +9,9 @@ import sys
 import numpy as np
 
 from mapgauge.features.confidence.calibration import reliability_of
-from mapgauge.results.intervals import FEWEST, Draws, difference
+from mapgauge.results.estimation import difference
+from mapgauge.results.intervals import FEWEST
+from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Floats
 
 SAMPLES = 300

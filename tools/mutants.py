@@ -81,7 +81,10 @@ TESTS = {
     "metrics/table.py": TABLE,
     "features/tracks/track_pld.py": TRACKS,
     "features/tracks/track_scene.py": TRACKS,
-    "results/intervals.py": ("tests/results/test_bootstrap.py", "tests/results/test_intervals.py"),
+    **{
+        f"results/{name}.py": ("tests/results/test_bootstrap.py", "tests/results/test_intervals.py")
+        for name in ("drawn_precisions", "drawn_values", "estimation", "intervals", "standard_errors", "student")
+    },
     "scoring/precision.py": SCORING,
     "scoring/scores.py": SCORING,
 }

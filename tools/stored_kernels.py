@@ -4,17 +4,27 @@ Run it after a change of kernels, after ``python -m tools.kernel_signatures``. I
 to one version of numba and one platform. Stale code in it is not used, so it must be current for a release only:
 
     python -m tools.stored_kernels            # write it
-    python -m tools.stored_kernels --check    # fail if code is missing or stale
+    python -m tools.stored_kernels --check    # fail if code is missing or stale, or if the file is not what is written
+
+The same versions of Python, numba, llvmlite and numpy give the same bytes, in any folder. The index in the file names
+them. ``--check`` writes the file again and compares the bytes where these versions are the installed ones.
 """
 
 import gc
 import json
+import os
+import platform
+import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
+import numba
+import numpy as np
 from numba.core.callconv import CPUCallConv
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
@@ -67,35 +77,83 @@ def compile_numba_inside() -> None:
     setattr(_OverloadFunctionTemplate, "_get_jit_decorator", decorator)  # noqa: B010
 
 
+def versions() -> dict[str, str]:
+    """Return the versions that decide the bytes of the file."""
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        "numpy": np.__version__,
+    }
+
+
 def write(kernels: list[Compiled], path: Path) -> None:
     """Write the file."""
-    rows, codes = {}, {}
+    rows = {}
+    codes = {}
     for number, one in enumerate(kernels):
         name = f"stored.{one.kernel}.{number}"
         rows[key_of(one)], codes[name] = code_of(one, name)
-    codes[_stored.INDEX] = json.dumps({"made_for": _stored.made_for(), "kernels": rows}, indent=1).encode()
+    index = {"made_for": _stored.made_for(), "versions": versions(), "kernels": rows}
+    codes[_stored.INDEX] = json.dumps(index, indent=1).encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
         for name, code in codes.items():
-            file.writestr(name, code)
+            # Files in the archive have no date of their own, so that the bytes are the same every time.
+            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(entry, code)
+
+
+def write_in_new_process(path: Path) -> None:
+    """Write the file in a process that finds no compiled kernels.
+
+    numba numbers the functions that it compiles, and the numbers are part of their names in the code. They would depend
+    on which kernels were loaded from the cache.
+    """
+    with tempfile.TemporaryDirectory() as empty:
+        environment = os.environ | {"NUMBA_CACHE_DIR": empty}
+        subprocess.run([sys.executable, "-m", "tools.stored_kernels", WRITE, str(path)], check=True, env=environment)
+
+
+def check(kernels: list[Compiled]) -> str:
+    """Return what is wrong with the file of the package, or ""."""
+    stored = _stored.index()
+    stale = [one.kernel for one in kernels if key_of(one) not in stored or stored[key_of(one)].stamp != stamp_of(one)]
+    if stale:
+        return f"missing or stale: {', '.join(stale)}"
+    with zipfile.ZipFile(_stored.FILE) as file:
+        made_with = json.loads(file.read(_stored.INDEX))["versions"]
+    if made_with != versions():
+        sys.stderr.write(f"written with {made_with}, so its bytes are not compared with those of {versions()}\n")
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder) / _stored.FILE.name
+        write_in_new_process(again)
+        if again.read_bytes() != _stored.FILE.read_bytes():
+            return f"{_stored.FILE.name} is not the file that this tool writes"
+    return ""
+
+
+WRITE = "--write-here"  # used by ``write_in_new_process`` only
 
 
 def main() -> None:
     """Write the file, or check it."""
     kernels = compiling.needed_for(compiling.table())
     if sys.argv[1:] == ["--check"]:
-        stored = _stored.index()
-        stale = [
-            one.kernel for one in kernels if key_of(one) not in stored or stored[key_of(one)].stamp != stamp_of(one)
-        ]
-        if stale:
-            sys.exit(f"missing or stale: {', '.join(stale)}. Run python -m tools.stored_kernels")
+        wrong = check(kernels)
+        if wrong:
+            sys.exit(f"{wrong}. Run python -m tools.stored_kernels")
+        return
+    if sys.argv[1:2] != [WRITE]:
+        write_in_new_process(_stored.FILE)
+        sys.stderr.write(f"{len(kernels)} kernels, {_stored.FILE.stat().st_size / 1e6:.2f} MB\n")
         return
     gc.disable()
     compile_numba_inside()
     # An exception would name the file of numba that it comes from, with its folder on this machine.
     setattr(CPUCallConv, "build_excinfo_struct", lambda _, exc, given, *__: (exc, given, None))  # noqa: B010
-    write(kernels, _stored.FILE)
-    sys.stderr.write(f"{len(kernels)} kernels, {_stored.FILE.stat().st_size / 1e6:.2f} MB\n")
+    write(kernels, Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -96,9 +96,12 @@ def nuscenes_rig(root: Path, frames: MapFrames, version: str = "v1.0-mini") -> P
     mounts += [_mount(name, [AHEAD, 0.0, HEIGHT], facing(turn), INTRINSICS) for name, turn in CAMERAS.items()]
     tables: dict[str, list[dict[str, Any]]] = {"sensor": sensors, "calibrated_sensor": mounts}
     tables |= {"sample": [], "sample_data": [], "ego_pose": []}
-    for token, time, pose in zip(frames.tokens, frames.timestamps.tolist(), frames.poses, strict=True):
+    scenes = frames.scenes or ("scene",) * len(frames)
+    tables["scene"] = [{"token": f"token of {scene}", "name": scene} for scene in dict.fromkeys(scenes)]
+    columns = zip(frames.tokens, frames.timestamps.tolist(), frames.poses, scenes, strict=True)
+    for token, time, pose, scene in columns:
         lines = [instance.points for instance in frames[token]]
-        tables["sample"].append({"token": token, "timestamp": time, "scene_token": "scene"})
+        tables["sample"].append({"token": token, "timestamp": time, "scene_token": f"token of {scene}"})
         for channel in ("LIDAR_TOP", *CAMERAS):
             later = 0 if channel == "LIDAR_TOP" else LATER
             turn, shift = _place(ahead(pose) if later else pose)

@@ -13,7 +13,8 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.results.intervals import Estimate, drawn_values, mean_over_classes, units_with_class
+from mapgauge.results.drawn_values import drawn_values, mean_over_classes, units_with_class
+from mapgauge.results.intervals import Estimate
 
 PROTOCOL = mg.protocol(
     "paper-60x30",

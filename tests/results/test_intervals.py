@@ -7,18 +7,11 @@ import pytest
 from scipy import stats
 
 import mapgauge as mg
-from mapgauge.results.intervals import (
-    Difference,
-    Draws,
-    Estimate,
-    _error_of_mean,
-    bracket,
-    difference,
-    estimate,
-    holm,
-    quantile,
-    share_within,
-)
+from mapgauge.results.estimation import difference, estimate
+from mapgauge.results.families import holm
+from mapgauge.results.intervals import Difference, Estimate, bracket
+from mapgauge.results.standard_errors import Draws, error_of_mean
+from mapgauge.results.student import quantile, share_within
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 9, 19, 30, 149, 150, 999, 6018])
@@ -179,8 +172,8 @@ def test_the_error_of_a_mean_of_two_classes_by_hand() -> None:
     shares = (5 / 3 + together) / 4, (227 / 108 + together) / 4
     freedom = sum(shares) ** 2 / (shares[0] ** 2 / 4 + shares[1] ** 2 / 3)
     assert 6 < freedom < 7
-    assert _error_of_mean((common, rare), 10)[1] == 6
-    error, most = _error_of_mean((common, rare), 5)
+    assert error_of_mean((common, rare), 10)[1] == 6
+    error, most = error_of_mean((common, rare), 5)
     assert error == pytest.approx(math.sqrt(sum(shares)))
     assert most == 5
 
@@ -188,11 +181,11 @@ def test_the_error_of_a_mean_of_two_classes_by_hand() -> None:
 def test_a_class_in_five_units_or_with_a_large_variance_has_its_own_variance() -> None:
     """The variances of the samples are 4/3 and 16/3, and they have no covariance."""
     small, large = (1, -1, 1, -1), (2, 2, -2, -2)
-    error, freedom = _error_of_mean((draws_of(5, *small), draws_of(9, *large)), 20)
+    error, freedom = error_of_mean((draws_of(5, *small), draws_of(9, *large)), 20)
     shares = 4 / 3 * 5 / 4 / 4, 16 / 3 * 9 / 8 / 4
     assert error == pytest.approx(math.sqrt(sum(shares)))
     assert freedom == 11  # 3.67 / (0.043 + 0.281)
-    error, freedom = _error_of_mean((draws_of(9, *small), draws_of(4, *large)), 20)
+    error, freedom = error_of_mean((draws_of(9, *small), draws_of(4, *large)), 20)
     shares = 4 / 3 * 9 / 8 / 4, 16 / 3 * 4 / 3 / 4
     assert error == pytest.approx(math.sqrt(sum(shares)))
 
@@ -204,16 +197,16 @@ def test_classes_with_one_sample_or_one_unit_or_none() -> None:
     """
     two, one = draws_of(2, 1, -1, math.nan), draws_of(1, math.nan, math.nan, 3)
     nothing = draws_of(1, math.nan, math.nan, math.nan)
-    error, freedom = _error_of_mean((two, one, nothing, nothing), 20)
+    error, freedom = error_of_mean((two, one, nothing, nothing), 20)
     assert error == pytest.approx(math.sqrt((4 + 8 + 8 + 8) / 16))
     assert freedom == 3  # 28 ** 2 / (4 ** 2 + 3 * 8 ** 2) with one degree of freedom each, because there is one in all
 
 
 def test_a_mean_without_spread_has_the_error_0() -> None:
     """Equal samples; and samples whose covariance, on the samples that both classes have, exceeds their variances."""
-    assert _error_of_mean((draws_of(20, 1, 1), draws_of(9, 2, 2)), 19) == (0, 19)
+    assert error_of_mean((draws_of(20, 1, 1), draws_of(9, 2, 2)), 19) == (0, 19)
     opposite = draws_of(20, 1, -1, 0, 0), draws_of(19, -1, 1, math.nan, math.nan)
-    assert _error_of_mean(opposite, 19) == (0, 1)
+    assert error_of_mean(opposite, 19) == (0, 1)
 
 
 def test_the_error_of_a_mean_has_at_most_the_degrees_of_freedom_of_its_samples() -> None:

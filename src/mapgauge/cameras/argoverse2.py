@@ -101,7 +101,7 @@ class Log:
             )
             for (camera, when), seen_from in zip(taken, poses, strict=True)
         )
-        return RigFrame(pose, None, tuple(images))
+        return RigFrame(pose, None, tuple(images), scene=self.folder.absolute().name, time=time)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from mapgauge.cameras.rig import CameraImage, RigFrame
 from mapgauge.errors import UnreadableFile
 from mapgauge.geometry.poses import motions
+from mapgauge.io.files.source import is_plain_file
 from mapgauge.truth.from_nuscenes.tables import find_records, read_table, records_by_token
 from mapgauge.typing import Floats
 from mapgauge.words import counted
@@ -21,6 +22,12 @@ _KEYFRAMES = rb'"filename"\s*:\s*"samples/(?:CAM_[A-Z_]+|' + LIDAR.encode() + b"
 
 class _CameraSample(msgspec.Struct):
     token: str
+    scene_token: str = ""
+
+
+class _CameraScene(msgspec.Struct):
+    token: str
+    name: str
 
 
 class _CameraSensor(msgspec.Struct):
@@ -56,7 +63,8 @@ P = TypeVar("P", bound=_CameraPose)
 def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFrame]:
     """Return the images of samples by token, from the folder of tables that has most of the samples."""
     samples = {
-        folder: tokens & {row.token for row in read_table(folder / "sample.json", _CameraSample)} for folder in versions
+        folder: {row.token: row for row in read_table(folder / "sample.json", _CameraSample) if row.token in tokens}
+        for folder in versions
     }
     tables = max(versions, key=lambda folder: len(samples[folder]))
     wanted = samples[tables]
@@ -81,7 +89,7 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
 
     path = tables / "sample_data.json"
     sweeps, images = keyframes(find_records(path, _CameraData, _KEYFRAMES, None, complete))
-    if lacking := sorted(wanted - sweeps.keys()):
+    if lacking := sorted(wanted.keys() - sweeps.keys()):
         raise UnreadableFile(
             f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
         )
@@ -105,10 +113,26 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
                 pose=pose,
             )
         )
-    return {
-        token: RigFrame(ego_poses[row.ego_pose_token], mounted[row.calibrated_sensor_token], tuple(of_sample[token]))
-        for token, row in sweeps.items()
-    }
+    scenes = _scene_names(tables)
+    frames = {}
+    for token, row in sweeps.items():
+        scene = wanted[token].scene_token
+        frames[token] = RigFrame(
+            ego_poses[row.ego_pose_token],
+            mounted[row.calibrated_sensor_token],
+            tuple(of_sample[token]),
+            scene=scenes.get(scene, scene),
+            time=row.timestamp,
+        )
+    return frames
+
+
+def _scene_names(tables: Path) -> dict[str, str]:
+    """Return the names of scenes by token; none if there is no such table, which cameras do not need."""
+    path = tables / "scene.json"
+    if not is_plain_file(path):
+        return {}
+    return {row.token: row.name for row in read_table(path, _CameraScene)}
 
 
 def _matrix(tables: Path, row: _Mount) -> Floats:

@@ -30,6 +30,8 @@ class RigFrame(NamedTuple):
     pose: Floats  # (4, 4), from vehicle to world at the time of the frame
     lidar: Floats | None  # (4, 4), from LiDAR to vehicle; None if the data set has its sweeps in the vehicle's frame
     images: tuple[CameraImage, ...]  # at most one for each camera
+    scene: str = ""  # name of the scene or the log
+    time: int = 0  # in the unit of the data set
 
 
 @dataclass(frozen=True, eq=False)

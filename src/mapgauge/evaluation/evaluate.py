@@ -18,6 +18,7 @@ from mapgauge.io.files.places import opened, streams
 from mapgauge.metrics.table import chosen_metrics, in_order
 from mapgauge.protocols import MAP, Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.drives import Drive
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
 from mapgauge.results.values import InputsOf
@@ -191,7 +192,7 @@ def evaluate_frames(
         findings=(*findings, *ties),
         version=__version__,
         source=scores,
-        rows=MemoryRows(y.tokens, y.scenes, scores),
+        rows=MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y)),
         geometry=data,
     )
 
@@ -208,5 +209,5 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     names = in_order((*results.metrics, *lacking), results.protocol)
     for name in lacking:
         scores = scores.and_metrics(data.added[name], names)
-    rows = MemoryRows(results.tokens, results.rows.scenes, scores)
+    rows = MemoryRows(results.tokens, results.rows.scenes, scores, drive=results.rows.drive)
     return replace(results, metrics=names, source=scores, rows=rows)

@@ -41,7 +41,6 @@ def take_poses(frames: MapFrames, others: MapFrames) -> MapFrames:
         if frames.timestamps is None and others.timestamps is not None
         else frames.timestamps,
         findings=tuple(dict.fromkeys((*frames.findings, *pose_findings(others)))),
-        history=None,
     )
 
 

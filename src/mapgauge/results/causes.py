@@ -22,25 +22,15 @@ from mapgauge.metrics.causes import (
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.table import part_colours, title_of
 from mapgauge.protocols import Protocol, full_name
+from mapgauge.results.bootstrap import SAMPLES, added_by_unit, check_draws, draw
 from mapgauge.results.comparison import check_comparable, sorted_by_token
+from mapgauge.results.drawn_values import count_units, draws_of, mean_over_classes, units_with_class
+from mapgauge.results.estimation import difference
 from mapgauge.results.families import Correction, check_correction, correct_together
 from mapgauge.results.instance_costs import Fix, Instances, check_settings, fixes_of, instances_of
-from mapgauge.results.intervals import (
-    FEWEST,
-    LEVEL,
-    SAMPLES,
-    Difference,
-    Draws,
-    added_by_unit,
-    check_draws,
-    count_units,
-    difference,
-    draw,
-    draws_of,
-    mean_over_classes,
-    units_with_class,
-)
+from mapgauge.results.intervals import FEWEST, LEVEL, Difference
 from mapgauge.results.results import Results, check_results
+from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Floats, Progress
 from mapgauge.words import did_you_mean
 

@@ -13,28 +13,20 @@ from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import setting_of, value_named
 from mapgauge.protocols import Protocol
+from mapgauge.results.bootstrap import SAMPLES, check_draws, draw
 from mapgauge.results.differences import not_comparable
-from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests
-from mapgauge.results.intervals import (
-    FEWEST,
-    LEVEL,
-    SAMPLES,
-    Difference,
-    Estimate,
+from mapgauge.results.drawn_values import (
     Lacking,
     Samples,
-    check_draws,
     count_units,
-    difference,
-    draw,
     drawn_values,
     draws_of,
-    estimate,
     lacking_units,
-    too_few,
     units_with_class,
-    unpaired_difference,
 )
+from mapgauge.results.estimation import difference, estimate, unpaired_difference
+from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests
+from mapgauge.results.intervals import FEWEST, LEVEL, Difference, Estimate, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.typing import Flags, Floats, Indices
 from mapgauge.words import did_you_mean

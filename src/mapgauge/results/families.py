@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.table import METRICS, value_named
-from mapgauge.results.intervals import LEVEL, Difference, holm
+from mapgauge.results.intervals import LEVEL, Difference
 
 Correction: TypeAlias = Literal["none", "holm"]
 Path: TypeAlias = tuple[Any, ...]  # the keys that lead to a difference
@@ -57,6 +57,25 @@ def count_tests(*tables: Mapping[Any, Any]) -> int:
     """Return how many different differences of some tables have a verdict."""
     p_values, _ = _tests_of(tables)
     return len(p_values)
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's method. NaN stays, and does not count.
+
+    The smallest of m p-values is multiplied by m, the next one by m - 1, and so on; none becomes smaller than the one
+    before it (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+    1979).
+
+    >>> [round(value, 6) for value in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    corrected = [math.nan] * len(p)
+    order = sorted((k for k in range(len(p)) if not math.isnan(p[k])), key=lambda k: p[k])
+    largest = 0.0
+    for rank, k in enumerate(order):
+        largest = max(largest, min((len(order) - rank) * p[k], 1.0))
+        corrected[k] = largest
+    return corrected
 
 
 def correct_together(*tables: Mapping[Any, Any], level: float = LEVEL) -> tuple[Any, ...]:

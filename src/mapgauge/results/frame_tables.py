@@ -14,6 +14,7 @@ from mapgauge.errors import InvalidInput
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, hit_metrics, value_named
 from mapgauge.protocols import Protocol
+from mapgauge.results.drives import Drive
 from mapgauge.results.values import COUNTS, Summary, lists_of_frames, mean_of, values_of_classes
 from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
@@ -35,6 +36,10 @@ class Rows(typing.Protocol):
     def scores(self) -> Scores:
         """The scores of each frame."""
 
+    @property
+    def drive(self) -> Drive | None:
+        """The poses of the frames, if they are kept."""
+
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
@@ -43,6 +48,7 @@ class MemoryRows:
     tokens: tuple[str, ...]
     scenes: tuple[str, ...] | None
     scores: Scores
+    drive: Drive | None = None
 
 
 def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
@@ -53,7 +59,11 @@ def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
         scenes = None
     else:
         scenes = tuple(rows.scenes[i] for i in where)
-    return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order))
+    if rows.drive is None:
+        drive = None
+    else:
+        drive = rows.drive.at(order)
+    return MemoryRows(tuple(rows.tokens[i] for i in where), scenes, rows.scores.at(order), drive=drive)
 
 
 def frame_precisions(

@@ -57,6 +57,11 @@ class FolderRows:
         """The scores of each frame."""
         return self._all[2]
 
+    @property
+    def drive(self) -> None:
+        """No poses: the data set that was evaluated has them, if they are known."""
+        return None
+
 
 def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     """Read both sides of the evaluation into memory, in the order of the rows, for assignments and figures.

@@ -13,6 +13,8 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.protocols import full_name
 from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.bootstrap import SAMPLES
+from mapgauge.results.drives import Drive
 from mapgauge.results.families import Correction
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import (
@@ -27,7 +29,7 @@ from mapgauge.results.frame_tables import (
     to_polars,
     worst_first,
 )
-from mapgauge.results.intervals import LEVEL, SAMPLES
+from mapgauge.results.intervals import LEVEL
 from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
@@ -36,6 +38,7 @@ from mapgauge.results.values import Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, prepare
 from mapgauge.scoring.scores import Scores
+from mapgauge.typing import Floats
 from mapgauge.words import did_you_mean
 
 
@@ -79,6 +82,18 @@ class Results(Summary):
     def scores(self) -> Scores:
         """The scores of each frame."""
         return self.rows.scores
+
+    @property
+    def poses(self) -> Floats | None:
+        """The motion from each frame to the world, ``(frames, 4, 4)``, in the order of ``tokens``; None if unknown.
+
+        They come from the files that were evaluated, or from the poses that were given with them. Results of a streamed
+        evaluation do not keep them, and have them with their data.
+        """
+        drive = drive_of(self)
+        if drive is None:
+            return None
+        return drive.poses
 
     @property
     def data(self) -> Sides | None:
@@ -127,6 +142,8 @@ class Results(Summary):
             _ = self.geometry.all_sides  # an error while reading is raised here
             return self
         x, y = read_again(self.inputs, (predictions, truth), self.origin)
+        if self.rows.drive is not None:
+            x, y = self.rows.drive.given_to((x, y), self.protocol, self.tokens, scenes=self.rows.scenes)
         data = Data.of(*prepare(x, y, self.protocol, unknown="ignore"), self.protocol)
         return replace(self, geometry=data.at(self.tokens))
 
@@ -279,9 +296,11 @@ class Results(Summary):
             raise InvalidInput(f"geometry must be {', '.join(map(repr, KINDS))} or None, got {geometry!r}")
         if geometry is None:
             arrays = None
+            drive = self.rows.drive
         else:
             arrays = geometry_arrays(self.need_data().sorted_sides, geometry)
-        save_results(self, self.rows, path, geometry=arrays)
+            drive = drive_of(self)
+        save_results(self, self.rows, path, drive=drive, geometry=arrays)
 
     def to_pandas(self, level: Level = "frames") -> Any:
         """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.
@@ -310,6 +329,13 @@ class Results(Summary):
             level: As for ``to_pandas``.
         """
         return to_arrow(table_columns(self, self.rows, level))
+
+
+def drive_of(results: Results) -> Drive | None:
+    """Return the poses of results with times and axes: kept with them, or from their data; None if unknown."""
+    if results.rows.drive is not None or results.geometry is None:
+        return results.rows.drive
+    return Drive.of(*results.geometry.sides)
 
 
 def check_results(given: object, name: str = "results") -> None:

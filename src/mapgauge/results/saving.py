@@ -37,11 +37,13 @@ from mapgauge.io.files.writing import save
 from mapgauge.io.parquet import frames_from_columns, write
 from mapgauge.markup import shortened
 from mapgauge.protocols import Protocol
+from mapgauge.results.drives import Drive
 from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.values import Input, Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, check_sides
 from mapgauge.scoring.scores import Scores
+from mapgauge.typing import Forward
 
 _SIDES = ("predictions", "truth")
 _INCOMPLETE = "Check that it was written or copied completely"
@@ -285,12 +287,17 @@ class _Header(_Layout):
     frames_ignored: int
     findings: tuple[Finding, ...]
     kept: dict[str, Any] = {}
+    forward: Forward | None = None  # the axis that points forward, if there are poses
 
 
 def save_results(
-    summary: Summary, rows: Rows, path: str | os.PathLike[str], geometry: Mapping[str, Any] | None = None
+    summary: Summary,
+    rows: Rows,
+    path: str | os.PathLike[str],
+    drive: Drive | None = None,
+    geometry: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write results to one file, with the arrays of ``geometry_arrays`` if there are some."""
+    """Write results to one file, with poses and the arrays of ``geometry_arrays`` if there are some."""
     header = _Header(
         LAYOUT,
         summary.version,
@@ -305,9 +312,13 @@ def save_results(
         frames_ignored=summary.frames_ignored,
         findings=summary.findings,
         kept=dict(summary.kept),
+        forward=None if drive is None else drive.forward,
     )
+    arrays = archive_arrays(header, rows.scores)
+    if drive is not None:
+        arrays |= drive.arrays()
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **archive_arrays(header, rows.scores))
+    np.savez_compressed(buffer, **arrays)
     with zipfile.ZipFile(buffer, "a") as archive:  # the geometry is compressed already
         for name, array in (geometry or {}).items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -349,6 +360,11 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
+    drive = Drive.of_arrays(arrays, header.forward, frames)
+    if read is None:
+        geometry = None
+    else:
+        geometry = Data(partial(_with_poses, read, drive, header, protocol=protocol), protocol)
     kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "kept")
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
@@ -356,9 +372,17 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
         "records": header.inputs,
         "version": header.mapgauge,
         "source": scores,
-        "rows": MemoryRows(header.tokens, header.scenes, scores),
-        "geometry": None if read is None else Data(read, protocol),
+        "rows": MemoryRows(header.tokens, header.scenes, scores, drive=drive),
+        "geometry": geometry,
     }
+
+
+def _with_poses(read: Callable[[], Sides], drive: Drive | None, header: _Header, protocol: Protocol) -> Sides:
+    """Return the sides of a file with its poses."""
+    sides = read()
+    if drive is None:
+        return sides
+    return drive.given_to(sides, protocol, header.tokens, scenes=header.scenes)
 
 
 def archive_arrays(header: msgspec.Struct, scores: Scores) -> dict[str, Any]:

@@ -54,6 +54,9 @@ def timestamps_of(data: Results | MapFrames, frames: Sequence[int]) -> Indices |
     for side in () if data.geometry is None else reversed(data.geometry.all_sides):  # the truth first
         if side.timestamps is not None:
             return side.timestamps[[side.index[data.tokens[frame]] for frame in frames]]
+    drive = data.rows.drive
+    if drive is not None and drive.timestamps is not None:
+        return drive.timestamps[list(frames)]
     return None
 
 

@@ -13,10 +13,11 @@ from mapgauge.errors import InvalidInput
 from mapgauge.markup import text_table
 from mapgauge.metrics.table import METRICS, heading
 from mapgauge.protocols import full_name
+from mapgauge.results.bootstrap import check_draws, draw_units
 from mapgauge.results.comparison import Differences, Sampled, plain_keys, sorted_by_token
 from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests, repeated
 from mapgauge.results.frame_query import FrameTable
-from mapgauge.results.intervals import FEWEST, Difference, Estimate, check_draws, draw_units
+from mapgauge.results.intervals import FEWEST, Difference, Estimate
 from mapgauge.results.tags import Tags
 
 if TYPE_CHECKING:

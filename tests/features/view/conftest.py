@@ -37,6 +37,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with results of files without scenes and poses, as those of MapTR and StreamMapNet are."""
+    folder = tmp_path_factory.mktemp("bare")
+    for quality in ("good", "poor"):
+        predictions, truth = demo_world(FRAMES, quality=quality)
+        mg.write(predictions, folder / f"{quality}.json", "maptr")
+        mg.write(truth, folder / "truth.json", "maptr-truth")
+        mg.evaluate(mg.read(folder / f"{quality}.json"), mg.read(folder / "truth.json")).save(folder / f"{quality}.mg")
+    return folder
+
+
 @contextmanager
 def serving(*paths: Path, **settings: Any) -> Iterator[Server]:
     """Serve files of results from a thread."""

@@ -95,16 +95,29 @@ def test_frames_that_are_alike_are_listed_the_nearest_first(show: Open, server: 
     assert "scene-0001-4" in again.locator("#similar-about").inner_text()
 
 
-def test_poses_come_from_a_file_or_from_the_folder_of_the_images(show: Open, rig: Path, files: Path) -> None:
+def test_poses_come_from_a_file_or_from_the_folder_of_the_images(
+    show: Open, bare: Path, rig: Path, files: Path
+) -> None:
     for settings in ({"poses": files / "truth.parquet"}, {"images": rig / "images"}):
-        with serving(rig / "good.mg", **settings) as server:  # results with their geometry have no poses
+        with serving(bare / "good.mg", **settings) as server:
             page = show(f"{server.address}#frame=scene-0001-4&space=world")
             page.wait_for_selector(".panel g[transform] .ego", state="attached")
             assert page.locator("#status").inner_text() == ""
 
 
-def test_what_is_wrong_with_poses_is_said_and_frames_are_drawn(show: Open, rig: Path, tmp_path: Path) -> None:
-    with serving(rig / "good.mg", poses=tmp_path / "lost.parquet") as server:
+def test_poses_that_an_evaluation_was_given_are_not_needed_again(
+    show: Open, bare: Path, files: Path, tmp_path: Path
+) -> None:
+    truth = mg.with_poses(mg.read(bare / "truth.json"), files / "truth.parquet")
+    mg.evaluate(mg.read(bare / "good.json"), truth).save(tmp_path / "posed.mg")
+    with serving(tmp_path / "posed.mg") as server:
+        page = show(f"{server.address}#frame=scene-0001-4&space=world")
+        page.wait_for_selector(".panel g[transform] .ego", state="attached")
+        assert page.locator("#status").inner_text() == ""
+
+
+def test_what_is_wrong_with_poses_is_said_and_frames_are_drawn(show: Open, bare: Path, tmp_path: Path) -> None:
+    with serving(bare / "good.mg", poses=tmp_path / "lost.parquet") as server:
         page = show(server.address)
         page.wait_for_selector(".panel .instance", state="attached")
         assert "There are no poses" in page.locator("#status").inner_text()

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from mapgauge.features.confidence.operating import plain
-from mapgauge.results.intervals import Draws, Estimate, estimate
+from mapgauge.results.estimation import estimate
+from mapgauge.results.intervals import Estimate
+from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Floats, Indices
 
 BINS = 10

@@ -30,7 +30,8 @@ from mapgauge.io.files.writing import save
 from mapgauge.markup import block, interval, line, note, number, table, text_table
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import full_name
-from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate, check_draws, too_few
+from mapgauge.results.bootstrap import SAMPLES, check_draws
+from mapgauge.results.intervals import FEWEST, LEVEL, Estimate, too_few
 from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Progress
 from mapgauge.version import __version__

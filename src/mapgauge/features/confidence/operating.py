@@ -8,8 +8,11 @@ import numpy as np
 from mapgauge.features.confidence.isotonic import fit_isotonic
 from mapgauge.features.confidence.levels import Form, Levels, levels_of, normalised
 from mapgauge.features.confidence.solved import Solved
-from mapgauge.results.intervals import Drawn, Draws, Estimate, draw_units, estimate
+from mapgauge.results.bootstrap import Drawn, draw_units
+from mapgauge.results.estimation import estimate
+from mapgauge.results.intervals import Estimate
 from mapgauge.results.results import Results
+from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 
 CRITERIA = ("best_pld", "best_f1", "equal_counts")

@@ -18,9 +18,12 @@ from mapgauge.frames.findings import Finding
 from mapgauge.markup import text_table
 from mapgauge.metrics.pld import added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
-from mapgauge.results import intervals
-from mapgauge.results.intervals import LEVEL, SAMPLES, Difference, Draws
+from mapgauge.results.bootstrap import SAMPLES, added_by_unit, check_draws, draw_units, drawn_sums
+from mapgauge.results.drawn_values import mean_over_classes
+from mapgauge.results.estimation import difference
+from mapgauge.results.intervals import LEVEL, Difference
 from mapgauge.results.results import Results, check_results
+from mapgauge.results.standard_errors import Draws
 from mapgauge.scoring.data import in_threads
 from mapgauge.scoring.prepare import Frames
 from mapgauge.typing import Floats, Indices, Progress
@@ -194,7 +197,7 @@ def changes(
         )
     same = check_share("same", same)
     floor = check_share("floor", floor)
-    intervals.check_draws(samples, level, seed)
+    check_draws(samples, level, seed)
     x, y = results.need_data().sides
     if y.ignore is not None:
         raise InvalidInput(
@@ -257,24 +260,24 @@ def _gains(
     sums: Floats, classes: tuple[str, ...], keys: tuple[str, ...], samples: int, level: float, seed: int
 ) -> dict[str, Difference]:
     """Return PLD of the copy less PLD of the predictions, with intervals, by class name and for the mean."""
-    unit, weights = intervals.draw_units(keys, samples, np.random.default_rng(seed))
+    unit, weights = draw_units(keys, samples, np.random.default_rng(seed))
     gains = {}
     drawn = []
     for c, name in enumerate(classes):
-        by_unit = [intervals.added_by_unit(side[:, c], unit, weights.shape[1]) for side in sums]
+        by_unit = [added_by_unit(side[:, c], unit, weights.shape[1]) for side in sums]
         totals = np.stack([side.sum(axis=0) for side in by_unit])
         if not totals[:, -1].any():
             continue
-        draws = np.stack([intervals.drawn_sums(weights, side) for side in by_unit])
+        draws = np.stack([drawn_sums(weights, side) for side in by_unit])
         of_samples = np.where(draws[:, :, -1].any(axis=0), _gain_of(draws), np.nan)
         units = int(np.count_nonzero((by_unit[0] + by_unit[1])[:, -1]))
         drawn.append((float(_gain_of(totals)), Draws(of_samples, units)))
-        gains[name] = intervals.difference(*drawn[-1], level, _GAINS)
+        gains[name] = difference(*drawn[-1], level, _GAINS)
     if drawn:
-        of_mean = intervals.mean_over_classes([draws.samples for _, draws in drawn])
+        of_mean = mean_over_classes([draws.samples for _, draws in drawn])
         parts = tuple(draws for _, draws in drawn)
         mean = float(np.mean([value for value, _ in drawn]))
-        gains[MEAN] = intervals.difference(mean, Draws(of_mean, weights.shape[1], parts), level, limits=_GAINS)
+        gains[MEAN] = difference(mean, Draws(of_mean, weights.shape[1], parts), level, limits=_GAINS)
     return gains
 
 

@@ -14,9 +14,13 @@ import numpy as np
 
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import value_named
-from mapgauge.results.intervals import FEWEST, Draws, Estimate, draw_units, drawn_values, estimate
+from mapgauge.results.bootstrap import draw_units
+from mapgauge.results.drawn_values import drawn_values
+from mapgauge.results.estimation import estimate
+from mapgauge.results.intervals import FEWEST, Estimate
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
+from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Floats, Indices
 
 CLOSE = 5.0  # metres, as in the field

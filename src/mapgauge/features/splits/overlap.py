@@ -20,7 +20,8 @@ from mapgauge.frames.tracks import scenes_from_tokens
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
-from mapgauge.results.intervals import LEVEL, SAMPLES, check_draws
+from mapgauge.results.bootstrap import SAMPLES, check_draws
+from mapgauge.results.intervals import LEVEL
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.scoring.prepare import Frames, loaded

@@ -19,8 +19,10 @@ from mapgauge.metrics.groups import group
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, Parts, added, normalised_parts, normalised_pld
 from mapgauge.protocols import Protocol
-from mapgauge.results import intervals
-from mapgauge.results.intervals import FEWEST, LEVEL, SAMPLES, Estimate
+from mapgauge.results.bootstrap import SAMPLES, added_by_unit, check_draws, draw_units, drawn_sums
+from mapgauge.results.drawn_values import draws_of, mean_over_classes
+from mapgauge.results.estimation import estimate
+from mapgauge.results.intervals import FEWEST, LEVEL, Estimate, too_few
 from mapgauge.scoring.data import in_threads
 from mapgauge.scoring.prepare import Frames
 from mapgauge.scoring.scores import exact_sums, rounded
@@ -167,8 +169,8 @@ def estimates_of(
     """
     own = np.flatnonzero(transitions.lag == lag)
     scenes = [transitions.scene[i] for i in own.tolist()]
-    unit, weights = intervals.draw_units(scenes, samples, np.random.default_rng(seed))
-    by_scene = intervals.added_by_unit(transitions.sums[own], unit, weights.shape[1])
+    unit, weights = draw_units(scenes, samples, np.random.default_rng(seed))
+    by_scene = added_by_unit(transitions.sums[own], unit, weights.shape[1])
     values: dict[str, list[float]] = {}
     drawn: dict[str, dict[str, Floats]] = {}
     count: dict[str, int] = {}
@@ -176,16 +178,16 @@ def estimates_of(
         pooled = np.array([rounded(total) for total in exact_sums(transitions.sums[own, c])])
         if pooled[-1] > 0:
             values[name] = _values(pooled).tolist()
-            drawn[name] = dict(zip(KEYS, _values(intervals.drawn_sums(weights, by_scene[:, c])).T, strict=True))
+            drawn[name] = dict(zip(KEYS, _values(drawn_sums(weights, by_scene[:, c])).T, strict=True))
             count[name] = int(np.count_nonzero(by_scene[:, c, -1]))
     if not values:
         return {}
     values[MEAN] = [float(added(column)) / len(values) for column in zip(*values.values(), strict=True)]
-    drawn[MEAN] = {key: intervals.mean_over_classes([by_key[key] for by_key in drawn.values()]) for key in KEYS}
+    drawn[MEAN] = {key: mean_over_classes([by_key[key] for by_key in drawn.values()]) for key in KEYS}
     count[MEAN] = int(np.count_nonzero(by_scene[..., -1].any(axis=1)))
     return {
         name: {
-            key: intervals.estimate(value, intervals.draws_of(drawn, name, key, count=count), level, limits=(0.0, 1.0))
+            key: estimate(value, draws_of(drawn, name, key, count=count), level, limits=(0.0, 1.0))
             for key, value in zip(KEYS, values[name], strict=True)
         }
         for name in values
@@ -261,7 +263,7 @@ def consistency(
     """
     wanted = check_lags(lags)
     settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
-    intervals.check_draws(samples, level, seed)
+    check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
     if classes is None:
         frames = drives.frames
@@ -380,7 +382,7 @@ def _findings(
         elif ((extent.low < low - _BEYOND) | (extent.high > high + _BEYOND)).any():
             text += ": what lies outside is not compared"
             yield Finding("note", "region-exceeded", text, count=extent.instances)
-    if few := intervals.too_few(scenes, "scene"):  # intervals are drawn from scenes
+    if few := too_few(scenes, "scene"):  # intervals are drawn from scenes
         yield Finding("warning", "scenes-few", few, count=scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
 
 

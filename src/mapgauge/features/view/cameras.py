@@ -40,14 +40,26 @@ class Cameras:
         return self._rig.result().frame(token)
 
     def with_poses(self, frames: MapFrames) -> MapFrames:
-        """Return frames with the poses of the data set, which must have all of them."""
+        """Return frames with the poses of the data set, which must have all of them.
+
+        Frames without scenes and times get those of the data set.
+        """
         poses = []
+        scenes = []
+        times = []
         for token in frames.tokens:
             rig_frame = self._frame(token)
             if rig_frame is None:
                 raise InvalidInput(f"the folder of the images has no frame {token}")
             poses.append(rig_frame.pose @ vehicle_from_frame(rig_frame, pose=None, forward=frames.forward))
-        return replace(frames, poses=np.array(poses).reshape(-1, 4, 4))
+            scenes.append(rig_frame.scene)
+            times.append(rig_frame.time)
+        frames = replace(frames, poses=np.array(poses).reshape(-1, 4, 4))
+        if frames.scenes is None:
+            frames = replace(frames, scenes=tuple(scenes))
+        if frames.timestamps is None:
+            frames = replace(frames, timestamps=np.array(times, np.int64))
+        return frames
 
     def lines(self, methods: Sequence[Results], frame: int) -> Answer:
         """Return the cameras of a frame, and the lines that they see: numbers of instances, and points in pixels."""

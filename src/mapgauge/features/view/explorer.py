@@ -193,7 +193,10 @@ class Explorer:
             return packed({}, state="reading")
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
         arrays = {name: array for name, array in known.items() if array is not None}
-        return packed(arrays, state="ready", world=geometry.world, bounds=geometry.bounds, note=geometry.note)
+        about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
+        if self.results[0].scenes is None and geometry.scenes is not None:
+            about["scenes"] = geometry.scenes  # the page has those of the results
+        return packed(arrays, state="ready", **about)
 
     def frame(self, number: str) -> Answer:
         """Return what the drawings of a frame show."""
@@ -208,7 +211,8 @@ class Explorer:
 
     def precisions(self, name: str) -> Answer:
         """Return the average precisions of the frames of a scene: for each method, class and frame."""
-        frames = [frame for frame, scene in enumerate(self.results[0].scenes or ()) if scene == name]
+        scenes = self.results[0].scenes or self.reading.now.scenes
+        frames = [frame for frame in range(len(self.results[0].tokens)) if scenes is None or scenes[frame] == name]
         arrays: Arrays = {"frames": np.array(frames, np.int32)}
         for k, results in enumerate(self.results):
             scores = results.scores.at(np.array(frames, np.int64))

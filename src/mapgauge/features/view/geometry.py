@@ -9,6 +9,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError
 from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.tracks import time_order
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene, seconds_of, timestamps_of
 from mapgauge.typing import Floats, Indices
@@ -31,7 +32,7 @@ class Geometry:
     order: Indices  # (frames,): scene by scene in the order of time, if scenes are known
     seconds: Floats | None  # (frames,): times since the first
     tracks: Floats | None  # (frames, 3): x, y and heading of the ego in the world
-
+    scenes: tuple[str, ...] | None = None  # of the results, or of what has the poses
     note: str = ""  # what is wrong with the poses
 
     @classmethod
@@ -42,7 +43,10 @@ class Geometry:
         sample = np.unique(np.linspace(0, len(first.tokens) - 1, _SAMPLE).astype(int)).tolist()
         bounds = truth_bounds(first.of_frames(sample), centred=world)
         frames, note = frames_in_time(first, () if world else poses)
-        order = [frame for some in frames_by_scene(frames).values() for frame in some] or range(len(frames))
+        if frames.scenes is None:
+            order = time_order(frames.timestamps, frames.tokens).tolist()
+        else:
+            order = [frame for some in frames_by_scene(frames).values() for frame in some]
         seconds = seconds_of(frames.timestamps)
         return cls(
             methods=methods,
@@ -51,6 +55,7 @@ class Geometry:
             order=np.array(order, np.int32),
             seconds=None if seconds is None else np.array(seconds),
             tracks=None if world else ego_tracks(frames),
+            scenes=frames.scenes,
             note=note,
         )
 

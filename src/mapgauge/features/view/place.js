@@ -83,7 +83,7 @@ function drawPlace() {
     paper.fillRect(left(i * CELL), top((j + 1) * CELL), size, size);
   }
   const { tracks } = known.arrays;
-  const path = meta.scenes ? framesOfScene(meta.scenes[state.frame]) : [state.frame];
+  const path = sceneNames() ? framesOfScene(sceneAt(state.frame)) : [state.frame];
   const ink = getComputedStyle(canvas).color;
   Object.assign(paper, { strokeStyle: ink, lineWidth: 2 });
   paper.beginPath();

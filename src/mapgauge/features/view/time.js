@@ -13,14 +13,23 @@ let playing = null; // the timer, while the scene plays
 let clock = { scene: null, frames: [], key: "", left: 0, right: 1 }; // the scene that is shown, and the ends of its axis
 let seen = { space: "", scene: null }; // what the panels are arranged for
 
+// Names of the scenes come from the results, or later from what has the poses. Frames without scenes are one drive.
+const sceneNames = () => meta.scenes ?? known.scenes ?? null;
+const ALL_FRAMES = "all frames";
+const sceneAt = (frame) => sceneNames()?.[frame] ?? ALL_FRAMES;
+
+// Whether frames follow each other: scenes are known, or at least poses.
+const areInTime = () => sceneNames() !== null || Boolean(known.arrays?.tracks);
+
 // The frames of a scene in the order of time. Before the times are read, it is the order of the results.
 function framesOfScene(scene) {
   if (!inTime) {
     inTime = new Map();
     const order = known.arrays?.order ?? meta.tokens.keys();
     for (const frame of order) {
-      if (!inTime.has(meta.scenes[frame])) inTime.set(meta.scenes[frame], []);
-      inTime.get(meta.scenes[frame]).push(frame);
+      const name = sceneAt(frame);
+      if (!inTime.has(name)) inTime.set(name, []);
+      inTime.get(name).push(frame);
     }
   }
   return inTime.get(scene);
@@ -30,7 +39,7 @@ function framesOfScene(scene) {
 function poseOf(frame) {
   const tracks = known.arrays?.tracks;
   if (!tracks) return null;
-  const first = framesOfScene(meta.scenes[frame])[0];
+  const first = framesOfScene(sceneAt(frame))[0];
   const [x, y, heading] = tracks.subarray(3 * frame, 3 * frame + 3);
   return { x: x - tracks[3 * first], y: y - tracks[3 * first + 1], heading };
 }
@@ -56,7 +65,7 @@ function wholeWorld() {
   const [left, right, bottom, top] = source.bounds().map((value) => Math.abs(value) / METRE);
   const reach = 1.06 * Math.hypot(Math.max(left, right), Math.max(bottom, top));
   if (state.space === "follow") return { x: 0, y: 0, width: 2 * reach, height: 2 * reach };
-  const places = framesOfScene(meta.scenes[state.frame]).map(poseOf);
+  const places = framesOfScene(sceneAt(state.frame)).map(poseOf);
   const span = (values) => [Math.min(...values) - reach, Math.max(...values) + reach];
   const [[west, east], [south, north]] = [span(places.map(({ x }) => x)), span(places.map(({ y }) => y))];
   const width = Math.max(east - west, (north - south) / 2);
@@ -67,7 +76,7 @@ function wholeWorld() {
 function trailOf(panel, frame) {
   const count = Number(state.trail);
   if (!count || !poseOf(frame)) return [];
-  const frames = framesOfScene(meta.scenes[frame]);
+  const frames = framesOfScene(sceneAt(frame));
   const at = frames.indexOf(frame);
   const before = frames.slice(Math.max(0, at - count), at);
   const lacking = before.filter((other) => !source.geometry(other));
@@ -244,9 +253,8 @@ extras.push({
   },
 
   build(change) {
-    $$("time").hidden = !meta.scenes;
+    $$("time").hidden = !areInTime();
     $$("workbench").append($$("time"));
-    if (!meta.scenes) return;
     options("speed", SPEEDS.map((value) => [value, `${value}×`]));
     options("space", Object.entries(SPACES));
     options("trail", TRAILS.map((value) => [value, value === "0" ? "none" : `${value} frames`]));
@@ -282,7 +290,7 @@ extras.push({
 
   // What is drawn may depend on the frame, so the panels are arranged before they are drawn.
   toggle(now) {
-    const scene = meta.scenes?.[now.frame] ?? null;
+    const scene = sceneAt(now.frame);
     if (now.space === seen.space && (now.space !== "world" || scene === seen.scene)) return;
     seen = { space: now.space, scene };
     fitPanels();
@@ -291,6 +299,7 @@ extras.push({
   ready() {
     inTime = null;
     clock.key = "";
+    $$("time").hidden = !areInTime();
     const moves = Boolean(known.arrays?.tracks);
     for (const id of ["space", "trail"]) {
       $$(id).disabled = !moves;
@@ -300,8 +309,8 @@ extras.push({
   },
 
   show(now, differs) {
-    if (!meta.scenes) return;
-    const scene = meta.scenes[now.frame];
+    if (!areInTime()) return;
+    const scene = sceneAt(now.frame);
     const key = JSON.stringify([scene, now.curves, now.of, now.method, $$("clock").clientWidth]);
     if (key !== clock.key) {
       clock = { scene, frames: framesOfScene(scene), key };

@@ -382,6 +382,6 @@ try {
   if (performance.getEntriesByType("navigation")[0]?.type !== "reload") scrollToFrame();
   document.body.dataset.ready = "true";
 } catch (error) {
-  $$("failure").textContent = `The list of frames cannot be shown: ${error.message}`;
+  tellFailure(`The list of frames cannot be shown: ${error.message}`, error);
   throw error;
 }

@@ -22,7 +22,8 @@ from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
 from mapgauge.views.report.pack import Arrays, Section
 from mapgauge.views.report.sections import sections
 
-# Joined to one script: a source of arrays, these, the scripts of sections, and the last.
+# Joined to one script: the first, a source of arrays, these, the scripts of sections, and the last.
+FIRST = "failure"
 SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "offsets", "view", "frame", "export")
 LAST = "explorer"
 RESOURCES = "mapgauge.views.report"  # the package with scripts, styles and elements
@@ -114,7 +115,8 @@ def explorer_elements(about: str, panes: Sequence[Html]) -> Html:
 def joined_script(source: Sequence[Html], added: Sequence[Html]) -> Html:
     """Return the whole script from the texts of the source of arrays and of the scripts of sections."""
     own = [resource(f"{name}.js") for name in SCRIPTS]
-    return joined(["", *source, *own, *added, resource(f"{LAST}.js")], "\n")
+    first = resource(f"{FIRST}.js")
+    return joined(["", first, *source, *own, *added, resource(f"{LAST}.js")], "\n")
 
 
 def script_hash(script: str) -> str:

@@ -36,6 +36,7 @@ from mapgauge.views.report.explorer import (
     script_hash,
     section_resource,
 )
+from mapgauge.views.report.first import first_elements, panel_of_sections
 from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
 from mapgauge.views.report.pack import Arrays, Section, pack
 from mapgauge.views.report.sections import sections
@@ -120,7 +121,9 @@ def write_report(
         named = ordered
     else:
         named = [_without_folders(method) for method in ordered]
-    page = _page(title or ", ".join(called), summary(named, comparison, sliced), about, explorer=explorer)
+    first = first_elements([], panel_of_sections("where", named, called))
+    top = summary(named, comparison, sliced)
+    page = _page(title or ", ".join(called), top, about, explorer=explorer, first=first)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -254,7 +257,7 @@ def _without_folders(results: Results) -> Results:
     return replace(results, records=(predictions, truth), findings=tuple(findings))
 
 
-def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart) -> Html:
+def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart, first: Html) -> Html:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
     source = [resource(f"{name}.js") for name in SOURCE]
     added = [resource(f"{name}.js") for name in FILTER]
@@ -264,9 +267,16 @@ def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart) ->
         resource("page.html"),
         title=heading,
         policy=f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; base-uri 'none'",
-        style=joined([resource("page.css"), *(section_resource(section, "css") for section in explorer.sections)]),
+        style=joined(
+            [
+                resource("page.css"),
+                resource("first.css"),
+                *(section_resource(section, "css") for section in explorer.sections),
+            ]
+        ),
         subtitle=top.subtitle,
         links=top.links,
+        first=first,
         overview=top.overview,
         sections=top.sections,
         explorer=explorer_elements(about, [section_resource(section, "html") for section in explorer.sections]),
