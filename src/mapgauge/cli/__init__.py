@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -60,12 +60,16 @@ def _run(received: list[int]) -> int | str | None:
     WATCH.interrupted = False
     try:
         try:
-            from mapgauge.cli.app import application, commands_of
+            from mapgauge.cli.app import DAILY, application, commands_of
 
             _show_warnings_of_plugins()
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
-            named = arguments[:1] if arguments and arguments[0] in commands_of(plug_ins=False) else None
+            named: Sequence[str] | None = None
+            if not arguments:
+                named = DAILY
+            elif arguments[0] in commands_of(plug_ins=False):
+                named = arguments[:1]
             application(named)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
