@@ -142,7 +142,7 @@ class _Commands(TyperGroup):
         formatter = ctx.make_formatter()
         formatter.write_text(f"mapgauge {__version__}: how good are online HD maps?")
         formatter.write_text("Evaluate first: mapgauge evaluate PREDICTIONS... TRUTH -o results.mg")
-        formatter.write_text("All commands: mapgauge --help. Try them without data of your own: mapgauge demo")
+        formatter.write_text("All commands: mapgauge --help. To try them without data: mapgauge demo")
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in DAILY])
