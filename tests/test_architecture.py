@@ -44,6 +44,7 @@ ROOMS = [
     "results",
     "hooks",
     "evaluation",
+    "answers",
     "truth",
     "cameras",
     "demo",

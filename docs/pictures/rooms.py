@@ -49,6 +49,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "results": ("results, comparison,", "causes, storage"),
         "hooks": ("what features add to", "commands of the core"),
         "evaluation": ("evaluate, engines,", "streaming, sweeps"),
+        "answers": ("what results say,", "in sentences"),
     },
     "data sets": {
         "truth": ("ground truth from the maps of", "nuScenes and Argoverse 2"),

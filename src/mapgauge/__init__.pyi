@@ -1,4 +1,9 @@
 # Written by `python -m tools.public_names` from the manifests. Do not edit it.
+from mapgauge.answers.answer import Answer as Answer
+from mapgauge.answers.answer import answer as answer
+from mapgauge.answers.facts import MethodFacts as MethodFacts
+from mapgauge.answers.pairs import DifferenceFacts as DifferenceFacts
+from mapgauge.answers.pairs import PairFacts as PairFacts
 from mapgauge.checks import check as check
 from mapgauge import demo as demo
 from mapgauge.distances.chamfer_and_frechet import chamfer as chamfer
@@ -25,6 +30,9 @@ from mapgauge.features.confidence.operating import ClassConfidence as ClassConfi
 from mapgauge.features.confidence.operating import HeldOut as HeldOut
 from mapgauge.features.confidence.operating import Recalibrated as Recalibrated
 from mapgauge.features.confidence.radius import Radius as Radius
+from mapgauge.features.error_map.error_map import ErrorMap as ErrorMap
+from mapgauge.features.error_map.error_map import error_map as error_map
+from mapgauge.features.error_map.places import ErrorPlace as ErrorPlace
 from mapgauge.features.global_map.gap import Gap as Gap
 from mapgauge.features.global_map.global_map import GlobalMap as GlobalMap
 from mapgauge.features.global_map.global_map import global_map as global_map
@@ -120,6 +128,7 @@ from mapgauge.results.intervals import Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
 from mapgauge.results.results import Results as Results
 from mapgauge.results.slices import Slices as Slices
+from mapgauge.results.statement import Statement as Statement
 from mapgauge.results.tags import Tags as Tags
 from mapgauge.results.tags import read_tags as read_tags
 from mapgauge.results.values import Input as Input

@@ -8,9 +8,11 @@ from typing import Protocol as Interface
 
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.manifest import each_object
+from mapgauge.metrics.explaining import is_about_pld
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
+from mapgauge.results.statement import Statement
 from mapgauge.typing import Floats
 
 # The frames whose truth is nearest to that of a frame: ``nearest(token, count)`` returns their tokens, the nearest
@@ -19,18 +21,19 @@ Nearest: TypeAlias = Callable[[str, int], tuple[list[str], Floats]]
 
 
 class Sentence(Interface):
-    """Says what values mean. ``mapgauge evaluate`` prints it after the tables."""
+    """Says something about one method. It becomes a part of the answer, which commands and pages print."""
 
-    def __call__(self, results: Results, workers: int | None, /) -> str:
-        """Return a sentence about results; "" if there is nothing to say. They have their data if PLD is told."""
+    def __call__(self, results: Results, workers: int | None, /) -> Statement | None:
+        """Return a statement about results, without a name of a method; None if there is nothing to say.
+
+        It must not read files. Results of a streamed evaluation have geometry that is not in memory, and results from
+        files may have none.
+        """
 
 
 def tells_pld(results: Results) -> bool:
-    """Whether PLD is what results are about: it was computed, and no other metric comes before it."""
-    protocol = results.protocol
-    if protocol.headline and protocol.headline[0] != PLD.name:
-        return False
-    return PLD.name in results.metrics and bool(protocol.cutoffs) and results.mean[PLD.name] is not None
+    """Whether PLD is what results are about: it has a value, and no other metric comes before it."""
+    return is_about_pld(results.protocol, results.metrics) and results.mean[PLD.name] is not None
 
 
 class Similar(Interface):
@@ -72,7 +75,7 @@ class PriorTables:
 
 
 def sentences() -> list[Sentence]:
-    """Return the functions of all features that say what values mean."""
+    """Return the functions of all features that say something about a method."""
     return [loaded for _, loaded in each_object("sentences")]
 
 

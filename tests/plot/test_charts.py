@@ -109,9 +109,10 @@ def test_each_sampling_and_region_of_a_sweep_has_its_lines() -> None:
         regions=[(60, 30), (30, 30)],
         metrics=["pld"],
     )
-    assert set(legend(plot.cutoffs(study))) == {
-        *("PLD", "Loc", "Det"),
-        *(f"{area}x30 m, cropped, {sampling}" for area in (60, 30) for sampling in ("1 m", "N = 20")),
+    figure = plot.cutoffs(study)
+    assert [axes.get_title() for axes in figure.axes] == ["PLD", "Loc", "Det"]
+    assert set(legend(figure)) == {
+        f"{area}x30 m, cropped, {sampling}" for area in (60, 30) for sampling in ("1 m", "N = 20")
     }
 
 

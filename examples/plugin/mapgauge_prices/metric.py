@@ -31,10 +31,12 @@ def values(sums: Any, protocol: mg.Protocol) -> dict[str, Any]:
     return {"price": price * sums[..., 0] / np.where(sums[..., 1] > 0, sums[..., 1], 1.0)}
 
 
-def sentence(results: mg.Results, workers: int | None) -> str:
-    """Return the price in words, for the end of ``mapgauge evaluate``."""
+def sentence(results: mg.Results, workers: int | None) -> mg.Statement | None:
+    """Return the price in words, for the answer of ``mapgauge evaluate`` and of the report."""
     mean = results.mean.get("price")
-    return "" if mean is None else f"A true polyline costs {mean:.2f} EUR."
+    if mean is None:
+        return None
+    return mg.Statement(about="price", text=f"A true polyline costs {mean:.2f} EUR.", values={"price": mean})
 
 
 PRICE = Metric(

@@ -1,7 +1,7 @@
 """``causes``: PLD by cause, with fixes, and the difference between two methods by cause."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from mapgauge.markup import bars, block, legend, line, note, number, shortened, 
 from mapgauge.metrics.causes import (
     CAUSES,
     CAUSES_OF_PLD,
+    FAMILIES,
     THRESHOLDS,
     Thresholds,
     label_of,
@@ -31,7 +32,7 @@ from mapgauge.results.instance_costs import Fix, Instances, check_settings, fixe
 from mapgauge.results.intervals import FEWEST, LEVEL, Difference
 from mapgauge.results.results import Results, check_results
 from mapgauge.results.standard_errors import Draws
-from mapgauge.typing import Floats, Progress
+from mapgauge.typing import Flags, Floats, Progress
 from mapgauge.words import did_you_mean
 
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
@@ -95,14 +96,7 @@ class Causes:
 
     def sentence(self) -> str:
         """Return the three largest causes, with their shares of PLD, in words."""
-        largest = [
-            f"{noun_of(cause)} {100 * self.share(cause):.0f} %"
-            for cause in self.by_share[:3]
-            if self.share(cause) > 0.005
-        ]
-        if not largest:
-            return "PLD is 0: there is no error to explain"
-        return f"Largest causes: {', '.join(largest)}"
+        return largest_causes(self.mean)
 
     def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
         """Return the frames with most of a cause: their tokens, and the cost, of which a missed line has 0.5.
@@ -176,6 +170,17 @@ class Causes:
                 fix.name: {"about": fix.about, "causes": list(fix.causes), "change": fix.gain} for fix in self.fixes
             },
         }
+
+
+def largest_causes(mean: Mapping[str, float]) -> str:
+    """Return the three largest parts of the mean PLD, by cause, with their shares in words."""
+    total = math.fsum(mean.values())
+    order = sorted(mean, key=lambda cause: -mean[cause])[:3]
+    shares = {cause: mean[cause] / total for cause in order if total > 0}
+    largest = [f"{noun_of(cause)} {100 * share:.0f} %" for cause, share in shares.items() if share > 0.005]
+    if not largest:
+        return "PLD is 0: there is no error to explain"
+    return f"Largest causes: {', '.join(largest)}"
 
 
 def causes(
@@ -302,8 +307,28 @@ def compare_causes(
     +0.400 [+0.400, +0.400]
     (None, 0.0)
     """
-    check_draws(samples, level, seed)
     check_correction(correction)
+    changes = _compare_groups(first, second, {cause: (cause,) for cause in CAUSES}, samples, level=level, seed=seed)
+    if correction == "holm":
+        (changes,) = correct_together(changes, level=level)
+    return changes
+
+
+def compare_families(
+    first: Results, second: Results, *, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0
+) -> dict[str, dict[str, Difference]]:
+    """Split the difference in PLD between two methods by families of causes, with intervals.
+
+    Arguments and returned values are as in ``compare_causes``, with families in place of causes.
+    """
+    return _compare_groups(first, second, FAMILIES, samples, level=level, seed=seed)
+
+
+def _compare_groups(
+    first: Results, second: Results, groups: Mapping[str, Sequence[str]], samples: int, *, level: float, seed: int
+) -> dict[str, dict[str, Difference]]:
+    """Return the difference in PLD by class and group of causes, as ``compare_causes`` does. Each cause is in one."""
+    check_draws(samples, level, seed)
     for name, method in (("the first results", first), ("the second", second)):
         check_results(method, name)
     check_comparable([first, second], ("the first results", "the second"), metrics=False)
@@ -316,20 +341,28 @@ def compare_causes(
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
     whole = {name: {"pld": values[1:, -1]} for name, values in apart.items()}
     count = count_units([units_with_class(method, unit_of_frame) for method in methods])
-    occurs = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
-    having = dict(zip(first.class_names, occurs.sum(axis=0), strict=True)) | {"mean": occurs.any(axis=1).sum(axis=0)}
+    occurs: Flags = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
+    columns = {group: [list(CAUSES).index(cause) for cause in causes_of] for group, causes_of in groups.items()}
     changes: dict[str, dict[str, Difference]] = {}
     for name, values in apart.items():
-        # A cause in few units says nothing about its spread, so it has no interval.
-        units = np.where(having[name] >= FEWEST, having[name], 1).tolist()
-        draws = {cause: Draws(values[1:, k], units[k]) for k, cause in enumerate(CAUSES)}
+        if name == "mean":
+            there: Flags = occurs.any(axis=1)
+        else:
+            there = occurs[:, first.class_names.index(name)]
+        draws = {}
+        whole_values = []
+        for group, chosen in columns.items():
+            # A cause in few units says nothing about its spread, so it has no interval.
+            having = int(there[:, chosen].any(axis=1).sum())
+            of_group = values[:, chosen].sum(axis=1)
+            draws[group] = Draws(of_group[1:], having if having >= FEWEST else 1)
+            whole_values.append(float(of_group[0]))
         draws["pld"] = draws_of(whole, name, "pld", count=count)
+        whole_values.append(float(values[0, -1]))
         changes[name] = {
             key: difference(value, draws[key], level, limits=(-1.0, 1.0))
-            for key, value in zip(draws, values[0].tolist(), strict=True)
+            for key, value in zip(draws, whole_values, strict=True)
         }
-    if correction == "holm":
-        (changes,) = correct_together(changes, level=level)
     return changes
 
 

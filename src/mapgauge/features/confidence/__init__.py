@@ -28,7 +28,7 @@ FEATURE = Feature(
             order=8,
         ),
     },
-    sentences=("command:in_words",),
+    sentences=("advice:advice",),
     names={
         "Reliability": "calibration:Reliability",
         "CommonThreshold": "confidence:CommonThreshold",

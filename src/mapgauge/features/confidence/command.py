@@ -106,19 +106,6 @@ def _measured(
     return measured
 
 
-def in_words(results: "Results", workers: int | None) -> str:
-    """Return what rounding the confidences would bring; nothing if it would not lower PLD."""
-    from mapgauge.features.confidence.confidence import best_rounding
-    from mapgauge.hooks import tells_pld
-
-    if not tells_pld(results) or results.geometry is None:
-        return ""
-    best = best_rounding(results, workers=workers)
-    if best is None or best.rounded >= best.pld:
-        return ""
-    return best.in_words()
-
-
 @dataclass(frozen=True)
 class ConfidenceOfMethods(Document):
     """What the confidences of methods are worth."""

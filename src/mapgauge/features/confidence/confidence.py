@@ -53,8 +53,8 @@ class CommonThreshold(NamedTuple):
         """Return the values as a sentence."""
         change = self.rounded - self.pld
         return (
-            f"dropping predictions below {self.threshold:.2f} and counting the others as certain would give a mean PLD "
-            f"of {self.rounded:.3f} ({change:+.3f})"
+            f"Dropping predictions below {self.threshold:.2f} and counting the others as certain would give a mean PLD "
+            f"of {self.rounded:.3f} ({change:+.3f})."
         )
 
 

@@ -23,6 +23,7 @@ from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.hits import labels_of, panel_title, predictions_of, thresholds_of
 from mapgauge.views.figures.style import (
+    DISTINCT,
     HEIGHT,
     INK,
     MARKERS,
@@ -31,7 +32,10 @@ from mapgauge.views.figures.style import (
     Style,
     canvas,
     dress,
+    fewer_classes,
     look,
+    most_frequent,
+    note,
     several,
     styled,
     word_of,
@@ -93,7 +97,7 @@ def confidence(
         for key, line in zip(shares, LINES, strict=False):
             second.plot(GRID, _mean_share(levels, key, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
     cutoffs = ", ".join(f"{cutoff:g} m" for cutoff in dict.fromkeys(entry.found.cutoff for entry in entries))
-    pooled = "" if entries[0].class_name else ", mean over classes"
+    pooled = "" if entries[0].class_name else "\nmean over classes"
     dress(first, "threshold on the confidence", f"PLD ({cutoffs}){pooled}")
     dress(second, "threshold on the confidence", ", ".join(shares.values()))
     first.set_xlim(0, 1)
@@ -103,7 +107,7 @@ def confidence(
         named = zip(LINES, labels, strict=False)
         lines = [Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label) for line, label in named]
         axes.legend(handles=lines, fontsize=look().small, frameon=False, handlelength=2.2)  # where it hides least
-    sheet.legend([_handle(entry) for entry in entries], 7)
+    sheet.legend(_handles(entries), 7)
     return sheet.finished(title)
 
 
@@ -147,14 +151,19 @@ def calibration(
     metric, panels = thresholds_of(methods, metric, threshold)
     (only, *more) = methods.values()
     lines: list[tuple[str, Results, list[int], str]]
+    fewer: list[Line2D] = []
     if more:
         lines = [
             (name, method, list(labels_of(method, metric).values()), colour)
             for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
         ]
     else:
-        colours = colours_of(only.class_names)
-        lines = [(word_of(name), only, [label], colours[name]) for name, label in labels_of(only, metric).items()]
+        labelled = labels_of(only, metric)
+        named = most_frequent(list(labelled), [only], DISTINCT)
+        if len(named) < len(labelled):
+            fewer = [note(fewer_classes(len(named), len(labelled)))]
+        colours = colours_of(named)
+        lines = [(word_of(name), only, [labelled[name]], colours[name]) for name in named]
     if len(panels) == 1:
         width = look().column
     else:
@@ -178,7 +187,7 @@ def calibration(
         Line2D([], [], color=colour, linewidth=0.8, marker=marker, markersize=3, label=name)
         for (name, _, _, colour), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
-    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated")])
+    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated"), *fewer])
     return sheet.finished(title)
 
 
@@ -198,7 +207,7 @@ def _of_assignment(methods: Mapping[str, Results], bins: int, title: str | None,
     entries = entries_of(measured, list(methods))
     sheet = canvas(look().page, (HEIGHT + 0.3) * look().room, len(PANELS), ax=ax)
     draw_reliability(dict(zip(PANELS, sheet.axes, strict=True)), entries)
-    sheet.legend([_handle(entry) for entry in entries])
+    sheet.legend(_handles(entries))
     return sheet.finished(title)
 
 
@@ -250,9 +259,12 @@ def entries_of(
         raise InvalidInput("these results have neither predictions nor truth")
     if len(measured) == 1:
         (only,) = measured
-        colours = colours_of(tuple(only.classes))
+        by_truth = sorted(only.classes, key=lambda name: -only.classes[name].truth)
+        kept = set(by_truth[:DISTINCT])
+        named = [name for name in only.classes if name in kept]
+        colours = colours_of(named)
         lines: list[tuple[str, str, Confidence, str | None]] = [
-            (word_of(name), colours[name], only, name) for name in only.classes
+            (word_of(name), colours[name], only, name) for name in named
         ]
         if names is not None and len(names) != 1:
             raise InvalidInput(f"names must be one string, got {names!r}")
@@ -279,6 +291,15 @@ def _names_of(methods: Sequence[Confidence], names: Sequence[str] | None) -> lis
     if len(called) != len(methods) or len(set(called)) < len(called):
         raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")
     return called
+
+
+def _handles(entries: Sequence[Entry]) -> list[Line2D]:
+    """Return the entries of the legend, and which classes are drawn if some are not."""
+    handles = [_handle(entry) for entry in entries]
+    classes = entries[0].found.classes
+    if entries[0].class_name is not None and len(entries) < len(classes):
+        handles.append(note(fewer_classes(len(entries), len(classes))))
+    return handles
 
 
 def _handle(entry: Entry) -> Line2D:

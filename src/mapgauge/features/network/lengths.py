@@ -20,6 +20,7 @@ from mapgauge.metrics.completeness import lengths_in_words, quantile_in_bins
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.protocols import Protocol
+from mapgauge.results.statement import Statement
 from mapgauge.typing import Flags, Floats, Indices
 
 if TYPE_CHECKING:
@@ -164,14 +165,14 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
     }
 
 
-def in_words(results: "Results", workers: int | None = None) -> str:
-    """Return in words how much of the truth is found, in how many pieces, and what the rest of the predictions is.
+def statement(results: "Results", workers: int | None = None) -> Statement | None:
+    """Say how much of the truth is found, in how many pieces, and what the rest of the predictions is.
 
-    It is the sentence of protocols whose headline is of networks; "" for others.
+    Only of protocols whose headline is of networks; None for others.
     """
     needed = {NETWORK_COMPLETENESS.name, NETWORK_PLD.name}
     if not needed <= {*results.protocol.headline} & {*results.metrics}:
-        return ""
+        return None
     of_lengths, of_pld = (
         results.scores.sums[metric.name][0].sum(axis=(0, 1)) for metric in (NETWORK_COMPLETENESS, NETWORK_PLD)
     )
@@ -196,7 +197,9 @@ def in_words(results: "Results", workers: int | None = None) -> str:
             f"beside truth that is matched already, {100 * value['network_far']:.0f} % without truth of its class "
             f"within {cutoff:g} m"
         )
-    return ", ".join(words) or "nothing to compare"
+    text = ", ".join(words) or "nothing to compare"
+    plain = {key: number if math.isfinite(number) else None for key, number in value.items()}
+    return Statement("network", f"{text[0].upper()}{text[1:]}.", {**plain, "breaks": breaks, "joins": joins})
 
 
 def _counted(count: int, noun: str) -> str:

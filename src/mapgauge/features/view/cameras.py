@@ -11,7 +11,8 @@ from mapgauge.cameras.opening import open_rig
 from mapgauge.cameras.projection import ground_lines, project, vehicle_from_frame
 from mapgauge.cameras.rig import CameraImage, Rig, RigFrame
 from mapgauge.errors import InvalidInput
-from mapgauge.features.view.server import Answer, in_thread, packed
+from mapgauge.features.view.server import Reply as Answer
+from mapgauge.features.view.server import in_thread, packed
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io.files.source import Content

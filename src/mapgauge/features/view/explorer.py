@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.features.view.geometry import GeometryReading, Placing
-from mapgauge.features.view.server import Answer, Posted, Routes, as_json, in_thread, packed
+from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
+from mapgauge.features.view.server import Reply as Answer
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar

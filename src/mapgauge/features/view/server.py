@@ -44,7 +44,7 @@ _GRACE = 3.0  # seconds in which a page may be loaded again after it was closed
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """The body of an answer, and what it is."""
 
     body: bytes
@@ -66,24 +66,24 @@ class RefusedRequest(Exception):
 class Posted:
     """A route that takes what the page sends, as its first argument. Only the page itself may send."""
 
-    answer: Callable[..., Answer]
+    answer: Callable[..., Reply]
 
 
 # By the first part of the path; further parts and the query are arguments.
-Routes = Mapping[str, Callable[..., Answer] | Posted]
+Routes = Mapping[str, Callable[..., Reply] | Posted]
 
 
-def packed(arrays: Arrays, **more: Any) -> Answer:
+def packed(arrays: Arrays, **more: Any) -> Reply:
     """Return arrays, and further values as JSON: the length of the JSON in 8 bytes, the JSON, and the arrays."""
     directory, block = block_of(arrays)
     text = json.dumps({"arrays": directory, **more}).encode()
     text += b" " * (-len(text) % ALIGNMENT)
-    return Answer(struct.pack("<Q", len(text)) + text + bytes(block))
+    return Reply(struct.pack("<Q", len(text)) + text + bytes(block))
 
 
-def as_json(value: Any) -> Answer:
+def as_json(value: Any) -> Reply:
     """Return a value as JSON."""
-    return Answer(json.dumps(value).encode(), "application/json")
+    return Reply(json.dumps(value).encode(), "application/json")
 
 
 def in_thread(work: Callable[[], Outcome]) -> "Future[Outcome]":
@@ -213,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._send(_sentence(status, f"{status.phrase}."))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Reply) -> None:
         self.send_response(answer.status)
         headers = {
             "Content-Type": answer.kind,
@@ -233,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(answer.body)
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> Reply:
         hosts = self.headers.get_all("Host", [])
         origins = self.headers.get_all("Origin", [])
         if len(hosts) != 1 or not _OWN.fullmatch(hosts[0]):
@@ -246,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "The address lacks the token that mapgauge view printed.")
         if parts[:1] in (["alive"], ["closed"]) and len(parts) == 2:
             (self.server.tabs.alive if parts[0] == "alive" else self.server.tabs.close)(parts[1])
-            return Answer(b"")
+            return Reply(b"")
         route = self.server.routes.get(parts[0] if parts else "")
         if not parts or route is None:
             raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
@@ -279,5 +279,5 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing for each request."""
 
 
-def _sentence(status: HTTPStatus, message: str) -> Answer:
-    return Answer(message.encode("utf-8", "replace"), "text/plain; charset=utf-8", status=status)
+def _sentence(status: HTTPStatus, message: str) -> Reply:
+    return Reply(message.encode("utf-8", "replace"), "text/plain; charset=utf-8", status=status)

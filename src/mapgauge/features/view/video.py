@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.view.server import Answer
+from mapgauge.features.view.server import Reply as Answer
 
 _FASTEST = 240.0  # frames per second
 

@@ -1,7 +1,8 @@
 """Figures of values: over cutoffs and ranges, parts, and distributions over frames."""
 
 import math
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
 from typing import Any
 
@@ -20,17 +21,24 @@ from mapgauge.metrics.table import COLOURS, colours_of, part_colours
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.style import (
+    DISTINCT,
     HEIGHT,
     INK,
     MARKERS,
+    PALE,
+    SEVERAL,
     STYLES,
+    End,
     GivenAxes,
     Style,
     canvas,
     dress,
+    fewer_classes,
     grid,
     legend_names,
     look,
+    method_looks,
+    most_frequent,
     need,
     plain,
     round_step,
@@ -39,6 +47,7 @@ from mapgauge.views.figures.style import (
     styled,
     width_of,
     word_of,
+    write_ends,
 )
 from mapgauge.words import counted, did_you_mean
 
@@ -56,17 +65,21 @@ def cutoffs(
 
     Args:
         sweep: From ``mapgauge.sweep``, or results with several cutoffs; one for each method. Every region and sampling
-            of a sweep has its own lines.
+            of a sweep has its own lines. From three lines on, every value has a panel of its own.
         names: Names of the methods; None uses the file names.
         title: Title above the figure.
         style: ``"paper"`` or ``"slides"``, which is larger.
-        ax: Axes to draw into; None makes a new figure.
+        ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     rows_of = _rows([sweep] if isinstance(sweep, Sweep | Results) else list(sweep), names)
     everything = [row for rows in rows_of.values() for row in rows]
     # PLD of an order above 1 has no Loc and Det.
     headline = [value.key for value in PLD.with_role("main", "headline")]
     keys = [key for key in headline if all(row[key] is not None for row in everything)]
+    for rows in rows_of.values():
+        rows.sort(key=lambda row: float(row["cutoff"]))
+    if len(rows_of) >= SEVERAL:
+        return _by_value(rows_of, keys, title, ax=ax)
     looks: list[dict[str, Any]] = [
         {"linestyle": line, "marker": marker, "markersize": 3, "linewidth": 1.1}
         for _, line, marker in zip(keys, STYLES, MARKERS, strict=False)
@@ -74,7 +87,6 @@ def cutoffs(
     sheet = canvas(look().column, HEIGHT * look().room, ax=ax)
     (axes,) = sheet.axes
     for (name, rows), colour in zip(rows_of.items(), cycle(COLOURS), strict=False):
-        rows.sort(key=lambda row: float(row["cutoff"]))
         for key, line in zip(keys, looks, strict=True):
             label = f"{name}: {word_of(key)}"
             axes.plot([row["cutoff"] for row in rows], [row[key] for row in rows], color=colour, label=label, **line)
@@ -89,6 +101,53 @@ def cutoffs(
     return sheet.finished(title)
 
 
+def _by_value(
+    rows_of: dict[str, list[dict[str, Any]]], keys: Sequence[str], title: str | None, ax: GivenAxes
+) -> Figure:
+    """Draw a panel for each value over the cutoff. Methods have the colours."""
+    looks = method_looks(rows_of)
+    high = 1.75 * look().room
+    sheet = canvas(look().page, high + 0.6 * look().room, len(keys), ax=ax)
+    for key, axes in zip(keys, sheet.axes, strict=True):
+        for (name, rows), marker in zip(rows_of.items(), cycle(MARKERS), strict=False):
+            label = f"{name}: {word_of(key)}"
+            drawn: dict[str, Any] = {"marker": marker, "markersize": 3, "linewidth": 1.1, "label": label}
+            axes.plot([row["cutoff"] for row in rows], [row[key] for row in rows], **looks[name], **drawn)
+        dress(axes, "cutoff (m)", "mean over classes" if axes is sheet.axes[0] else "")
+        axes.set_title(word_of(key), fontsize=look().normal, color=INK, pad=3)
+        ends = [
+            End(float(rows[-1]["cutoff"]), float(rows[-1][key]), number(rows[-1][key]), looks[name]["color"])
+            for name, rows in rows_of.items()
+        ]
+        write_ends(axes, ends, high if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
+    handles = [
+        Line2D([], [], **looks[name], marker=marker, markersize=3, linewidth=1.1, label=name)
+        for name, marker in zip(rows_of, cycle(MARKERS), strict=False)
+    ]
+    sheet.legend(handles, 5)
+    return sheet.finished(title)
+
+
+def _need_several_cutoffs(name: str, sweep: Sweep) -> None:
+    """Refuse results with one cutoff, of which there is no curve."""
+    cutoffs = sorted({float(row["cutoff"]) for row in sweep.rows})
+    if len(cutoffs) > 1:
+        return
+    (only,) = cutoffs
+    wanted = [only, *(cutoff for cutoff in CUTOFFS if cutoff != only)]
+    first = sweep.results[0]
+    files = [side.name or place for side, place in zip(first.inputs, ("PREDICTIONS", "TRUTH"), strict=True)]
+    listed = ",".join(f"{cutoff:g}" for cutoff in wanted)
+    line = shlex.join(["mapgauge", "evaluate", *files, "-p", first.protocol.name, "-c", listed, "-o", "cutoffs.mg"])
+    raise InvalidInput(
+        f"{name}: a curve over the cutoff needs several cutoffs, and these results have one, {only:g} m",
+        remedy=Remedy(
+            f"Pass mapgauge.sweep(predictions, truth, cutoffs=[{listed.replace(',', ', ')}])",
+            f"Evaluate with several: {line} && mapgauge plot cutoffs cutoffs.mg -o cutoffs.png",
+        ),
+    )
+
+
 def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each method, region and sampling, by a name with the settings that differ."""
     sweeps = [Sweep((sweep,)) if isinstance(sweep, Results) else sweep for sweep in given]
@@ -100,6 +159,7 @@ def _rows(given: list[Sweep | Results], names: Sequence[str] | None) -> dict[str
     rows_of: dict[str, list[dict[str, Any]]] = {}
     for name, sweep in zip(legend_names([sweep.results[0] for sweep in sweeps], names), sweeps, strict=True):
         need(PLD.name, ((name, results) for results in sweep.results))
+        _need_several_cutoffs(name, sweep)
         several_regions = len({region_of(row) for row in sweep.rows}) > 1
         several_samplings = len({(row["spacing"], row["count"]) for row in sweep.rows}) > 1
         for row in sweep.rows:
@@ -126,7 +186,8 @@ def ranges(
 ) -> Figure:
     """Draw PLD over the distance from the ego, with one point at the middle of each ring.
 
-    The figure shows the classes and the mean of a single method, or the means of several methods.
+    The figure shows the classes and the mean of a single method, or the means of several methods. Of more than ten
+    classes, the nine with the most true instances have a colour, and the others are grey.
 
     Args:
         results: From ``evaluate`` with ``ranges=...``; one for each method.
@@ -147,38 +208,59 @@ def ranges(
     (axes,) = sheet.axes
     bounds = sorted({bound for method in methods.values() for bound in method.ranges})
     (only, *more) = methods.values()
+    faint: list[Mapping[str, float | None]] = []  # of classes without a colour
+    others: list[Line2D] = []
     if more:
         lines = [
             (name, method.ranges, method.mean, colour)
             for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
         ]
     else:
-        colours = colours_of(only.class_names)
         with_value = [name for name in only.class_names if name not in only.without_value]
-        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in with_value]
+        named = most_frequent(with_value, [only], DISTINCT if len(with_value) <= DISTINCT else DISTINCT - 1)
+        colours = colours_of(named)
+        faint = [only.classes[name] for name in with_value if name not in colours]
+        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in named]
         lines.append(("mean", only.ranges, only.mean, INK))
+    for k, values in enumerate(faint):
+        keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(only.ranges)]
+        middles = [(inner + outer) / 2 for inner, outer in pairwise(only.ranges)]
+        heights = np.array([values[key] for key in keys], np.float64)
+        label = f"{len(faint)} other classes" if k == 0 else "_"
+        others += axes.plot(middles, heights, color=PALE, linewidth=0.5, zorder=1, label=label)
     drawn = []
+    ends = []
     for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
         keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(rings)]
         middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
         heights = np.array([values[key] for key in keys], np.float64)  # None, for an empty ring, becomes NaN
         width = 1.6 if colour == INK else 1.1
         drawn += axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
+        there = np.flatnonzero(np.isfinite(heights))
+        if len(methods) >= SEVERAL and len(there):
+            last = int(there[-1])
+            ends.append(End(middles[last], float(heights[last]), number(heights[last]), colour))
     dress(
         axes,
         "distance from the ego (m)",
-        word_of(PLD.main.key, methods.values()) + (", mean over classes" if more else ""),
+        word_of(PLD.main.key, methods.values()) + ("\nmean over classes" if more else ""),
     )
     axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4 * look().pen)
-    sheet.legend(drawn)
+    if ends:
+        height = (HEIGHT - 0.6) * look().room
+        write_ends(axes, ends, height if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
+    sheet.legend([*drawn, *others[:1]])
     return sheet.finished(title)
 
 
 LONGEST = 2.6  # inches, of the name of a method
 BAR = 0.155  # inches, of a row with a bar
 BINS = 30  # approximate maximum
+MOST_BARS = 40  # of a figure without the mean; classes with fewer true instances are left out
+RIDGE = 0.34  # inches, of a row of a histogram
+CUTOFFS = (0.5, 1.0, 1.5, 2.0)  # that an error names, in metres
 
 
 @styled
@@ -211,7 +293,7 @@ def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: 
                 f"{name}: PLD of order {method.protocol.order:g} does not split into parts",
                 remedy="Evaluate with a protocol of order 1",
             )
-    rows, labels = _bars(methods, metric)
+    rows, labels, note = _bars(methods, metric)
     labels = {place: shortened(label, LONGEST * look().room, look().small) for place, label in labels.items()}
     needed = max(width_of(label, look().small) for label in labels.values())
     width = min(look().column + max(needed - 0.8 * look().room, 0), look().page)
@@ -243,17 +325,27 @@ def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: 
         tick.set_fontweight("normal" if place in rows else "bold")
     axes.set_ylim(max(rows) + 0.6, -0.6)
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
-    axes.set_xlabel(word_of(metric.main.key, methods.values()), fontsize=look().normal, color=INK)
+    about = word_of(metric.main.key, methods.values())
+    axes.set_xlabel("\n".join([about, *note]), fontsize=look().normal, color=INK)
     sheet.legend([Patch(facecolor=colours[part], label=word_of(part).removeprefix("due to ")) for part in colours], 3)
     return sheet.finished(title)
 
 
-def _bars(methods: dict[str, Results], metric: Metric) -> tuple[dict[float, list[float]], dict[float, str]]:
-    """Return parts and labels by their position from the top. Several methods have the class as a line above them."""
+def _bars(methods: dict[str, Results], metric: Metric) -> tuple[dict[float, list[float]], dict[float, str], list[str]]:
+    """Return parts and labels by their position from the top, and what is to be said of classes that are left out.
+
+    Several methods have the class as a line above them.
+    """
     rows: dict[float, list[float]] = {}
     labels: dict[float, str] = {}
     place = 0.0
-    for class_name in [*dict.fromkeys(name for method in methods.values() for name in method.class_names), "mean"]:
+    classes = [
+        name
+        for name in dict.fromkeys(name for method in methods.values() for name in method.class_names)
+        if any(method.classes.get(name, {}).get(metric.main.key) is not None for method in methods.values())
+    ]
+    named = most_frequent(classes, methods.values(), max(MOST_BARS // (len(methods) + (len(methods) > 1)), 6))
+    for class_name in [*named, "mean"]:
         bars = {
             name: [float(values[part] or 0.0) for part in part_colours(metric)]
             for name, method in methods.items()
@@ -273,7 +365,9 @@ def _bars(methods: dict[str, Results], metric: Metric) -> tuple[dict[float, list
                 labels[place] = name
             place += 1
         place += 0.25 * (len(methods) > 1 and bool(bars))
-    return rows, labels
+    if len(named) < len(classes):
+        return rows, labels, [fewer_classes(len(named), len(classes))]
+    return rows, labels, []
 
 
 @styled
@@ -286,7 +380,7 @@ def histogram(
     style: Style = "paper",
     ax: GivenAxes = None,
 ) -> Figure:
-    """Draw the histogram of a value over frames, with its median.
+    """Draw the histogram of a value over frames, with its median. From three methods on, each has a row of its own.
 
     Args:
         results: From ``evaluate``; one for each method.
@@ -301,17 +395,17 @@ def histogram(
     methods = several(results, names)
     columns = {name: _column(method, value, name) for name, method in methods.items()}
     edges = _edges(np.concatenate(list(columns.values())))
+    if len(methods) >= SEVERAL:
+        return _ridges(methods, columns, value, title, ax=ax)
     sheet = canvas(look().column, 2.2 * look().room, ax=ax)
     (axes,) = sheet.axes
     outlines = []
     for (name, column), colour, line in zip(columns.items(), cycle(COLOURS), cycle(STYLES), strict=False):
         counts = np.histogram(column, edges)[0]
         middle = float(np.median(column))
-        if len(column) == len(methods[name].tokens):
-            some = ""
-        else:
-            some = f" of {counted(len(column), 'frame')}"
-        label = f"{name}, median {middle:.3g}{some}"
+        median = _median(methods[name], column)
+        room = look().column - 0.5 * look().room - width_of(f", {median}", look().small)
+        label = f"{shortened(name, room, look().small)}, {median}"
         axes.stairs(counts, edges, color=colour, fill=True, alpha=0.15)
         outlines.append(axes.stairs(counts, edges, color=colour, linewidth=1.1, linestyle=line, label=label))
         axes.axvline(middle, color=colour, linewidth=0.8, linestyle=line)
@@ -319,6 +413,48 @@ def histogram(
     axes.set_xlim(edges[0], edges[-1])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     sheet.legend(outlines, 2)
+    return sheet.finished(title)
+
+
+def _median(results: Results, column: Floats) -> str:
+    """Return the median in words, with the number of frames if not all have a value."""
+    if len(column) == len(results.tokens):
+        some = ""
+    else:
+        some = f" of {counted(len(column), 'frame')}"
+    return f"median {float(np.median(column)):.3g}{some}"
+
+
+def _ridges(
+    methods: dict[str, Results], columns: dict[str, Floats], value: str, title: str | None, ax: GivenAxes
+) -> Figure:
+    """Draw the histogram of each method in a row of its own, all with the same scale, and their medians."""
+    edges = _edges(np.concatenate(list(columns.values())))
+    counts = {name: np.histogram(column, edges)[0] for name, column in columns.items()}
+    most = max(int(of_method.max()) for of_method in counts.values())
+    looks = method_looks(methods)
+    sheet = canvas(look().column + 0.9 * look().room, (RIDGE * len(methods) + 0.6) * look().room, ax=ax)
+    (axes,) = sheet.axes
+    last = len(methods) - 1
+    for k, (name, column) in enumerate(columns.items()):
+        base = float(last - k)
+        outline = {"color": looks[name]["color"], "linestyle": looks[name]["linestyle"], "linewidth": 1.1}
+        heights = base + 0.85 * counts[name] / most
+        axes.stairs(heights, edges, baseline=base, color=looks[name]["color"], fill=True, alpha=0.25)
+        axes.stairs(heights, edges, baseline=base, label=name, **outline)
+        middle = float(np.median(column))
+        axes.vlines(middle, base, base + 0.85, color=INK, linewidth=0.8 * look().pen)
+        words: dict[str, Any] = {"fontsize": look().small, "color": looks[name]["color"], "va": "center_baseline"}
+        axes.annotate(_median(methods[name], column), (1.02, base + 0.3), xycoords=axes.get_yaxis_transform(), **words)
+    about = f"{word_of(value, methods.values())} of a frame"
+    dress(axes, f"{about}\nheight: frames; the highest bar has {most:,}", "")
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(-0.08, last + 1)
+    axes.spines["left"].set_visible(False)
+    room = 1.4 * look().room
+    labels = [shortened(name, room, look().small) for name in methods]
+    axes.set_yticks([float(last - k) for k in range(len(methods))], labels)
+    axes.tick_params(axis="y", length=0)
     return sheet.finished(title)
 
 

@@ -17,23 +17,36 @@ from mapgauge.metrics.table import METRICS, colours_of, hit_metrics
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.style import (
+    DISTINCT,
     HEIGHT,
     INK,
+    PALE,
+    SEVERAL,
     STYLES,
+    End,
     GivenAxes,
     Style,
     canvas,
     dress,
+    fewer_classes,
     list_below,
     look,
+    method_looks,
+    most_frequent,
     need,
+    note,
     several,
+    shortened,
     styled,
+    width_of,
     word_of,
+    write_ends,
 )
 from mapgauge.words import did_you_mean
 
 LINE = 0.13  # inches, of a line of a legend
+PANEL = 1.2  # inches, the height of a panel of one class
+ACROSS = 6  # classes that have panels
 
 
 @styled
@@ -51,8 +64,12 @@ def precision_recall(
 
     The curve is the one that ``average_precision`` computes. Predictions of equal confidence are one step. Precision at
     a recall is the highest precision at this or any higher recall. The area under a curve is its average precision,
-    unless the protocol uses 11-point interpolation. Several methods differ in line style, and the average precisions
-    below a panel are in the order of the methods in the legend.
+    unless the protocol uses 11-point interpolation. Two methods differ in line style, and the average precisions below
+    a panel are in the order of the methods in the legend. From three methods on, every class has panels of its own,
+    every method has a colour, and the average precision is written at the end of its curve.
+
+    Of more than ten classes, the nine with the most true instances have a colour, and the others are grey. From three
+    methods on, the six with the most true instances are drawn.
 
     Args:
         results: From ``evaluate``; one for each method.
@@ -61,18 +78,22 @@ def precision_recall(
         names: Names of the methods; None uses the file names.
         title: Title above the figure.
         style: ``"paper"`` or ``"slides"``, which is larger.
-        ax: Axes to draw into, one for each panel; None makes a new figure.
+        ax: Axes to draw into, one for each panel, row by row; None makes a new figure.
     """
     methods = several(results, names)
     metric, panels = thresholds_of(methods, metric, threshold)
+    if len(methods) >= SEVERAL:
+        return _by_class(methods, metric, panels, title=title, ax=ax)
     labels = {name: labels_of(method, metric) for name, method in methods.items()}
     classes = list(dict.fromkeys(class_name for of_method in labels.values() for class_name in of_method))
-    colours = colours_of(classes)
+    named = most_frequent(classes, methods.values(), DISTINCT if len(classes) <= DISTINCT else DISTINCT - 1)
+    colours = colours_of(named)
+    others = len(classes) - len(named)
     if len(panels) == 1:
         width = look().column
     else:
         width = look().page
-    height = (HEIGHT + LINE * len(classes)) * look().room
+    height = (HEIGHT + LINE * (len(named) + bool(others))) * look().room
     sheet = canvas(width, height, len(panels), ax=ax, share=True)
     styles = _styles(methods)
     for axes, value in zip(sheet.axes, panels, strict=True):
@@ -89,20 +110,76 @@ def precision_recall(
                     continue
                 x, y = _steps(method, metric, label, place=METRICS[metric].settings(method.protocol).index(value))
                 look_of: dict[str, Any] = {"linestyle": line, "linewidth": 1.1, "drawstyle": "steps-pre"}
+                if class_name not in colours:
+                    look_of |= {"linewidth": 0.5, "zorder": 1}
                 label_of = f"{word_of(class_name)}, {name}"
-                axes.plot(x, y, color=colours[class_name], label=label_of, **look_of)
+                axes.plot(x, y, color=colours.get(class_name, PALE), label=label_of, **look_of)
         dress(axes, "recall", "precision" if axes is sheet.axes[0] else "")
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
         axes.set_title(panel_title(metric, value), fontsize=look().normal, color=INK, pad=3)
+        room = width / len(panels) - 0.6 * look().room
         handles = [
-            Line2D([], [], color=colours[name], linewidth=1.1, label=f"{word_of(name)} {' | '.join(texts)}")
-            for name, texts in areas.items()
+            Line2D([], [], color=colours[name], linewidth=1.1, label=_listed(word_of(name), areas[name], room))
+            for name in named
         ]
+        if others:
+            handles.append(Line2D([], [], color=PALE, linewidth=0.5, label=f"{others} other classes"))
         explained = not sheet.own and axes is sheet.axes[-1]  # given axes have no legend for all panels
         list_below(axes, [[*handles, *(styles if explained else [])]])
     if sheet.own and styles:
         sheet.legend(styles, 3)
+    return sheet.finished(title)
+
+
+def _listed(name: str, areas: Sequence[str], room: float) -> str:
+    """Return the name of a class and its average precisions. A name that is too long is shortened, never the values."""
+    values = " | ".join(areas)
+    return f"{shortened(name, room - width_of(f' {values}', look().small), look().small)} {values}"
+
+
+def _by_class(
+    methods: Mapping[str, Results], metric: str, thresholds: Sequence[float], *, title: str | None, ax: GivenAxes
+) -> Figure:
+    """Draw a column of panels for each class and a row for each threshold. Methods have the colours."""
+    labels = {name: labels_of(method, metric) for name, method in methods.items()}
+    classes = list(dict.fromkeys(class_name for of_method in labels.values() for class_name in of_method))
+    named = most_frequent(classes, methods.values(), ACROSS)
+    looks = method_looks(methods)
+    rows = len(thresholds)
+    high = (PANEL if len(named) > 1 else HEIGHT - 0.6) * look().room
+    height = rows * (high + 0.12 * look().room) + 0.75 * look().room
+    width = look().page if len(named) > 1 else look().column
+    sheet = canvas(width, height, rows * len(named), rows=rows, ax=ax, share=True)
+    for k, axes in enumerate(sheet.axes):
+        row, column = divmod(k, len(named))
+        value = thresholds[row]
+        class_name = named[column]
+        ends = []
+        for name, method in methods.items():
+            label = labels[name].get(class_name)
+            if label is None:
+                continue
+            x, y = _steps(method, metric, label, place=METRICS[metric].settings(method.protocol).index(value))
+            label_of = f"{word_of(class_name)}, {name}"
+            axes.plot(x, y, **looks[name], linewidth=1.1, drawstyle="steps-pre", label=label_of)
+            end = (float(x[-1]), float(y[-1])) if len(x) else (float("nan"), 0.0)
+            area = method.classes[class_name][str(ValueKey(metric, value))]
+            ends.append(End(*end, number(area), looks[name]["color"]))
+        about = panel_title(metric, value)
+        dress(axes, "recall" if row == rows - 1 else "", f"{about}\nprecision" if column == 0 else "")
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1.02)
+        axes.tick_params(labelbottom=row == rows - 1)
+        write_ends(axes, ends, high if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
+        if row == 0:
+            room = width / len(named) - 0.3 * look().room
+            name_of = shortened(word_of(class_name), room, look().normal)
+            axes.set_title(name_of, fontsize=look().normal, color=INK, pad=3)
+    handles = [Line2D([], [], **looks[name], linewidth=1.6, label=name) for name in methods]
+    if len(named) < len(classes):
+        handles.append(note(fewer_classes(len(named), len(classes))))
+    sheet.legend(handles, 5)
     return sheet.finished(title)
 
 

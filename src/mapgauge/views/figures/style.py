@@ -19,7 +19,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
@@ -28,7 +28,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save as write_bytes
-from mapgauge.metrics.table import METRICS, setting_of, title_of, value_named
+from mapgauge.metrics.table import COLOURS, METRICS, setting_of, title_of, value_named
 from mapgauge.results.comparison import method_names
 from mapgauge.results.results import Results, check_results
 
@@ -75,6 +75,27 @@ def look() -> Look:
 # Text can be searched and edited. Identifiers inside an SVG do not change between runs.
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "mapgauge", "pdf.fonttype": 42}
 
+# matplotlib brings the first family. The others have the scripts that it lacks, on Linux, macOS and Windows.
+_FAMILIES = (
+    "DejaVu Sans",
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK TC", "Noto Sans CJK KR", "Noto Sans SC", "Noto Sans JP"),
+    *("Source Han Sans SC", "Source Han Sans", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
+    *("PingFang SC", "Hiragino Sans", "Hiragino Sans GB", "Heiti SC", "Apple SD Gothic Neo", "Arial Unicode MS"),
+    *("Microsoft YaHei", "SimHei", "Yu Gothic", "Meiryo", "MS Gothic", "Malgun Gothic", "NanumGothic"),
+    *("Noto Sans Arabic", "Noto Naskh Arabic", "Noto Sans Hebrew", "Geeza Pro", "Segoe UI", "Tahoma"),
+    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Telugu", "Noto Sans Thai"),
+    *("Noto Sans Georgian", "Noto Sans Armenian", "Noto Sans Ethiopic", "Lohit Devanagari", "Kohinoor Devanagari"),
+    *("Nirmala UI", "Leelawadee UI", "Thonburi", "Noto Sans", "FreeSans", "Unifont"),
+)
+
+
+@lru_cache(maxsize=1)
+def families() -> tuple[str, ...]:
+    """Return the families of typefaces, in the order in which a letter is looked for in them: those that are there."""
+    there = {entry.name for entry in fontManager.ttflist}
+    return tuple(family for family in _FAMILIES if family in there)
+
+
 _one_at_a_time = RLock()  # settings of matplotlib are global
 
 
@@ -87,7 +108,7 @@ def own_settings() -> Iterator[None]:
     """
     with _one_at_a_time, mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
+        mpl.rcParams.update(SETTINGS | {"font.family": list(families())})
         yield
 
 
@@ -115,7 +136,7 @@ def width_of(text: str, size: float, weight: str = "normal") -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a character that the typeface lacks; matplotlib says so when it draws it
         width, _, _ = text_to_path.get_text_width_height_descent(
-            text.replace("\n", " "), FontProperties(size=size, weight=weight), ismath=False
+            text.replace("\n", " "), FontProperties(family=list(families()), size=size, weight=weight), ismath=False
         )
     return float(width) / 72
 
@@ -385,7 +406,7 @@ def legend_columns(handles: Sequence[Artist], width: float, most: int, *, by_row
     Labels that do not fit even in one column are shortened.
     """
     size = look().small
-    symbol = 3.9 * size / 72  # inches, of a symbol with the space around it
+    symbol = 4.3 * size / 72  # inches, of a symbol with the space around it
     for handle in handles:
         handle.set_label(shortened(str(handle.get_label()), width - 1.3 * symbol, size))
     for count in range(min(most, len(handles)), 0, -1):
@@ -397,6 +418,80 @@ def legend_columns(handles: Sequence[Artist], width: float, most: int, *, by_row
         if sum(length + symbol for length in longest) <= width:
             break
     return columns
+
+
+class End(NamedTuple):
+    """The end of a curve, and what is written there."""
+
+    x: float
+    y: float
+    text: str
+    colour: str
+
+
+def write_ends(axes: Axes, ends: Sequence[End], height: float) -> None:
+    """Write a value at the right of axes for the end of each curve, in the colour of the curve, with a thin line to it.
+
+    The values do not overlap. ``height`` is that of the axes in inches, about.
+    """
+    size = look().small
+    step = 1.25 * size / 72 / height  # a line of text, in heights of the axes
+    low, high = axes.get_ylim()
+    ordered = sorted(ends, key=lambda end: end.y)
+    places: list[float] = []
+    for end in ordered:
+        wanted = (end.y - low) / (high - low)
+        places.append(max(wanted, places[-1] + step) if places else max(wanted, 0.0))
+    above = 1.0
+    for k in range(len(places) - 1, -1, -1):  # those that are pushed out above go down again
+        places[k] = min(places[k], above)
+        above = places[k] - step
+    for end, place in zip(ordered, places, strict=True):
+        words: dict[str, Any] = {"fontsize": size, "color": end.colour, "va": "center", "annotation_clip": False}
+        if math.isfinite(end.x):
+            thin = {"arrowstyle": "-", "color": end.colour, "linewidth": 0.4 * look().pen, "alpha": 0.6}
+            words["arrowprops"] = thin | {"shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
+        at = (end.x if math.isfinite(end.x) else axes.get_xlim()[1], end.y)
+        axes.annotate(end.text, at, (1.03, place), textcoords="axes fraction", **words)
+
+
+DISTINCT = len(COLOURS)  # colours that can be told apart; a legend has so many classes, or one less and all the others
+SEVERAL = 3  # from so many methods on, methods have the colours, and classes or values have panels
+
+
+def method_looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the colour of each method in all figures. The line style changes when colours begin again.
+
+    >>> [look["color"] for look in method_looks(["A", "B"]).values()]
+    ['#0072B2', '#D55E00']
+    """
+    return {
+        name: {"color": COLOURS[k % DISTINCT], "linestyle": STYLES[k // DISTINCT % len(STYLES)]}
+        for k, name in enumerate(names)
+    }
+
+
+def most_frequent(classes: Sequence[str], methods: Iterable[Results], most: int) -> list[str]:
+    """Return at most so many classes, in their order: those with the most true instances."""
+    if len(classes) <= most:
+        return list(classes)
+    count = dict.fromkeys(classes, 0)
+    for method in methods:
+        for label, name in enumerate(method.class_names):
+            if name in count:
+                count[name] += int(method.scores.true[:, label].sum())
+    kept = set(sorted(classes, key=lambda name: -count[name])[:most])
+    return [name for name in classes if name in kept]
+
+
+def fewer_classes(drawn: int, there: int) -> str:
+    """Say which classes are drawn."""
+    return f"{drawn} of {there} classes: those with the most true instances"
+
+
+def note(text: str) -> Line2D:
+    """Return an entry of a legend without a symbol."""
+    return Line2D([], [], linestyle="none", label=text)
 
 
 def _thicken(artists: Sequence[Artist | None]) -> None:

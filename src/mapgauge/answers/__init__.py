@@ -1,0 +1,1 @@
+"""What results say: a few sentences with their figures, for the terminal, the report, notebooks and JSON."""

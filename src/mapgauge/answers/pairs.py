@@ -1,0 +1,233 @@
+"""What is known about two methods: which one is better, or that it cannot be told, and why."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from mapgauge.answers.facts import measure_of
+from mapgauge.metrics.causes import CAUSES_OF_PLD, FAMILIES
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import hit_metrics, value_named
+from mapgauge.results.causes import compare_families
+from mapgauge.results.comparison import Comparison, compare
+from mapgauge.results.intervals import Difference, too_few
+from mapgauge.results.results import Results
+
+Verdict: TypeAlias = Literal["better", "worse", "cannot tell", "identical", "disagree"]
+MANY = 6  # methods from which on each is compared with the best one only: more would be dozens of pairs
+
+
+class DifferenceFacts(NamedTuple):
+    """A difference, second minus first, and its interval. The bounds are None if there is no interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, difference: Difference) -> "DifferenceFacts | None":
+        """Return a difference without its verdict; None if there is no value."""
+        if not math.isfinite(difference.value):
+            return None
+        bounded = math.isfinite(difference.low) and math.isfinite(difference.high)
+        if not bounded:
+            return cls(difference.value, None, None)
+        return cls(difference.value, difference.low, difference.high)
+
+    def turned(self) -> "DifferenceFacts":
+        """Return the difference of the first minus the second."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return DifferenceFacts(-self.value, low, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairFacts:
+    """What is known about two methods. Differences are those of the second minus the first, in means over classes."""
+
+    first: str
+    second: str
+    verdict: Verdict  # of the second
+    measure: str  # the key of the value that they are ranked by
+    gap: DifferenceFacts | None  # in this value
+    pld: DifferenceFacts | None
+    families: dict[str, DifferenceFacts] = field(default_factory=dict)  # they add up to the difference
+    classes: dict[str, DifferenceFacts] = field(default_factory=dict)  # in the measure
+    families_of_classes: dict[str, dict[str, DifferenceFacts]] = field(default_factory=dict)
+    drawn: str = ""  # what intervals are over: "scene" or "frame"
+    units: int = 0
+    why_not: str = ""  # why it cannot be told
+    against: tuple[tuple[str, DifferenceFacts], ...] = ()  # values that contradict PLD, with their differences
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain Python values."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "verdict": self.verdict,
+            "measure": self.measure,
+            "value": _plain(self.gap),
+            "pld": _plain(self.pld),
+            "families": {family: gap._asdict() for family, gap in self.families.items()},
+            "classes": {name: gap._asdict() for name, gap in self.classes.items()},
+            "drawn": self.drawn,
+            "units": self.units,
+        }
+
+    def turned(self) -> "PairFacts":
+        """Return the same facts with the two methods in the other order."""
+        opposite: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+        return PairFacts(
+            first=self.second,
+            second=self.first,
+            verdict=opposite.get(self.verdict, self.verdict),
+            measure=self.measure,
+            gap=None if self.gap is None else self.gap.turned(),
+            pld=None if self.pld is None else self.pld.turned(),
+            families=_turned(self.families),
+            classes=_turned(self.classes),
+            families_of_classes={name: _turned(gaps) for name, gaps in self.families_of_classes.items()},
+            drawn=self.drawn,
+            units=self.units,
+            why_not=self.why_not,
+            against=tuple((key, gap.turned()) for key, gap in self.against),
+        )
+
+
+def _plain(gap: DifferenceFacts | None) -> dict[str, float | None] | None:
+    if gap is None:
+        return None
+    return gap._asdict()
+
+
+def _turned(gaps: dict[str, DifferenceFacts]) -> dict[str, DifferenceFacts]:
+    return {key: gap.turned() for key, gap in gaps.items()}
+
+
+def pairs_of(names: Sequence[str], methods: Sequence[Results]) -> list[PairFacts]:
+    """Return what is known about each two methods; from ``MANY`` methods on, about the best one and each other.
+
+    The methods must be results of the same frames, protocol and metrics.
+    """
+    if len(methods) < 2:
+        return []
+    if len(methods) < MANY:
+        comparison = compare(methods, names=names)
+        of = dict(zip(names, methods, strict=True))
+    else:
+        order = ranked(names, methods)
+        of = dict(zip(names, methods, strict=True))
+        comparison = compare([of[name] for name in order], names=order, pairs="first")
+    return [_pair(comparison, first, second, of[first], of[second]) for first, second in comparison.differences]
+
+
+def ranked(names: Sequence[str], methods: Sequence[Results]) -> list[str]:
+    """Return the names from the best to the worst mean. Equal ones keep their order; those without a value are last."""
+    measure = measure_of(methods[0])
+    sign = 1 if lower_is_better(measure) else -1
+
+    def place(name_and_method: tuple[str, Results]) -> tuple[bool, float]:
+        value = name_and_method[1].mean.get(measure)
+        if value is None:
+            return (True, 0.0)
+        return (False, sign * value)
+
+    return [name for name, _ in sorted(zip(names, methods, strict=True), key=place)]
+
+
+def lower_is_better(key: str) -> bool:
+    """Whether smaller values of a key are better."""
+    metric, _ = value_named(key) or (None, None)
+    return metric is None or metric.lower_is_better
+
+
+def _pair(comparison: Comparison, first: str, second: str, one: Results, other: Results) -> PairFacts:
+    """Return what is known about two methods of a comparison."""
+    changes = comparison.differences[first, second]
+    measure = measure_of(one)
+    difference = changes["mean"].get(measure)
+    families = {}
+    if CAUSES_OF_PLD.name in one.metrics and CAUSES_OF_PLD.name in other.metrics:
+        families = compare_families(one, other)
+    against = _against(one, measure, changes["mean"])
+    return PairFacts(
+        first=first,
+        second=second,
+        verdict=_verdict(one, other, measure, difference, contradicted=bool(against)),
+        measure=measure,
+        gap=None if difference is None else DifferenceFacts.of(difference),
+        pld=DifferenceFacts.of(changes["mean"][PLD.main.key]) if PLD.main.key in changes["mean"] else None,
+        families=_gaps((key, gap) for key, gap in families.get("mean", {}).items() if key in FAMILIES),
+        classes=_gaps((name, gaps[measure]) for name, gaps in changes.items() if name != "mean" and measure in gaps),
+        families_of_classes={
+            name: _gaps((key, gap) for key, gap in gaps.items() if key in FAMILIES)
+            for name, gaps in families.items()
+            if name != "mean"
+        },
+        drawn=comparison.drawn,
+        units=comparison.units,
+        why_not=_why_not(comparison, difference),
+        against=against,
+    )
+
+
+def _gaps(differences: Iterable[tuple[str, Difference]]) -> dict[str, DifferenceFacts]:
+    """Return the differences that have values."""
+    gaps = ((key, DifferenceFacts.of(difference)) for key, difference in differences)
+    return {key: gap for key, gap in gaps if gap is not None}
+
+
+def _verdict(
+    one: Results, other: Results, measure: str, difference: Difference | None, *, contradicted: bool
+) -> Verdict:
+    """Return which of two methods is better, by the value that they are ranked by."""
+    if difference is None or not math.isfinite(difference.value):
+        return "cannot tell"
+    if _are_identical(one, other):
+        return "identical"
+    if not difference.told_apart:
+        return "cannot tell"
+    if contradicted:
+        return "disagree"
+    if (difference.value < 0) == lower_is_better(measure):
+        return "better"
+    return "worse"
+
+
+def _are_identical(one: Results, other: Results) -> bool:
+    """Whether the predictions of two methods are the same. Hashes take long, so values are compared first."""
+    if one.mean != other.mean or one.classes != other.classes:
+        return False
+    return one.inputs[0].hash == other.inputs[0].hash
+
+
+def _against(one: Results, measure: str, changes: dict[str, Difference]) -> tuple[tuple[str, DifferenceFacts], ...]:
+    """Return the average precisions that say the opposite of PLD, if both are decided."""
+    decided = changes.get(measure)
+    if measure != PLD.main.key or decided is None or not decided.told_apart:
+        return ()
+    found = []
+    for metric, _ in hit_metrics(one.metrics):
+        change = changes.get(metric.main.key)
+        if change is None or not change.told_apart:
+            continue
+        gap = DifferenceFacts.of(change)
+        # PLD is better where it is lower, average precision where it is higher.
+        if gap is not None and (gap.value > 0) == (decided.value > 0):
+            found.append((metric.main.key, gap))
+    return tuple(found)
+
+
+def _why_not(comparison: Comparison, difference: Difference | None) -> str:
+    """Return why nothing is decided about a difference; "" if it is only too small for its interval."""
+    if difference is None or not math.isfinite(difference.value):
+        return "there is no value to compare"
+    if difference.told_apart is not None:
+        return ""
+    few = too_few(comparison.units, comparison.drawn)
+    if comparison.units == 1:
+        return f"there is only one {comparison.drawn}"
+    if few:
+        return f"{comparison.units} {comparison.drawn}s are too few"
+    return f"a class occurs in too few {comparison.drawn}s"

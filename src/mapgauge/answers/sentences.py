@@ -1,0 +1,335 @@
+"""Sentences about one or several methods, with the numbers that they say."""
+
+from collections.abc import Iterator, Sequence
+
+from mapgauge.answers.facts import MethodFacts, rings_in_words, worst_of
+from mapgauge.answers.pairs import DifferenceFacts, PairFacts, lower_is_better
+from mapgauge.metrics.completeness import lengths_in_words
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import title_of
+from mapgauge.protocols import Protocol
+from mapgauge.results.intervals import bracket
+from mapgauge.results.statement import Statement
+
+# Families of causes as the subject of a difference.
+_NOUNS = {
+    "place": "misplaced lines",
+    "missing": "missing lines",
+    "extra": "extra lines",
+    "confidence": "too low confidences",
+    "class": "wrong classes",
+}
+_SMALLEST = 0.005  # shares of PLD below it are not named: they would be 0 %
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, without digits that mean nothing. What is not all is not called 100 %.
+
+    >>> percent(0.834), percent(0.001), percent(0.999), percent(1.0), percent(0.0)
+    ('83 %', 'less than 1 %', 'more than 99 %', '100 %', '0 %')
+    """
+    if 0 < share < 0.005:
+        return "less than 1 %"
+    if 0.995 <= share < 1:
+        return "more than 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def about_method(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
+    """Yield what is said about the only method."""
+    if facts.refused is not None:
+        yield refusal(facts)
+        return
+    if facts.value is None:
+        yield Statement("value", "There is nothing to compare: no class has predictions or truth.")
+        return
+    if facts.pld is None or facts.measure != PLD.main.key:
+        title = title_of(facts.measure, protocol=protocol)
+        text = f"{title} is {facts.value:.3f} (mean over classes)."
+        yield Statement("value", text, {"key": facts.measure, "value": facts.value})
+        yield from _worst(facts)
+        return
+    yield from _found(facts)
+    yield from _extra(facts, protocol)
+    yield from _causes(facts)
+    yield from _worst(facts)
+
+
+def refusal(facts: MethodFacts) -> Statement:
+    """Return why nothing is said about a method."""
+    reason = f"{facts.refused}".rstrip(".")
+    return Statement("refused", f"Do not trust these numbers: {reason}.", {"reason": facts.refused})
+
+
+def _found(facts: MethodFacts) -> Iterator[Statement]:
+    if facts.found is None:
+        return
+    length = lengths_in_words(facts.found_length or 0.0, facts.true_length or 0.0)
+    text = f"Finds {percent(facts.found)} of the map ({length})"
+    if facts.beside is not None:
+        text += f", {facts.beside:.2f} m beside it (median)"
+    values = {"found": facts.found, "found_length": facts.found_length, "true_length": facts.true_length}
+    yield Statement("found", f"{text}.", values | {"beside": facts.beside})
+
+
+def _extra(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
+    if facts.far is None or facts.repeated is None:
+        if facts.found is not None and not facts.predicted_length:
+            yield Statement("extra", "Predicts nothing that counts.", {"predicted_length": facts.predicted_length})
+        return
+    text = (
+        f"Of the predicted length, weighted by confidence, {percent(facts.far)} has no true line of its class within "
+        f"{protocol.cutoffs[0]:g} m, and {percent(facts.repeated)} repeats what is found already."
+    )
+    values = {"far": facts.far, "other_class": facts.other_class, "repeated": facts.repeated, "pieces": facts.pieces}
+    yield Statement("extra", text, values)
+
+
+def _causes(facts: MethodFacts) -> Iterator[Statement]:
+    if facts.families is None or facts.pld is None:
+        return
+    if facts.pld <= 0:
+        yield Statement("causes", "PLD is 0: there is no error to explain.", {"pld": facts.pld})
+        return
+    shares = {family: part / facts.pld for family, part in facts.families.items()}
+    order = sorted(shares, key=lambda family: -shares[family])
+    first, *others = [family for family in order if shares[family] >= _SMALLEST][:2] or order[:1]
+    text = f"Largest cause of its PLD of {facts.pld:.3f}: {first} ({percent(shares[first])})"
+    text += "".join(f", then {family} ({percent(shares[family])})" for family in others)
+    named = {family: shares[family] for family in (first, *others)}
+    yield Statement("causes", f"{text}.", {"pld": facts.pld, **named})
+
+
+def _worst(facts: MethodFacts) -> Iterator[Statement]:
+    """Yield the worst class and the worst range, where there is one."""
+    if facts.measure != PLD.main.key:
+        return
+    said = []
+    values: dict[str, float | str | None] = {}
+    by_class = {name: of_class["pld"] for name, of_class in facts.classes.items()}
+    worst = worst_of(by_class)
+    if worst is not None:
+        said.append(f"Worst class: {worst} (PLD {by_class[worst]:.3f}).")
+        values |= {"class": worst, "class_pld": by_class[worst]}
+    rings = {(ring["from"], ring["to"]): ring["pld"] for ring in facts.ranges or ()}
+    ring = worst_of(rings)
+    if ring is not None:
+        said.append(f"Worst range: {rings_in_words(ring)} (PLD {rings[ring]:.3f}).")
+        values |= {"from": ring[0], "to": ring[1], "range_pld": rings[ring]}
+    if said:
+        yield Statement("worst", " ".join(said), values)
+
+
+def about_methods(
+    methods: Sequence[MethodFacts], pairs: Sequence[PairFacts], order: Sequence[str], protocol: Protocol
+) -> Iterator[Statement]:
+    """Yield what is said about several methods, of which the ones that are not refused are in their ``order``."""
+    if len(order) == 2:
+        pair = next(pair for pair in pairs if {pair.first, pair.second} == set(order))
+        yield from _of_two(pair, protocol)
+    elif len(order) > 2:
+        yield _of_many(methods, pairs, order, protocol)
+    yield from _all_found(methods)
+    for facts in methods:
+        if facts.refused is not None:
+            said = refusal(facts)
+            yield Statement("refused", f"{facts.name}: {_lowered(said.text)}", said.values, facts.name)
+        elif len(order) == 1:
+            yield from (named(said, facts.name) for said in about_method(facts, protocol))
+
+
+def named(said: Statement, name: str) -> Statement:
+    """Return a statement about one of several methods, which begins with its name."""
+    return Statement(said.about, f"{name}: {_lowered(said.text)}", said.values, name)
+
+
+def _lowered(text: str) -> str:
+    """Return text with a small letter at the beginning, unless the first word is an abbreviation."""
+    if text[1:2].isupper():
+        return text
+    return text[:1].lower() + text[1:]
+
+
+def _of_two(pair: PairFacts, protocol: Protocol) -> Iterator[Statement]:
+    """Yield which of two methods is better."""
+    title = title_of(pair.measure, protocol=protocol)
+    values = _values(pair)
+    if pair.verdict == "identical":
+        text = f"{pair.first} and {pair.second} are identical: their predictions are the same."
+        yield Statement("comparison", text, values, pair.second)
+        return
+    if pair.verdict == "cannot tell":
+        text = f"Whether {pair.second} or {pair.first} is better cannot be told"
+        yield Statement("comparison", f"{text}: {_undecided(pair, title)}.", values, pair.second)
+        return
+    if pair.gap is None:
+        return
+    if pair.verdict == "disagree":
+        yield Statement("comparison", _disagreement(pair, title), values, pair.second)
+        return
+    text = f"{pair.second} is {pair.verdict} than {pair.first} by {_size(pair.gap)} {title} (over {_units(pair)})."
+    why = _why(pair)
+    if why:
+        text += f" {why}"
+    yield Statement("comparison", text, values, pair.second)
+
+
+def _values(pair: PairFacts) -> dict[str, float | str | None]:
+    """Return the numbers that a sentence about two methods rests on."""
+    values: dict[str, float | str | None] = {"first": pair.first, "second": pair.second, "verdict": pair.verdict}
+    values["key"] = pair.measure
+    if pair.gap is not None:
+        values |= {"value": pair.gap.value, "low": pair.gap.low, "high": pair.gap.high}
+    family = family_of_difference(pair)
+    if family is not None:
+        values |= {"family": family, "family_difference": pair.families[family].value}
+    return values
+
+
+def _size(gap: DifferenceFacts) -> str:
+    """Return the size of a difference with its interval, both without a sign if all are on one side of 0.
+
+    >>> _size(DifferenceFacts(-0.054, -0.062, -0.047)), _size(DifferenceFacts(-0.01, -0.03, 0.01))
+    ('0.054 [0.047, 0.062]', '0.010 [-0.010, 0.030]')
+    >>> _size(DifferenceFacts(0.054, None, None))
+    '0.054'
+    """
+    if gap.value < 0:
+        gap = gap.turned()
+    if gap.low is None or gap.high is None:
+        return f"{gap.value:.3f}"
+    return f"{gap.value:.3f} {bracket(gap.low, gap.high)}"
+
+
+def _units(pair: PairFacts) -> str:
+    """Return what the interval of a pair is over."""
+    plural = "" if pair.units == 1 else "s"
+    unknown = " of unknown scenes" if pair.drawn == "frame" else ""
+    return f"{pair.units:,} {pair.drawn}{plural}{unknown}"
+
+
+def _undecided(pair: PairFacts, title: str) -> str:
+    """Return why it is not decided which method is better."""
+    if pair.gap is None:
+        return pair.why_not
+    lower = pair.second if pair.gap.value < 0 else pair.first
+    if pair.gap.value == 0:
+        differ = f"{title} is the same"
+    elif pair.why_not:  # an interval of too few scenes says nothing
+        differ = f"{title} of {lower} is lower by {abs(pair.gap.value):.3f}"
+    else:
+        differ = f"{title} of {lower} is lower by {_size(pair.gap)}"
+    if pair.why_not:
+        return f"{pair.why_not}; {differ}"
+    return f"{differ} (over {_units(pair)})"
+
+
+def _disagreement(pair: PairFacts, title: str) -> str:
+    """Return which method PLD and which one average precision finds better."""
+    assert pair.gap is not None  # a difference without a value is not decided
+    ahead, behind = (pair.second, pair.first) if pair.gap.value < 0 else (pair.first, pair.second)
+    said = [f"{_listed([title, *(title_of(key) for key, _ in pair.against)])} disagree"]
+    said.append(f"by {title}, {ahead} is better than {behind} by {_size(pair.gap)}")
+    said += [f"by {title_of(key)}, {behind} is better by {_size(gap)}" for key, gap in pair.against]
+    return f"{said[0]}: {'; '.join(said[1:])} (over {_units(pair)})."
+
+
+def _listed(words: Sequence[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def family_of_difference(pair: PairFacts) -> str | None:
+    """Return the family of causes that makes most of a difference in PLD, in its direction; None if there is none."""
+    if pair.pld is None or pair.pld.value == 0:
+        return None
+    sign = 1 if pair.pld.value > 0 else -1
+    family = max(pair.families, key=lambda name: sign * pair.families[name].value, default=None)
+    if family is None or sign * pair.families[family].value <= 0:
+        return None
+    return family
+
+
+def _why(pair: PairFacts) -> str:
+    """Return what most of a difference in PLD is due to, and in which class most of all; "" if it is not known."""
+    family = family_of_difference(pair)
+    if family is None or pair.pld is None:
+        return ""
+    sign = 1 if pair.pld.value > 0 else -1
+    text = f"Largest part: {_NOUNS[family]} ({pair.families[family].value:+.3f})"
+    of_classes = {name: sign * gaps[family].value for name, gaps in pair.families_of_classes.items() if family in gaps}
+    worst = worst_of(dict(of_classes))
+    if worst is not None and of_classes[worst] > 0:
+        text += f", most of all in {worst} ({sign * of_classes[worst]:+.3f})"
+    return f"{text}."
+
+
+def _of_many(
+    methods: Sequence[MethodFacts], pairs: Sequence[PairFacts], order: Sequence[str], protocol: Protocol
+) -> Statement:
+    """Return how the methods compare with the best of them."""
+    of = {facts.name: facts for facts in methods}
+    best = of[order[0]]
+    title = title_of(best.measure, protocol=protocol)
+    if best.value is None:
+        return Statement("comparison", "There is nothing to compare: no method has a value.")
+    extreme = "lowest" if lower_is_better(best.measure) else "highest"
+    text = f"{best.name} has the {extreme} {title}, {best.value:.3f}."
+    values: dict[str, float | str | None] = {"best": best.name, "key": best.measure, "value": best.value}
+    said = []
+    units = ""
+    for name in order[1:]:
+        pair = _against_best(pairs, best.name, name)
+        if pair is None:
+            continue
+        units = _units(pair)
+        values[name] = None if pair.gap is None else pair.gap.value
+        said.append(_than_best(pair, title))
+    return Statement("comparison", f"{text} {'; '.join(said)} (over {units}).", values, best.name)
+
+
+def _against_best(pairs: Sequence[PairFacts], best: str, name: str) -> PairFacts | None:
+    """Return the pair of a method and the best one, which is first."""
+    for pair in pairs:
+        if (pair.first, pair.second) == (best, name):
+            return pair
+        if (pair.second, pair.first) == (best, name):
+            return pair.turned()
+    return None
+
+
+def _than_best(pair: PairFacts, title: str) -> str:
+    """Return how a method compares with the best one, which is the first of the pair."""
+    if pair.verdict == "identical":
+        return f"{pair.second} is identical to it"
+    if pair.gap is None:
+        return f"{pair.second} has no value"
+    if pair.verdict == "disagree":
+        others = _listed([title_of(key) for key, _ in pair.against])
+        return f"{pair.second} is worse by {_size(pair.gap)}, but better by {others}"
+    if pair.verdict == "cannot tell":
+        if pair.why_not:
+            return f"whether {pair.second} is worse by {abs(pair.gap.value):.3f} cannot be told: {pair.why_not}"
+        return f"whether {pair.second} is worse cannot be told: {_size(pair.gap)}"
+    family = family_of_difference(pair)
+    most = "" if family is None else f", most of it {_NOUNS[family]}"
+    return f"{pair.second} is {pair.verdict} by {_size(pair.gap)}{most}"
+
+
+def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
+    """Yield how much each method finds, in one sentence."""
+    told = [facts for facts in methods if facts.found is not None]
+    if len(told) < 2:
+        return
+    said: list[str] = []
+    values: dict[str, float | str | None] = {}
+    for facts in told:
+        found = facts.found or 0.0
+        verb = "finds " if not said else ""
+        of_map = " of the map" if not said else ""
+        beside = "" if facts.beside is None else f", {facts.beside:.2f} m beside it"
+        said.append(f"{facts.name} {verb}{percent(found)}{of_map}{beside}")
+        values |= {f"{facts.name} found": facts.found, f"{facts.name} beside": facts.beside}
+    medians = " (medians)" if any(facts.beside is not None for facts in told) else ""
+    yield Statement("found", f"{'; '.join(said)}{medians}.", values)
