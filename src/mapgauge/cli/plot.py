@@ -182,7 +182,7 @@ _RANKED = re.compile(
 )
 _CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
 _PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
-_CONFIDENCE_HELP = "Do not draw predictions with a lower confidence. Matches and values do not change."
+_CONFIDENCE_HELP = "Leave out predictions with a lower confidence. Matches and values do not change."
 
 
 @dataclass(frozen=True, kw_only=True)

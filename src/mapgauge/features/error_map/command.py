@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mapgauge.features.error_map.error_map import ErrorMap
     from mapgauge.features.error_map.places import ErrorPlace, Kind
 
-_CONFIDENCE = "Least confidence: a prediction with a lower one does not find anything."
+_CONFIDENCE = "Leave out predictions with a lower confidence. They do not find anything."
 _TITLES = {
     "missed": "Not found, {name}",
     "beside": "Found, but beside the true line, {name}",
