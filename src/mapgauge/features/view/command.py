@@ -66,8 +66,8 @@ def view(options: ViewOptions) -> None:
         Method(name, _given(path), loaded, with_data=partial(with_data, loaded, path))
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
-    shown = {"tags": tags, "images": images, "poses": poses}
-    server = Server(Explorer(given, **shown, tabs=options.until_closed).routes, options.port)  # type: ignore[arg-type]
+    explorer = Explorer(given, tags=tags, images=images, poses=poses, tell=inform, tabs=options.until_closed)
+    server = Server(explorer.routes, options.port)
     say(server.address)
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
     inform("End with Ctrl-C" + (", or by closing the last tab" if options.until_closed else ""))
