@@ -109,8 +109,8 @@ def _engine(name: str | None) -> str | None:
 _PREDICTIONS = "One or more files of predictions. Options follow a name: FILE,rotate=-90,name=MapTR."
 _RESULTS = "Files written by `mapgauge evaluate -o`, or folders of them."
 _METHODS = (
-    "Files written by `mapgauge evaluate -o`, or folders of them; or predictions and, as the last, the truth, which are "
-    "evaluated by the protocol."
+    "Files written by `mapgauge evaluate -o`, or folders of them; or predictions and, as the last, the truth, "
+    "which are evaluated by the protocol."
 )
 PredictionsArgument = Annotated[list[Path], files_argument("PREDICTIONS", _PREDICTIONS)]
 TruthArgument = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
