@@ -46,6 +46,7 @@ class CountedPieces:
     pieces: RoadPieces
     seen_piece: NDArray[np.int32]
     seen_frame: NDArray[np.int32]
+    order: Indices  # (frames,): the place of each frame in time, one more than that of the frame before in its scene
     in_a_row: NDArray[np.bool_]  # whether the next row is the same piece in the next frame of the scene
     methods: tuple[FoundBy, ...]
     confidence: float  # a match counts from this confidence of its prediction
