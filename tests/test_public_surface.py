@@ -79,8 +79,8 @@ CONTRACT = {
     "align": "classes=None missing=empty unknown=error",
     "average_precision": "interpolation=area",
     "protocol": "",
-    "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None "
-    "engine=None work=None resume=False on_error=stop axes=keep",
+    "evaluate": "metrics=None extra=() ranges=() scenes=None unknown=error degenerate=strict workers=None "
+    "progress=None engine=None work=None resume=False on_error=stop axes=keep",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
