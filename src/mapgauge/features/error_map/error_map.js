@@ -6,7 +6,7 @@ const DIFFERENCE_SHADES = 7; // colours of a difference
 const NEAR_PIECE = 9; // pixels; a pointer so close to a piece is on it
 const FINE = 1.2; // pixels per metre; closer, pieces are lines, and farther, dots with the mean of all pieces in them
 const DOT = 2; // pixels
-const road = { about: null, data: null, mode: "0", level: 0, view: null, frames: null, of: "" };
+const road = { about: null, data: null, mode: "0", level: 0, view: null, frames: null };
 
 const errorNames = () => road.about.names;
 const errorIndex = (mode) => mode.split("-").map(Number);
@@ -41,11 +41,11 @@ async function readErrors() {
     data.x = new Int32Array(about.columns * about.rows);
     data.y = new Int32Array(about.columns * about.rows);
     about.count = data.x.length;
-    about.size = [about.rows * about.cell, about.columns * about.cell];
+    about.size = [about.columns * about.cell, about.rows * about.cell];
     for (let i = 0; i < about.count; i++) {
-      // The vehicle drives upwards, and its left is on the left.
-      data.x[i] = 100 * about.cell * (about.rows - 0.5 - (i % about.rows));
-      data.y[i] = 100 * about.cell * (Math.floor(i / about.rows) + 0.5);
+      // Ahead is to the right: the panel is wider than high.
+      data.x[i] = 100 * about.cell * (Math.floor(i / about.rows) + 0.5);
+      data.y[i] = 100 * about.cell * ((i % about.rows) + 0.5);
     }
   }
   Object.assign(road, { about, data, mode: "0", level: 0, view: null });
@@ -93,7 +93,9 @@ function errorFrame() {
 function eachPiece({ width, height, left, top }, draw) {
   const { x, y, half } = road.data;
   const { count } = road.about;
+  const only = road.about.kind === "map" && state.of !== "" ? road.about.classes.indexOf(state.of) : -1; // the class that is listed
   for (let i = 0; i < count; i++) {
+    if (only >= 0 && road.data.label[i] !== only) continue;
     const [across, down] = [left(x[i] / 100), top(y[i] / 100)];
     if (across < -20 || down < -20 || across > width + 20 || down > height + 20) continue;
     const value = errorOf(i);
@@ -174,7 +176,7 @@ function drawCells(paper, frame, colours) {
   paper.strokeStyle = getComputedStyle(frame.canvas).color;
   paper.lineWidth = 1.5;
   paper.beginPath();
-  for (const [k, [dx, dy]] of [[0, -2.4], [1, 2.2], [0, 1.4], [-1, 2.2], [0, -2.4]].entries()) paper[k ? "lineTo" : "moveTo"](x + dx * frame.scale, y + dy * frame.scale);
+  for (const [k, [dx, dy]] of [[2.4, 0], [-2.2, 1], [-1.4, 0], [-2.2, -1], [2.4, 0]].entries()) paper[k ? "lineTo" : "moveTo"](x + dx * frame.scale, y + dy * frame.scale);
   paper.stroke();
 }
 
@@ -360,7 +362,7 @@ function showErrorBar() {
   $$("error-least").textContent = least.toFixed(1);
   const what = isDifference() ? "blue: found more often, red: less often" : "grey: found, red: not found";
   const merged = about.merged ? `; pieces within ${about.merged} m are one` : "";
-  const where = about.kind === "ego" ? "around the vehicle, ahead is up" : about.areas > 1 ? `${about.areas.toLocaleString("en")} areas as tiles` : "";
+  const where = about.kind === "ego" ? "around the vehicle, ahead is to the right" : about.areas > 1 ? `${about.areas.toLocaleString("en")} areas as tiles` : "";
   $$("error-about").textContent = [what, `within ${about.cutoff} m`, where].filter(Boolean).join("; ") + merged;
   const places = shownPlaces();
   const title = isDifference() ? "Worse at:" : `Worst (confidence ≥ ${about.least}):`;
@@ -444,6 +446,6 @@ extras.push({
   },
 
   show(now, differs) {
-    if (differs("road")) drawErrors();
+    if (differs("road", "of")) drawErrors();
   },
 });

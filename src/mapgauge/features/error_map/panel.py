@@ -100,10 +100,10 @@ def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float) ->
             value = float(share[column, row])
             if value == value:
                 colour = f"e{min(int(value * COLOURS), COLOURS - 1)}"
-                # The vehicle drives upwards in the picture, as in the drawings of frames.
-                squares.append(element("rect", x=rows - 1 - row, y=columns - 1 - column, width=1, height=1, class_=colour))
+                # Ahead is to the right: a panel is wider than high.
+                squares.append(element("rect", x=column, y=rows - 1 - row, width=1, height=1, class_=colour))
     picture = element(
-        "svg", squares, viewBox=f"0 0 {rows} {columns}", role="img", aria_label="Not found around the vehicle"
+        "svg", squares, viewBox=f"0 0 {columns} {rows}", role="img", aria_label="Not found around the vehicle"
     )
     sentences = []
     for name, made in zip(names, maps, strict=True):
@@ -237,8 +237,9 @@ def _place_rows(made: ErrorMap, found: Areas, shown: Shown, method: int) -> dict
 
 
 def _place_row(made: ErrorMap, place: ErrorPlace, shown: Shown) -> dict[str, Any]:
+    # The piece that stands for the place: of those that most frames saw, the one nearest to the middle.
     distance = np.square(made.pieces.x[place.pieces] - place.x) + np.square(made.pieces.y[place.pieces] - place.y)
-    middle = int(place.pieces[int(np.argmin(distance))])
+    middle = int(place.pieces[np.lexsort((distance, -made.seen[place.pieces]))[0]])
     return {
         "piece": int(shown.piece[middle]),
         "class": place.class_name,
@@ -280,9 +281,7 @@ def _picture(made: ErrorMap, found: Areas, tiles: Tiles) -> Html:
         if line:
             paths.append(element("path", d=line, class_=f"e{k}"))
     label = f"Map of the road. Red: not found by {made.names[0]}"
-    return element(
-        "svg", paths, viewBox=f"0 0 {tiles.width:.0f} {tiles.height:.0f}", role="img", aria_label=label
-    )
+    return element("svg", paths, viewBox=f"0 0 {tiles.width:.0f} {tiles.height:.0f}", role="img", aria_label=label)
 
 
 def pieces_of_runs(arrays: Arrays, piece: int) -> list[int]:
