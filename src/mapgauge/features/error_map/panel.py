@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from mapgauge.markup import Html, element, joined
 from mapgauge.typing import Floats, Indices
 from mapgauge.views.report.pack import Arrays, pack
 
-MOST = 60_000  # pieces in a page; with more, pieces that are close are one
+MOST = 120_000  # pieces in a page; with more, pieces that are close are one
 PLACES = 5  # of each kind
 _STATIC = 2500  # lines of the picture, at most
 _CENTIMETRES = 100
@@ -28,7 +29,7 @@ class Shown(NamedTuple):
     """Pieces as the page shows them: single pieces, or several that are close."""
 
     piece: Indices  # (pieces of the map,): the shown piece of each
-    count: int
+    total: int  # number of shown pieces
     merged: float  # metres of a cell; 0 if they are single pieces
 
 
@@ -40,14 +41,20 @@ def shown_of(made: ErrorMap, found: Areas) -> Shown:
         return Shown(np.arange(count), count, 0.0)
     size = 1.0
     while True:
-        keys = [pieces.label, found.area]
-        for values in (pieces.x, pieces.y):
-            keys.append(np.floor(values / size).astype(np.int64))
-        number = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        number = _in_cells(pieces.x, pieces.y, size, group=found.area * len(made.classes) + pieces.label)
         shown = int(number.max()) + 1
         if shown <= MOST:
             return Shown(number, shown, size)
         size *= 2
+
+
+def _in_cells(x: Floats, y: Floats, size: float, group: Indices) -> Indices:
+    """Return the number of the cell of each point, from 0. Points of different groups are in different cells."""
+    column = np.floor((x - x.min()) / size).astype(np.int64)
+    row = np.floor((y - y.min()) / size).astype(np.int64)
+    keys = (group * (int(row.max()) + 1) + row) * (int(column.max()) + 1) + column
+    number: Indices = np.unique(keys, return_inverse=True)[1].reshape(-1)
+    return number
 
 
 def map_panel(made: ErrorMap) -> Html:
@@ -65,7 +72,7 @@ def map_panel(made: ErrorMap) -> Html:
         "least": made.confidence,
         "cutoff": made.cutoff,
         "merged": shown.merged,
-        "count": shown.count,
+        "count": shown.total,
         "areas": len(found.bounds),
         "size": [tiles.width, tiles.height],
         "places": places,
@@ -136,14 +143,14 @@ def _sentences(made: ErrorMap) -> list[str]:
 
 def _sums(values: NDArray[Any], shown: Shown) -> NDArray[np.int32]:
     """Return sums over the pieces of each shown piece."""
-    sums = np.zeros(shown.count, np.int64)
+    sums = np.zeros(shown.total, np.int64)
     np.add.at(sums, shown.piece, values)
     return sums.astype(np.int32)
 
 
 def _means(values: Floats, weight: Floats, shown: Shown) -> Floats:
-    total = np.bincount(shown.piece, weight, shown.count)
-    mean: Floats = np.bincount(shown.piece, weight * values, shown.count) / total
+    total = np.bincount(shown.piece, weight, shown.total)
+    mean: Floats = np.bincount(shown.piece, weight * values, shown.total) / total
     return mean
 
 
@@ -151,9 +158,9 @@ def _piece_arrays(made: ErrorMap, found: Areas, tiles: Tiles, shown: Shown) -> A
     """Return the arrays of the pieces, and the frames that saw them."""
     pieces = made.pieces
     length = pieces.length
-    area = np.zeros(shown.count, np.int32)
+    area = np.zeros(shown.total, np.int32)
     area[shown.piece] = found.area
-    label = np.zeros(shown.count, np.uint8)
+    label = np.zeros(shown.total, np.uint8)
     label[shown.piece] = pieces.label
     x = _means(pieces.x, length, shown) + tiles.left[area]
     y = _means(pieces.y, length, shown) + tiles.bottom[area]
@@ -161,10 +168,10 @@ def _piece_arrays(made: ErrorMap, found: Areas, tiles: Tiles, shown: Shown) -> A
     half_y = pieces.half_y
     if shown.merged:
         # The direction of the longest part, and the length of all parts along it, at most that of a cell.
-        first = np.full(shown.count, -1)
+        first = np.full(shown.total, -1)
         order = np.argsort(length, kind="stable")
         first[shown.piece[order]] = order
-        total = np.bincount(shown.piece, length, shown.count)
+        total = np.bincount(shown.piece, length, shown.total)
         factor = np.minimum(total, shown.merged) / length[first]
         half_x = half_x[first] * factor
         half_y = half_y[first] * factor
@@ -178,7 +185,7 @@ def _piece_arrays(made: ErrorMap, found: Areas, tiles: Tiles, shown: Shown) -> A
         "half": np.concatenate([centimetres(half_x), centimetres(half_y)]).astype(np.int16),
         "label": label,
         "area": _stepped(area),
-        "length": centimetres(np.bincount(shown.piece, length, shown.count)),
+        "length": centimetres(np.bincount(shown.piece, length, shown.total).astype(np.float64)),
         "seen": _sums(made.seen, shown),
         "pairs": _sums(made.pairs, shown),
         "left": tiles.left,
@@ -188,7 +195,7 @@ def _piece_arrays(made: ErrorMap, found: Areas, tiles: Tiles, shown: Shown) -> A
         counts = made.counts(k)
         levels = [_sums(made.found(k, level), shown) for level in LEVELS]
         # Few pieces are lost from one level to the next, and zeros compress well.
-        losses = [levels[0], *(before - after for before, after in zip(levels, levels[1:], strict=False))]
+        losses = [levels[0], *(before - after for before, after in pairwise(levels))]
         arrays[f"{k}.found"] = np.concatenate(losses)
         arrays[f"{k}.flips"] = _sums(counts.flips, shown)
         weight = length * counts.found
@@ -220,7 +227,7 @@ def _run_arrays(made: ErrorMap, shown: Shown) -> Arrays:
     piece, start = np.divmod(both[first], count + 1)
     return {
         "order": order.astype(np.int32),
-        "runs": np.bincount(piece, minlength=shown.count).astype(np.int32),
+        "runs": np.bincount(piece, minlength=shown.total).astype(np.int32),
         "start": start.astype(np.int32),
         "size": size.astype(np.int32),
     }
@@ -259,8 +266,7 @@ def _picture(made: ErrorMap, found: Areas, tiles: Tiles) -> Html:
     size = 1.0
     number = np.arange(count)
     while int(number.max()) + 1 > _STATIC:
-        keys = np.stack([found.area, np.floor(pieces.x / size), np.floor(pieces.y / size)], axis=1).astype(np.int64)
-        number = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        number = _in_cells(pieces.x, pieces.y, size, group=found.area)
         size *= 2
     shown = Shown(number, int(number.max()) + 1, size)
     weight = pieces.length * made.seen
@@ -268,7 +274,7 @@ def _picture(made: ErrorMap, found: Areas, tiles: Tiles) -> Html:
     x = _means(pieces.x + tiles.left[found.area], weight, shown)
     y = tiles.height - _means(pieces.y + tiles.bottom[found.area], weight, shown)
     # A dot of the size of the cell, or a piece.
-    first = np.zeros(shown.count, np.int64)
+    first = np.zeros(shown.total, np.int64)
     first[number] = np.arange(count)
     factor = max(size / 2, 1.0)
     dx = pieces.half_x[first] * factor
