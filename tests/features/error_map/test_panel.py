@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,8 @@ from mapgauge.features.error_map.report_section import SECTION
 from mapgauge.report import write_report
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from playwright.sync_api import Browser, Page
 
 NAMES = ("good", "poor")
@@ -28,8 +29,10 @@ NAMES = ("good", "poor")
 
 def methods(*, poses: bool = True) -> list[mg.Results]:
     """A good method, and one with planted failures."""
-    y = planted.truth() if poses else replace(planted.truth(), poses=None)
-    return [planted.evaluated(planted.perfect(), y), planted.evaluated(planted.predictions(), y)]
+    sides = [planted.perfect(), planted.predictions(), planted.truth()]
+    if not poses:
+        sides = [replace(side, poses=None) for side in sides]
+    return [planted.evaluated(side, sides[2]) for side in sides[:2]]
 
 
 def read(html: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -143,23 +146,28 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
     page.wait_for_function(f"document.getElementById('count').textContent.startsWith('{made.seen[number]} of')")
 
 
-def test_the_slider_moves_the_least_confidence(page: "Page", pages: dict[bool, Path]) -> None:
-    for poses in (True, False):
-        page.goto(pages[poses].as_uri())
-        page.wait_for_selector("#error-canvas")
-        assert page.evaluate("errorOf(0, '0')") == 0
-        page.fill("#error-bar input", "9")  # all predictions have a confidence of 0.8
-        assert page.inner_text("#error-least") == "0.9"
-        assert page.evaluate("errorOf(0, '0')") == 1
+def saved(page: "Page") -> str:
+    """The map as SVG."""
+    with page.expect_download() as download:
+        page.click("#error-bar button:text('SVG')")
+    return Path(download.value.path()).read_text()
 
 
-def test_the_map_is_saved_as_svg(page: "Page", pages: dict[bool, Path]) -> None:
-    for poses, shape in ((True, '<path d="M'), (False, "<rect ")):
-        page.goto(pages[poses].as_uri())
-        page.wait_for_selector("#error-canvas")
-        page.wait_for_function("document.getElementById('error-canvas').width > 10")
-        with page.expect_download() as saved:
-            page.click("#error-bar button:text('SVG')")
-        text = Path(saved.value.path()).read_text()
-        assert text.startswith("<svg xmlns=")
-        assert shape in text
+@pytest.mark.parametrize("poses", [True, False])
+def test_the_slider_moves_the_least_confidence_of_the_map_that_is_saved(
+    page: "Page", pages: dict[bool, Path], poses: bool
+) -> None:
+    page.goto(pages[poses].as_uri())
+    page.wait_for_selector("#error-canvas")
+    page.wait_for_function("document.getElementById('error-canvas').width > 10")
+    found, missed = "#aab2bd", "#d3202f"
+    drawn = r'(?:d="M[^"]+" fill="none" stroke|fill)="{}"'
+    before = saved(page)
+    assert before.startswith("<svg xmlns=")
+    assert re.search(drawn.format(found), before)
+    assert not re.search(drawn.format(missed), before)
+    page.fill("#error-bar input", "9")  # all predictions have a confidence of 0.8
+    assert page.inner_text("#error-least") == "0.9"
+    after = saved(page)
+    assert re.search(drawn.format(missed), after)
+    assert not re.search(drawn.format(found), after)

@@ -163,7 +163,7 @@ class CountedPieces:
     def _medians(self, flags: NDArray[np.bool_], values: NDArray[np.float32]) -> Floats:
         """Return the median of the flagged rows of each piece; NaN without any."""
         piece = self.seen_piece[flags].astype(np.int64)
-        # The bits of numbers that are not negative have the order of the numbers, so one sort of whole numbers sorts both.
+        # The bits of numbers that are not negative have the order of the numbers, so one sort of keys sorts both.
         keys = (piece << 32) | values[flags].view(np.int32)
         keys.sort()
         some = (keys & 0xFFFFFFFF).astype(np.int32).view(np.float32).astype(np.float64)
