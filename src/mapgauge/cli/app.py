@@ -132,7 +132,7 @@ class _Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Print a few lines if nothing is asked for."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             typer.echo(self._welcome(ctx))
             ctx.exit(2)
         return super().parse_args(ctx, args)

@@ -10,7 +10,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.words import counted
@@ -66,8 +66,10 @@ def consistency(options: ConsistencyOptions) -> None:
 
 
 def _file_of_poses(poses: Path | None) -> list[Path]:
-    """Return the file of poses, if it is one. A folder is a data set."""
-    return [] if poses is None or poses.is_dir() else [poses]
+    """Return the file of poses to look at first. A folder is a data set, and results keep the poses of their frames."""
+    if poses is None or poses.is_dir() or is_results(poses):
+        return []
+    return [poses]
 
 
 def _measured(
