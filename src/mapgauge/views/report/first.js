@@ -2,7 +2,7 @@
 
 let answer = meta.answer; // null until it comes, in `mapgauge view`
 let isAnswered = false; // whether an answer that knows predictions and truth is on its way
-let opened = ""; // the family of causes whose causes are shown
+let openFamily = ""; // the family of causes whose causes are shown
 let searched = ""; // what the names of classes must contain
 
 const SEARCH_FROM = 12; // classes from which the list of classes has a field
@@ -245,20 +245,20 @@ function spanBar(from, to, low, high, colour) {
 function causeButton(now, family, key = null) {
   const swatch = element("span", { className: "swatch" });
   swatch.style.background = key ? causeColour(key, family) : family.colour;
-  const pressed = key ? now.cause === key || now.sort === key : family.causes.length > 1 ? opened === family.name : now.sort === family.causes[0];
+  const pressed = key ? now.cause === key || now.sort === key : family.causes.length > 1 ? openFamily === family.name : now.sort === family.causes[0];
   const about = key ? (meta.causes.find((cause) => cause.key === key)?.about ?? "") : "";
   const choose = () => {
     const isOff = key !== null && now.cause === key;
     if (key === null && family.causes.length > 1) {
-      opened = opened === family.name ? "" : family.name;
+      openFamily = openFamily === family.name ? "" : family.name;
       return showWhy(state);
     }
     return isOff ? change({ cause: "", sort: mainKey(), down: meta.metrics[0].lower }) : chooseCause(key ?? family.causes[0]);
   };
-  const mark = key === null && family.causes.length > 1 ? (opened === family.name ? " ▾" : " ▸") : "";
+  const mark = key === null && family.causes.length > 1 ? (openFamily === family.name ? " ▾" : " ▸") : "";
   const button = filterButton([swatch, (key ? causeTitle(key) : family.name) + mark], pressed, about, choose);
   button.id = `why-${key ?? `family-${family.name}`}`;
-  if (key === null && family.causes.length > 1) button.setAttribute("aria-expanded", String(opened === family.name));
+  if (key === null && family.causes.length > 1) button.setAttribute("aria-expanded", String(openFamily === family.name));
   return button;
 }
 
@@ -266,7 +266,7 @@ function causeButton(now, family, key = null) {
 function causeRows(now, families, row) {
   return families.flatMap((family) => [
     row(causeButton(now, family), (method) => amountOf(family, method, now.of), family.colour, ""),
-    ...(opened === family.name && family.causes.length > 1
+    ...(openFamily === family.name && family.causes.length > 1
       ? family.causes.map((key) => row(causeButton(now, family, key), (method) => valuesOf(method, now.of)[key] ?? 0, causeColour(key, family), "sub"))
       : []),
   ]);
