@@ -1,7 +1,7 @@
 // The first screen: what is found, where and why it is not, for all methods and classes. Every row is a filter.
 
 let answer = meta.answer; // null until it comes, in `mapgauge view`
-let isAnswered = false; // whether an answer that knows predictions and truth is on its way
+let isAnswered = false; // whether an answer that knows predictions and truth has come
 let openFamily = ""; // the family of causes whose causes are shown
 let searched = ""; // what the names of classes must contain
 
@@ -392,8 +392,9 @@ extras.push({
   // In `mapgauge view`, after predictions and truth were read: the answer with what only they tell, and the panel where.
   async ready({ state: reading }) {
     if (reading !== "ready" || !source.answer) return;
+    const found = await source.answer("geometry");
     isAnswered = true;
-    takeAnswer(await source.answer("geometry"));
+    takeAnswer(found);
   },
 
   show(now, differs) {
