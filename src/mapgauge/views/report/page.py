@@ -175,7 +175,7 @@ def _explorer(
         chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
     else:
         count = FRAMES if frames is None else frames
-        chosen = choose(metrics, names, numbers, count=count, scenes=scenes)
+        chosen = choose(metrics, names, numbers, count=count, classes=first.class_names, scenes=scenes)
     total = len(first.tokens)
     if all(method.geometry is not None for method in methods):
         drawn = list(chosen)
@@ -218,7 +218,8 @@ def _explorer(
         room = int((MEGABYTES * 1e6 - size) / size * sum(len(one["frames"]) for one, _ in later))
         if len(later) == 1 and room < len(others):  # the worst of them
             known = {*drawn, *later[0][0]["frames"]}
-            more = choose(metrics, names, numbers, count=len(known) + max(room, 0), scenes=scenes)
+            classes = first.class_names
+            more = choose(metrics, names, numbers, count=len(known) + max(room, 0), classes=classes, scenes=scenes)
             others = sorted(set(more) - known)
     additions = {section: section.added(methods, drawn, causes) for section in sections()}
     for added in additions.values():
