@@ -309,7 +309,7 @@ class Reading:
 
     def _read(self, path: Path, *, truth: bool = False, opened: "Content | None" = None) -> "MapFrames":
         """Read a file as its options say."""
-        from mapgauge.io import DECLARED, read
+        from mapgauge.io import DECLARED, FORMATS, read
 
         how = {"format": None, "degenerate": "strict", **options_of(path)}
         for key in ("predictions", "truth"):
@@ -322,7 +322,8 @@ class Reading:
             special["tracks"] = tracks
         special |= {"degenerate": how["degenerate"], "workers": self.workers}
         frames = read(opened or place(path), how["format"], **special)
-        if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
+        row = FORMATS.get(frames.format)
+        if truth and row is not None and row.holds_both:  # `read` returned the predictions
             frames = read(path, frames.format, part="truth", **special)
         frames = frames.rename(how.get("rename", {}))
         if "planar" in how and frames.dimension == 3:
