@@ -93,7 +93,7 @@ class Comparison(TestedDifferences):
         return comparison_html(self, plain_keys(self.estimates[0]["mean"]))
 
     @property
-    def all_differences(self) -> Differences:
+    def _all_differences(self) -> Differences:
         """The differences that are tested."""
         return self.differences
 

@@ -48,7 +48,7 @@ class TestedDifferences:
     family: Tested | None  # all differences that are tested together, if there are others than those of the table
 
     @property
-    def all_differences(self) -> Mapping[Any, Any]:
+    def _all_differences(self) -> Mapping[Any, Any]:
         """The differences of the table."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class TestedDifferences:
     def _tests(self) -> Tested:
         if self.family is not None:
             return self.family
-        return Tested(count_tests(self.all_differences), self.correction, self.level, over=self.over)
+        return Tested(count_tests(self._all_differences), self.correction, self.level, over=self.over)
 
 
 def check_correction(correction: str) -> None:

@@ -163,7 +163,7 @@ class Slices(TestedDifferences, Mapping[Any, "Results"]):
         }
 
     @property
-    def all_differences(self) -> Differences:
+    def _all_differences(self) -> Differences:
         """The differences that are tested."""
         return self.differences
 
