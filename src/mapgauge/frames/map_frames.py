@@ -364,6 +364,8 @@ class MapFrames:
         {'divider': 2}
         """
         check_known(self, names)
+        if all(names.get(name, name) == name for name in self.classes):
+            return self  # so that nothing is recorded
         new = [names.get(name, name) for name in self.classes]
         classes = tuple(dict.fromkeys(new))
         code = np.array([classes.index(name) for name in new], np.int64)

@@ -49,7 +49,7 @@ from mapgauge.io._geojson_objects import (
     stated_forward,
     values_of,
 )
-from mapgauge.io._json import decode, keys_are_unique, read_points
+from mapgauge.io._json import decode, decoded_keys_are_all, read_points
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 
@@ -123,7 +123,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     columns = _plain_columns([feature.properties for feature in document.features], tuple(called))
     if points is None or columns is None:
         return None
-    if not keys_are_unique(content.text, _count_keys(document, columns.values()), lines):
+    if not decoded_keys_are_all(content.text, _count_keys(document, columns.values()), lines):
         return None
     tokens, names, confidences, scenes = (columns[name] for name in ("frame", "class", "confidence", "scene"))
     given = [value is not None for value in confidences]

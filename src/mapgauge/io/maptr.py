@@ -25,7 +25,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions, confidences_of, ids_of, points_by_frame
-from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
+from mapgauge.io._json import NumberLists, Place, decode, decoded_keys_are_all
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.pickles.unpickling import NO_TENSORS, SteppedOver, unpickle
@@ -148,7 +148,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     named = np.array([(name != "") + (number is not None) for name, number in kinds], np.int64)
     keys += len(vectors) * (2 if collector.has_confidence else 1)
     keys += int(np.count_nonzero(counted >= 0) + named[kind].sum())
-    if not keys_are_unique(lists.text, keys, (), *others):
+    if not decoded_keys_are_all(lists.text, keys, (), *others):
         return None
     codes = np.array([collector.codes.setdefault(name, len(collector.codes)) for name in names], np.int64)
     collector.tokens += tokens
