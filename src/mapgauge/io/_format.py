@@ -123,7 +123,9 @@ def _unit_of(crs: Any) -> str:
         if kind[1].upper() in ("GEOGCRS", "GEOGCS", "GEODCRS", "GEODETICCRS", "GEOGRAPHICCRS"):
             return "degree"
         return ""
-    return "degree" if _GEOGRAPHIC.search(str(crs)) else ""
+    if _GEOGRAPHIC.search(str(crs)):
+        return "degree"
+    return ""
 
 
 Classes: TypeAlias = Sequence[str] | Mapping[int, str] | Mapping[str, int]

@@ -63,7 +63,10 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document = None if lists is None else decode(lists.text, _HdMapNetDocument)
+    if lists is None:
+        document = None
+    else:
+        document = decode(lists.text, _HdMapNetDocument)
     if lists is None or document is None or not all(document.results):
         return None
     vectors = [vector for frame in document.results.values() for vector in frame]

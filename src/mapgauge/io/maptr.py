@@ -193,7 +193,10 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
     kinds: set[tuple[str, Any]] = set()
     with gc_paused():
         for place, frame in given.items() if isinstance(given, dict) else enumerate(given):
-            where = f'$.{key}["{place}"]' if by_token else f"$.{key}[{place}]"
+            if by_token:
+                where = f'$.{key}["{place}"]'
+            else:
+                where = f"$.{key}[{place}]"
             if not isinstance(frame, dict) or "vectors" not in frame or not (by_token or "sample_token" in frame):
                 raise collector.error(f"{where} is not an object with {'' if by_token else 'sample_token and '}vectors")
             token = collector.check.text(frame.get("sample_token", place), f"{where}.sample_token")
@@ -263,7 +266,9 @@ def _write(frames: MapFrames, classes: dict[int, str] | None, key: str) -> bytes
             vector = {"pts": points, "pts_num": len(points), "cls_name": frames.classes[label], "type": ids[label]}
             vectors.append(vector if certainty is None else vector | {"confidence_level": certainty})
         entries.append(msgspec.json.encode({"sample_token": token, "vectors": vectors}))
-    meta = b'"meta":{},' if key == "results" else b""
+    meta = b""
+    if key == "results":
+        meta = b'"meta":{},'
     return b"{" + meta + f'"{key}":['.encode() + b",\n".join(entries) + b"]}"
 
 

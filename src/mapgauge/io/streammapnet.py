@@ -89,7 +89,10 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document = None if lists is None else decode(lists.text, _StreamMapNetDocument)
+    if lists is None:
+        document = None
+    else:
+        document = decode(lists.text, _StreamMapNetDocument)
     if lists is None or document is None:
         return None
     frames = list(document.results.values())

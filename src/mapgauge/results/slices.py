@@ -76,7 +76,9 @@ class Slices(TestedDifferences, Mapping[Any, "Results"]):
             raise InvalidInput("the slices have no frames")
         _check_whole_scenes(results, parts)
         empty = tuple(name for name in groups if name not in parts)
-        drawn = "frame" if results.scenes is None else "scene"
+        drawn = "scene"
+        if results.scenes is None:
+            drawn = "frame"
         return cls(
             by=by if isinstance(by, str) else "slice",
             parts=parts,

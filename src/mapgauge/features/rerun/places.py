@@ -58,7 +58,10 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
         if frame is None:
             continue
         motion = vehicle_from_frame(frame, None if poses is None else poses[k], forward)
-        motions[k] = level(motion) if flat else motion
+        if flat:
+            motions[k] = level(motion)
+        else:
+            motions[k] = motion
         if placed is None:
             placed = np.zeros((count, 4, 4)) + np.eye(4)
         placed[k] = frame.pose

@@ -239,7 +239,10 @@ class _Writer:
             rows = np.flatnonzero(side.label == label)
             counts = np.bincount(side.frame[rows], minlength=len(side))
             lines = {"strips": [strips[k] for k in rows.tolist()], "colors": colours[rows]}
-            lines |= {"labels": labels[rows]} if causes.names else {}
+            if causes.names:
+                lines |= {"labels": labels[rows]}
+            else:
+                lines |= {}
             columns = [*_batches(archetype, lines, counts), *archetype.columns(**whole)]
             if side.confidence is not None:
                 confidence = side.confidence[rows].astype(np.float32)
