@@ -68,6 +68,7 @@ CONTRACT = {
         "rule=median poses=None region=(60.0, 30.0) cutoff=1.5 break_cost=0.5 over_time=False pose_noise=None seed=0 "
         "workers=None progress=None"
     ),
+    "error_map": "names=None confidence=0.0 cutoff=None poses=None workers=None progress=None",
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
@@ -78,13 +79,19 @@ CONTRACT = {
     "align": "classes=None missing=empty unknown=error",
     "average_precision": "interpolation=area",
     "protocol": "",
-    "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None "
-    "engine=None work=None resume=False on_error=stop axes=keep",
+    "evaluate": "metrics=None extra=() ranges=() scenes=None unknown=error degenerate=strict workers=None "
+    "progress=None engine=None work=None resume=False on_error=stop axes=keep",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
     "causes": "fixes=False thresholds=None workers=None progress=None",
     "correct_together": "level=0.95",
+    "compare_runs": "samples=1000 level=0.95 seed=0",
+    "margin_verdict": "lower_is_better=True",
+    "plan": "power=0.8",
+    "ranks": "",
+    "scenes_needed": "power=0.8 level=0.95 samples=1000",
+    "smallest_difference": "power=0.8 level=0.95",
     "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",
     "differences": "",
     "write_rerun": "images=None progress=None",

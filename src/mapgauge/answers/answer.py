@@ -15,8 +15,7 @@ from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.comparison import check_comparable, method_names
-from mapgauge.results.frame_tables import MemoryRows
-from mapgauge.results.results import Results, check_results
+from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
 
 
@@ -147,6 +146,5 @@ def _with_only(results: Results, metrics: tuple[str, ...]) -> Results:
     """Return results with some of their metrics."""
     if results.metrics == metrics:
         return results
-    scores = results.scores.and_metrics(results.scores, metrics)
-    rows = MemoryRows(results.tokens, results.rows.scenes, scores)
-    return replace(results, metrics=metrics, source=scores, rows=rows, geometry=None)
+    totals = totals_of(results.rows, metrics, results.protocol)
+    return replace(results, metrics=metrics, totals_from=totals, geometry=None)

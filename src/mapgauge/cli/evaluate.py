@@ -112,7 +112,7 @@ def evaluate(
     check_geometry(written, wanted=with_geometry)
     plan = replace(plan, targets=targets, folders=folders)
     keep = page is not None or prior is not None
-    watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, alone=len(targets) == 1 and not page)
+    watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, page=page, runs=len(targets))
     sides = _sides(context, [*predictions, truth], watch, list(chain.from_iterable(chosen)))
     results = evaluate_runs(plan, sides, watch, geometry="original" if with_geometry else None, keep=keep)
     with watch.attempt():
@@ -189,7 +189,7 @@ def _sides(
     check_files(*files, *([given["prior"]] if given["prior"] else []))
     streamed = _streams(context, files)
     needed = ["read", *metrics, *(["report"] if given["page"] else [])]
-    if "pld" in metrics and not (watch.silent or watch.brief or streamed):
+    if "pld" in metrics and not (watch.silent or watch.brief):
         needed.append("words")
     prepare = partial(compile_for, needed, [] if given["page"] else files)
     if not streamed:
@@ -265,11 +265,12 @@ def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
 class _Printer:
     """Prints what happens during an evaluation. It is a ``Watch``, which says what the methods are."""
 
-    def __init__(self, *, silent: bool, brief: bool, workers: int | None, alone: bool) -> None:
+    def __init__(self, *, silent: bool, brief: bool, workers: int | None, page: Path | None, runs: int) -> None:
         self.silent = silent  # stdout has the document only
         self.brief = brief
         self.workers = workers
-        self.alone = alone  # whether there is one run, without a report
+        self.reports = page is not None
+        self.alone = runs == 1 and not self.reports
         self.streamed = False
         self.later = False  # whether the tables do not wait for the kernels of the lines after them
         self.told: set[Finding] = set()
@@ -283,6 +284,13 @@ class _Printer:
             tell_frames(side, f"{frames.name} ({frames.format})", frames)
         if side == "predictions":
             self.later = self.alone and is_compiling()
+
+    def extra(self, run: "Run") -> tuple[str, ...]:
+        """Return the metrics that explain PLD, if lines after the tables or a report need them."""
+        from mapgauge.metrics.explaining import explaining
+
+        wanted = self.reports or not (self.silent or self.brief or self.later)
+        return explaining(run.protocol, run.metrics) if wanted else ()
 
     def read_in_chunks(self, results: "Results") -> None:
         if not self.silent:

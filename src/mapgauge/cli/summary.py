@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from mapgauge.results.slices import Slices
 
 
-# Predictions up to which the lines after the tables are computed. They take about 0.6 of the time of the evaluation: at
-# this number a fifth of the time of the whole command with 450,000 predictions.
-MOST = 100_000
 LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
 
 
@@ -131,12 +128,13 @@ def latex_columns(results: "Results", by_class: bool) -> list[LatexColumn]:
 def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
     """Return lines that say what the values mean.
 
-    If the geometry is not in memory or the lines would take many seconds, one line names the commands that print them.
+    If a streamed evaluation was begun without the metrics that explain PLD, one line names commands that say it.
     """
     from mapgauge.cli.why import in_words as causes_in_words
     from mapgauge.hooks import sentences, tells_pld
+    from mapgauge.metrics.explaining import explaining
 
-    if tells_pld(results) and (streamed or len(results.scores.confidence) > MOST):
+    if tells_pld(results) and streamed and not results.has_scored(explaining(results.protocol, results.metrics)):
         return [LATER]
     said = [causes_in_words(results, workers)]
     for sentence in sentences():

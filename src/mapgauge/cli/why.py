@@ -252,14 +252,16 @@ def in_words(results: "Results", workers: int | None) -> str:
     """Return how far off a method is, how much it finds, and the largest causes of PLD."""
     from mapgauge.evaluation.evaluate import with_metrics
     from mapgauge.hooks import tells_pld
-    from mapgauge.metrics.causes import CAUSES_OF_PLD
+    from mapgauge.metrics.causes import CAUSES
     from mapgauge.metrics.completeness import COMPLETENESS
     from mapgauge.metrics.completeness import in_words as completeness_in_words
-    from mapgauge.results.causes import causes
+    from mapgauge.metrics.explaining import explaining
+    from mapgauge.results.causes import largest_causes
 
-    if not tells_pld(results) or results.protocol.order != 1:
+    metrics = explaining(results.protocol, results.metrics)
+    if not metrics or not tells_pld(results):
         return ""
-    more = with_metrics(results, (COMPLETENESS.name, CAUSES_OF_PLD.name), workers)
-    sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
-    largest = causes(more).sentence()
+    more = with_metrics(results, metrics, workers)
+    sums = more.totals.sums[COMPLETENESS.name].sums[0].sum(axis=0)
+    largest = largest_causes({cause: more.mean[f"due_to_{cause}"] or 0.0 for cause in CAUSES})
     return f"{completeness_in_words(sums, results.protocol)}; {largest.replace('Largest', 'largest')}"

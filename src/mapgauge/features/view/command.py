@@ -57,7 +57,7 @@ def view(
         Method(name, _given(path), loaded, with_data=partial(with_data, loaded, path))
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
-    shown = {"tags": tags, "title": title, "images": images, "poses": poses}
+    shown = {"tags": tags, "title": title, "images": images, "poses": poses, "tell": inform}
     server = Server(Explorer(given, **shown, tabs=until_closed).routes, port)  # type: ignore[arg-type]
     say(server.address)
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
