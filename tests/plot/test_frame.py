@@ -18,7 +18,7 @@ from mapgauge.demo import demo_world
 from mapgauge.metrics.colours import FAR, FOUND, MISSED
 from mapgauge.metrics.table import colours_of
 from mapgauge.views.figures.panel import NUMBERED, THIN
-from mapgauge.views.figures.style import wrapped
+from mapgauge.views.figures.style import PALE, wrapped
 
 FIVE = [[float(x), 0.0] for x in range(5)]
 MATCHED = mg.Match("divider", 0, 0, 0.1, np.array([[0, 0], [1, 1], [2, 2]]))
@@ -130,6 +130,12 @@ def test_predictions_are_coloured_piece_by_piece_by_their_distance_to_the_truth(
     assert {"truth matched by PLD within 1.5 m", "off by 0.5 to 1 m", "off by 1 to 1.5 m", "off by over 1.5 m"} <= set(
         said
     )
+
+
+def test_truth_is_paler_if_its_prediction_is_not_drawn() -> None:
+    both = [plot.frame(assigned(), confidence=least) for least in (0.0, 0.8)]
+    assert [named(figure.axes[0], "truth")["truth-0-0"].get_color() for figure in both] == [FOUND, PALE]
+    assert ["matched below 0.8" in legend(figure) for figure in both] == [False, True]
 
 
 def test_matched_points_are_drawn_from_eight_pixels_per_metre() -> None:

@@ -97,6 +97,15 @@ def test_confidence_is_the_width_of_a_line(show: "Show", two: Path) -> None:
     assert style(panel.locator(".instance .stroke"), "strokeOpacity") == {"1"}
 
 
+def test_truth_of_a_hidden_prediction_is_paler(show: "Show", two: Path) -> None:
+    page = show(two, "#least=0")
+    assert page.locator(".truth.faintly").count() == 0
+    page.locator("#least").fill("1")
+    found = page.locator(".panel .instance.truth.faintly")
+    assert found.count() > 0
+    assert style(found.locator(".stroke"), "opacity") == {"0.4"}
+
+
 def test_every_mode_has_its_button_its_colours_and_its_legend(
     show: "Show", two: Path, methods: list[mg.Results]
 ) -> None:
@@ -107,7 +116,7 @@ def test_every_mode_has_its_button_its_colours_and_its_legend(
     page.click("#modes [data-mode=classes]")
     assert set(panel.locator(".instance .stroke").evaluate_all(strokes)) <= classes
     assert style(panel.locator(".rim"), "display") == {"none"}
-    assert "#cause=classes" in page.evaluate("addressOf(state)")
+    page.wait_for_url("**cause=classes*")
     page.click("#modes [data-mode=offset]")
     assert not set(panel.locator(".instance.predictions .stroke").evaluate_all(strokes)) & classes
     assert page.locator("#cause-key").inner_text().count("up to") == STEPS
@@ -115,7 +124,7 @@ def test_every_mode_has_its_button_its_colours_and_its_legend(
     assert panel.locator(".instance.caused").count()
     assert page.locator("#cause-key .family").count() > 2
     page.click("#modes [data-mode=errors]")
-    assert "cause" not in page.evaluate("addressOf(state)")
+    page.wait_for_function("() => !location.hash.includes('cause')")
     page.goto(f"{two.as_uri()}#cause=offset")
     page.reload()
     page.wait_for_selector("#modes [data-mode=offset][aria-pressed=true]")

@@ -300,7 +300,7 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> l
     ignored = any(panel.assignment.ignored for panel in panels)
     entries = [
         *_class_entries(colours),
-        *_truth_entries([panel for panel in panels if panel.truth]),
+        *_truth_entries([panel for panel in panels if panel.truth], view),
         *_prediction_entries([panel for panel in panels if panel.predictions], view),
         *([("ignored", ignored_line(_NONE))] if ignored else []),
         *([("matched points", Line2D([], [], color=INK, linewidth=0.5))] if pairs else []),
@@ -334,7 +334,7 @@ def _class_entries(colours: Mapping[str, str]) -> list[Entry]:
     return entries
 
 
-def _truth_entries(panels: Sequence[Panel]) -> list[Entry]:
+def _truth_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
     """Return what the legend says of truth."""
     entries: list[Entry] = []
     errors = [panel for panel in panels if panel.in_errors]
@@ -342,6 +342,8 @@ def _truth_entries(panels: Sequence[Panel]) -> list[Entry]:
     within = "".join(f" within {cutoff:g} m" for cutoff in list(cutoffs)[:1] if len(cutoffs) == 1)
     if any(panel.assignment.matches for panel in errors):
         entries.append((f"truth matched by PLD{within}", found_line(_NONE, 3)))
+    if any(panel.found_by_hidden(view) for panel in errors):
+        entries.append((f"matched below {view.confidence:g}", found_line(_NONE, 3, faint=True)))
     if any(len(panel.assignment.matches) < len(panel.assignment.truth) for panel in errors):
         entries.append(("missed truth", MissedHandle()))
     others = [panel for panel in panels if not panel.in_errors]

@@ -178,6 +178,11 @@ class Panel(NamedTuple):
     detail: bool = True  # whether matched pairs, unmatched points and confidences are drawn
     errors: bool = True  # whether truth is grey, and predictions are coloured by their distance to it
 
+    def found_by_hidden(self, view: View) -> set[int]:
+        """Return the true instances whose predictions are not drawn, because their confidence is too low."""
+        predictions = self.assignment.predictions
+        return {m.truth for m in self.assignment.matches if sure(predictions[m.prediction]) < view.confidence}
+
     @property
     def in_errors(self) -> bool:
         """Whether the panel shows errors: only of what was compared."""
@@ -203,7 +208,7 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
                 for drawn in missed_line(at, width, name=name):
                     axes.add_line(drawn)
             elif panel.in_errors:
-                axes.add_line(found_line(at, width, name=name))
+                axes.add_line(found_line(at, width, faint=j in panel.found_by_hidden(view), name=name))
             else:
                 axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=name))
     legible = panel.detail and view.scale * 96 / 72 >= LEGIBLE
@@ -305,9 +310,11 @@ def sure(line: Instance) -> float:
     return 1.0 if line.confidence is None else line.confidence
 
 
-def found_line(points: Points, width: float, name: str | None = None) -> Line2D:
-    """Return a wide grey line for truth that a prediction is matched with."""
-    return Line2D(*points.T, color=FOUND, linewidth=width, gid=name, solid_capstyle="round", zorder=2)
+def found_line(points: Points, width: float, *, faint: bool = False, name: str | None = None) -> Line2D:
+    """Return a wide grey line for truth that a prediction is matched with, paler if the prediction is not drawn."""
+    return Line2D(
+        *points.T, color=PALE if faint else FOUND, linewidth=width, gid=name, solid_capstyle="round", zorder=2
+    )
 
 
 def missed_line(points: Points, width: float, name: str | None = None) -> list[Line2D]:

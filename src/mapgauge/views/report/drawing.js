@@ -200,6 +200,7 @@ function applyLayers(panel, state) {
     const side = (layer === "dots" || layer === "links") && state.off.has(instance.side);
     const hidden = state.off.has(layer) || side || (state.of !== "" && meta.classes[label] !== state.of) || confidence < state.least;
     node.style.display = hidden ? "none" : "";
+    if (layer === "truth") node.classList.toggle("faintly", (instance.match?.prediction.confidence ?? 1) < state.least);
   }
 }
 

@@ -26,7 +26,7 @@ function farColour(level) {
 const strokeWidth = ({ confidence }) => meta.marks.thinnest + (meta.marks.widest - meta.marks.thinnest) * confidence;
 
 // The pieces of a prediction as few longer lines of one level: [level, first point, last point].
-function runsOf({ line, closed, far }) {
+function stretchesOf({ line, closed, far }) {
   const count = Math.max(closed ? line.x.length : line.x.length - 1, 1);
   const runs = [];
   for (let i = 0; i < count; i++) {
@@ -43,7 +43,7 @@ function strokesOf(instance) {
   if (side === "truth") return lineStrokes(pathOf(line, closed), instance);
   const count = line.x.length;
   const at = (i) => `${line.x[i % count] / METRE} ${-line.y[i % count] / METRE}`;
-  return runsOf(instance).map(([level, first, last]) => {
+  return stretchesOf(instance).map(([level, first, last]) => {
     let d = `M${at(first)}`;
     for (let i = first + 1; i <= last && count > 1; i++) d += `L${at(i)}`;
     return pieceStroke(count > 1 ? d : `${d}h0`, level);
@@ -101,6 +101,7 @@ function showMarks(chosen) {
   const near = meta.cutoff ? (meta.cutoff * meta.marks.near) / meta.marks.steps : 0;
   if (mode === ERRORS) {
     add(`truth found: matched by PLD${meta.cutoff ? ` within ${metres(meta.cutoff)}` : ""}`, sampleLine("found"));
+    add("by a hidden prediction", sampleLine("found faintly"));
     add("truth missed", sampleLine("rim"), sampleLine("inner"), sampleLine("hatch"));
     add(`prediction up to ${metres(near)} from the truth: colour of its class`, sampleLine("thin", { stroke: meta.colours[0] }));
     meta.marks.far.forEach((colour, k) => {
