@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import stats
 from tests.results.made_up import made_up, made_up_runs
 
 import mapgauge as mg
+from mapgauge.results import gate
 
 
 @pytest.fixture(autouse=True)
@@ -193,3 +195,47 @@ def test_ranks_need_all_pairs_and_a_direction() -> None:
     every = mg.compare(methods[:3], names=["a", "b", "c"], samples=50)
     with pytest.raises(mg.InvalidInput, match="not always better"):
         mg.ranks(every, "localisation")
+
+
+def judged(text: str, difference: mg.Difference, comparison: mg.Comparison, methods: list[mg.Results]) -> gate.Verdict:
+    """The verdict of a condition on the mean PLD, with another difference in the place of the measured one."""
+    pair = (comparison.names[0], comparison.names[1])
+    changed = {pair: {"mean": comparison.differences[pair]["mean"] | {"pld": difference}}}
+    (verdict,) = gate.judge([gate.parse(text)], replace(comparison, differences=changed), methods)
+    return verdict
+
+
+def test_a_gate_with_a_margin_fails_unless_the_loss_is_shown_to_be_within_it() -> None:
+    methods = list(made_up(np.random.default_rng(9), 20))
+    comparison = mg.compare(methods, names=["a", "b"], samples=50)
+    cases = {
+        "better": (-0.02, -0.01),
+        "not worse": (-0.02, 0.004),
+        "worse": (0.001, 0.02),
+        "cannot tell": (-0.02, 0.02),
+    }
+    fails = {}
+    for verdict, (low, high) in cases.items():
+        difference = mg.Difference((low + high) / 2, low, high, told_apart=low > 0 or high < 0, p=0.5)
+        found = judged("pld not within 0.005", difference, comparison, methods)
+        assert found.shown == verdict
+        assert found.to_dict()["verdict"] == verdict
+        fails[verdict] = found.fails
+    assert fails == {"better": False, "not worse": False, "worse": True, "cannot tell": True}
+
+
+def test_a_gate_that_passes_because_nothing_is_decided_is_known() -> None:
+    methods = list(made_up(np.random.default_rng(10), 20, better=-0.05))
+    comparison = mg.compare(methods, names=["a", "b"], samples=50)
+    loss = comparison.differences["a", "b"]["mean"]["pld"]
+    assert loss.value > 0.001
+    undecided = loss._replace(told_apart=False)
+    assert judged("pld > +0.001 and decided", undecided, comparison, methods).passes_undecided
+    assert not judged("pld > +0.9 and decided", undecided, comparison, methods).passes_undecided
+    assert not judged("pld > +0.001", undecided, comparison, methods).passes_undecided
+
+
+@pytest.mark.parametrize("text", ["pld not within 0", "pld not within -0.1", "pld/mean/missed not within 0.1"])
+def test_margins_that_mean_nothing_are_refused(text: str) -> None:
+    with pytest.raises(mg.InvalidInput, match="margin"):
+        gate.parse(text)

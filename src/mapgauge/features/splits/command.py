@@ -1,6 +1,6 @@
 """``mapgauge splits``: overlap of training and validation, new splits, and a thinner set."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from math import inf, isfinite
 from pathlib import Path
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mapgauge.features.splits.joint import Joint
     from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.results import Results
     from mapgauge.results.slices import Slices
 
 _OVERLAP = "overlap"
@@ -87,8 +89,11 @@ def overlap(
     from mapgauge.features.splits.overlap import splits as measure
 
     tags = tags_of([validation, train])
+    methods = []
+    if given:
+        methods = load_all(given, names)
     of_training = reading.truth(train)
-    of_validation = reading.truth(validation)
+    of_validation = _with_poses_of(methods, reading.truth(validation))
     with out.progress("searching similar frames") as advance:
         found = measure(
             of_training,
@@ -99,9 +104,6 @@ def overlap(
             workers=workers,
             progress=advance,
         )
-    methods = []
-    if given:
-        methods = load_all(given, names)
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
         out.warn(note)
@@ -121,6 +123,18 @@ def overlap(
         from mapgauge import plot
 
         out.save_figure(plot.splits(found, joint), figure)
+
+
+def _with_poses_of(methods: "Sequence[Results]", frames: "MapFrames") -> "MapFrames":
+    """Return frames with the poses that results keep, if they have none and the results have all of the frames."""
+    from mapgauge.frames.poses import take_poses
+
+    for method in methods:
+        drive = method.rows.drive
+        if frames.poses is None and drive is not None and set(frames.tokens) <= set(method.tokens):
+            kept = drive.frames(method.tokens, method.rows.scenes, name=str(method.origin))
+            return take_poses(frames, kept)
+    return frames
 
 
 def _summary(found: "SplitOverlap") -> dict[str, Any]:

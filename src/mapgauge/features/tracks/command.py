@@ -8,7 +8,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli import parsing
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid, without_effect
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.words import counted
@@ -55,7 +55,7 @@ def consistency(
     reading = Reading(workers=workers)
     check_targets([figure], [*predictions, poses])
     check_figure(figure)
-    check_files(*predictions, *([] if poses is None or poses.is_dir() else [poses]))
+    check_files(*predictions, *([] if poses is None or poses.is_dir() or is_results(poses) else [poses]))
     how: dict[str, Any] = {"classes": parsing.listed(classes) or None, "lags": chosen, "region": box, "margin": margin}
     how |= {"poses": None if poses is None else reading.poses(poses), "cutoff": most, "workers": workers}
     methods = {}
@@ -149,7 +149,7 @@ def track(
     most = parsing.one_cutoff(cutoff, default=1.5)
     valid("--region", check_region, box)
     check_targets([output], [predictions, poses])
-    check_files(predictions, *([] if poses is None or poses.is_dir() else [poses]))
+    check_files(predictions, *([] if poses is None or poses.is_dir() or is_results(poses) else [poses]))
     reading = Reading(workers=workers)
     frames = reading.alone(predictions)
     with out.progress(f"tracking {predictions}", "scenes") as advance:

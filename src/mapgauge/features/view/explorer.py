@@ -16,7 +16,7 @@ from mapgauge.features.view.server import Reply as Answer
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
-from mapgauge.markup import joined
+from mapgauge.markup import Html, element, joined
 from mapgauge.metrics.pld import with_pld
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.frame_query import FrameTable
@@ -137,12 +137,24 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
+            findings=self._errors(),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),
             script=script,
         )
         return Answer(page.encode("utf-8", "xmlcharrefreplace"), "text/html; charset=utf-8", policy)
+
+    def _errors(self) -> Html:
+        """Return the findings that make numbers doubtful, as paragraphs."""
+        lines = []
+        for method in self.methods:
+            for finding in method.results.findings:
+                if finding.level != "error":
+                    continue
+                text = f"{method.name}: do not trust the numbers: {finding.for_shell().removeprefix('error: ')}"
+                lines.append(element("p", text, class_="finding error", role="alert"))
+        return joined(lines, "\n")
 
     @cached_property
     def meta(self) -> dict[str, Any]:
