@@ -86,12 +86,11 @@ async function slideOf(stages) {
   const shapes = panels.map(({ size }) => size.width / size.height);
   const photos = stages.map((stage) => stage.clientWidth / stage.clientHeight);
   const needed = shapes.reduce((sum, shape) => sum + shape, 0) * room.height + SLIDE.gap * (shapes.length - 1);
+  const [left, high] = [Math.min(needed, 0.6 * room.width), 0.62 * room.height];
   let [forDrawings, forPhotos] = [room, null];
-  if (stages.length && needed < 0.66 * room.width) {
-    const left = Math.min(needed, room.width);
+  if (stages.length && (left / needed) * room.height >= high) {
     [forDrawings, forPhotos] = [{ ...room, width: left }, { ...room, x: room.x + left + SLIDE.gap, width: room.width - left - SLIDE.gap }];
   } else if (stages.length) {
-    const high = 0.62 * room.height;
     [forDrawings, forPhotos] = [{ ...room, height: high }, { ...room, y: room.y + high + SLIDE.gap, height: room.height - high - SLIDE.gap }];
   }
   const boxes = sideBySide(shapes, forDrawings);
@@ -109,11 +108,11 @@ async function slideOf(stages) {
     const { x, y, width, height } = places[k];
     for (const image of await layersOf(stage)) paper.drawImage(image, x, y, width, height);
   }
-  const [left, right, y] = [SLIDE.gap, SLIDE.width - SLIDE.gap, SLIDE.height - 18];
+  const [start, long, y] = [SLIDE.gap, SLIDE.width - 2 * SLIDE.gap, SLIDE.height - 18];
   paper.fillStyle = colour("--line");
-  paper.fillRect(left, y, right - left, 6);
+  paper.fillRect(start, y, long, 6);
   paper.fillStyle = colour("--link");
-  paper.fillRect(left, y, ((right - left) * (at + 1)) / frames.length, 6);
+  paper.fillRect(start, y, (long * (at + 1)) / frames.length, 6);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 

@@ -50,7 +50,7 @@ const STYLE = ["fill", "stroke", "stroke-opacity", "stroke-linecap", "stroke-lin
 
 // A copy of a visible node with its style as attributes. `unit` is the size of a pixel in the drawing.
 function styledCopy(node, unit) {
-  if (node.style.display === "none" || node.classList.contains("reach") || node.localName === "title") return [];
+  if (node.classList.contains("reach") || node.localName === "title" || getComputedStyle(node).display === "none") return [];
   const made = svgElement(node.localName, {});
   for (const name of ["d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "transform"]) if (node.hasAttribute(name)) made.setAttribute(name, node.getAttribute(name));
   if (node.hasAttribute("aria-label")) made.append(svgElement("title", {}, node.getAttribute("aria-label")));
