@@ -15,6 +15,8 @@ from mapgauge.errors import InvalidInput
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.views.figures.style import GREY
 
+pytestmark = pytest.mark.needs_feature("tracks")
+
 
 @pytest.fixture(scope="module")
 def tracked() -> mg.Results:

@@ -132,7 +132,7 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
     place = page.locator("#error-places button").first
     assert "divider 7 m, 59 %" in place.inner_text()
     place.click()
-    page.wait_for_function("location.hash.includes('road=')")
+    page.wait_for_url("**road=*")
     listed = page.inner_text("#count")
     number = int(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('road')"))
     made = mg.error_map(methods(), names=NAMES)
@@ -143,7 +143,7 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
     assert page.inner_text("#count").startswith("90 of 90")
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_function(f"document.getElementById('count').textContent.startsWith('{made.seen[number]} of')")
+    page.locator("#count", has_text=f"{made.seen[number]} of 90").wait_for()
 
 
 def saved(page: "Page") -> str:
@@ -159,7 +159,6 @@ def test_the_slider_moves_the_least_confidence_of_the_map_that_is_saved(
 ) -> None:
     page.goto(pages[poses].as_uri())
     page.wait_for_selector("#error-canvas")
-    page.wait_for_function("document.getElementById('error-canvas').width > 10")
     found, missed = "#aab2bd", "#d3202f"
     drawn = r'(?:d="M[^"]+" fill="none" stroke|fill)="{}"'
     before = saved(page)
