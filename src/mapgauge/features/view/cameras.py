@@ -116,7 +116,7 @@ def _drawn(results: Results, frame: int) -> tuple[Assignment, Floats | None]:
     return assignment, poses[0][0] if poses else None
 
 
-class _Runs(NamedTuple):
+class _Stretches(NamedTuple):
     """The lines of one side, in pieces that are drawn in one colour."""
 
     lines: list[LineRun]
@@ -124,7 +124,7 @@ class _Runs(NamedTuple):
     level: Levels  # (runs,): how far it is from the truth; 0 for truth
 
 
-def _runs(assignment: Assignment, side: str) -> _Runs:
+def _runs(assignment: Assignment, side: str) -> _Stretches:
     """Return the instances of one side. Those that were compared as closed lines are closed."""
     instances = getattr(assignment, side)
     closed = getattr(assignment, f"{side}_closed")
@@ -138,4 +138,4 @@ def _runs(assignment: Assignment, side: str) -> _Runs:
     ]
     runs = [run for some in of_instances for run in some]
     owner = np.repeat(np.arange(len(instances)), [len(some) for some in of_instances])
-    return _Runs(runs, owner, np.array([run.level for run in runs], np.uint8))
+    return _Stretches(runs, owner, np.array([run.level for run in runs], np.uint8))
