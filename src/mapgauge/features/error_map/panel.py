@@ -19,7 +19,7 @@ from mapgauge.views.report.pack import Arrays, pack
 
 MOST = 120_000  # pieces in a page; with more, pieces that are close are one
 PLACES = 5  # of each kind
-_STATIC = 2500  # lines of the picture, at most
+_STATIC = 1200  # lines of the picture, at most
 _CENTIMETRES = 100
 _ASPECT = 1.6  # of the sheet
 COLOURS = 8  # of shares in the picture: classes e0, e1, ... of the style
