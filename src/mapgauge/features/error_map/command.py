@@ -1,5 +1,6 @@
 """``mapgauge errors``: which pieces of the road are not found, and where the worst places are."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,6 +67,7 @@ def errors(
     check_targets([output, figure], [*sides.files, poses])
 
     from mapgauge import error_map
+    from mapgauge.features.error_map.error_map import has_errors
 
     methods = sides.load(cutoff=True, metrics=("pld",))
     with out.progress("mapping errors") as advance:
@@ -84,7 +86,8 @@ def errors(
     elif form == "csv":
         out.write_csv([_row(name, rank, place) for name, _, rank, place in _each(places)], keys=_KEYS)
     else:
-        _show(made, places)
+        doubtful = [name for name, method in zip(sides.names, methods, strict=True) if has_errors(method)]
+        _show(made, places, doubtful)
     if output is not None:
         made.save(output)
         out.inform(f"error map in {output}")
@@ -153,8 +156,8 @@ def _document(made: "ErrorMap", places: _Places) -> dict[str, Any]:
     return about | {"pieces": len(made.pieces.x), "methods": methods}
 
 
-def _show(made: "ErrorMap", places: _Places) -> None:
-    """Print the overall values, the worst places, and a sentence for each method."""
+def _show(made: "ErrorMap", places: _Places, doubtful: Sequence[str]) -> None:
+    """Print the overall values, the worst places, and a sentence for each kind, but none about a doubtful method."""
     from mapgauge.features.error_map.places import interval_of, overall, sentence_of
 
     rows = []
@@ -187,7 +190,7 @@ def _show(made: "ErrorMap", places: _Places) -> None:
             for rank, place in enumerate(some, start=1)
         ]
         out.show_table(out.Table(_TITLES[kind].format(name=name, first=made.names[0]), header, body, fixed=2))
-    sentences = [sentence_of(some[0], name) for (name, _), some in places.items() if some]
+    sentences = [sentence_of(some[0], name) for (name, _), some in places.items() if some and name not in doubtful]
     if sentences:
         out.say()
     for sentence in sentences:
