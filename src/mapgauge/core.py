@@ -119,6 +119,7 @@ FEATURE = Feature(
         ),
         "list": Command(place="cli.lists:lists", group="More", order=1, examples=("protocols", "metrics --json")),
         "compile": Command(place="cli.compile:compile", group="More", examples=("", "--metrics pld,ap_chamfer")),
+        "doctor": Command(place="cli.doctor:doctor", group="More", order=3, examples=("", "--json")),
         "demo": Command(place="cli.demo:demo", group="More", examples=("", "--size 20 -o demo-small")),
     },
     lists={
@@ -215,6 +216,7 @@ FEATURE = Feature(
         "Mismatch": "results.differences:Mismatch",
         "differences": "results.differences:differences",
         "Tested": "results.families:Tested",
+        "TestedDifferences": "results.families:TestedDifferences",
         "correct_together": "results.families:correct_together",
         "Planned": "results.planning:Planned",
         "margin_verdict": "results.planning:margin_verdict",

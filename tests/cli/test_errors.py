@@ -62,6 +62,7 @@ INPUT = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", INPUT)
 def test_an_error_of_the_input_is_one_line_and_exits_1(call: Run, world: Path, broken: Path, command: str) -> None:
     check_refusal(call, world, broken, command)
@@ -104,7 +105,6 @@ USAGE = {
     "evaluate good.json truth.geojson --window ahead": "No such option: --window. Write --set window=VALUE",
     "show good.json truth.geojson --window ahead": "Evaluate first: mapgauge evaluate PREDICTIONS TRUTH --set window=",
     "compare good.mg poor.mg --latex --correction holm": "--correction: has no effect with --latex",
-    "confidence good.mg --csv --level 0.9 --seed 1": "--level, --seed: have no effect with --csv",
     "confidence good.mg --csv --bins 5": "--bins: has no effect with --csv",
     "track good.json -o x.parquet --region 100x50": "--region: has no effect without --method maptracker",
     "track good.json -o x.parquet --method maptracker -c 1": "--cutoff: has no effect without --method pld",
@@ -147,6 +147,7 @@ USAGE = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", USAGE)
 def test_an_error_of_usage_exits_2_before_a_file_is_opened(call: Run, tmp_path: Path, command: str) -> None:
     done = call(*command.split(), cwd=tmp_path)  # where none of the files is
