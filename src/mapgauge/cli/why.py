@@ -222,20 +222,3 @@ class SplitByCause(Document):
             for called, split in self.splits.items()
             for class_name, costs in [*split.classes.items(), ("mean", split.mean)]
         ]
-
-
-def in_words(results: "Results", workers: int | None) -> str:
-    """Return how far off a method is, how much it finds, and the largest causes of PLD."""
-    from mapgauge.evaluation.evaluate import with_metrics
-    from mapgauge.hooks import tells_pld
-    from mapgauge.metrics.causes import CAUSES_OF_PLD
-    from mapgauge.metrics.completeness import COMPLETENESS
-    from mapgauge.metrics.completeness import in_words as completeness_in_words
-    from mapgauge.results.causes import causes
-
-    if not tells_pld(results) or results.protocol.order != 1:
-        return ""
-    more = with_metrics(results, (COMPLETENESS.name, CAUSES_OF_PLD.name), workers)
-    sums = more.scores.sums[COMPLETENESS.name][0].sum(axis=(0, 1))
-    largest = causes(more).sentence()
-    return f"{completeness_in_words(sums, results.protocol)}; {largest.replace('Largest', 'largest')}"
