@@ -50,6 +50,13 @@ def draw_worst() -> None:
     figure.savefig(IMAGES / "worst.png", dpi=130, metadata={"Software": None})
 
 
+def draw_errors() -> None:
+    """Where on the map two detectors fail, as ``mapgauge errors --figure`` draws it, at a low resolution."""
+    methods = [mg.evaluate(*demo_world(80, quality=quality)) for quality in ("good", "poor")]
+    figure = plot.errors(methods, names=("good", "poor"), areas=6)
+    figure.savefig(IMAGES / "errors.png", dpi=150, metadata={"Software": None})
+
+
 def draw_thresholds() -> None:
     """PLD and other values over the threshold, and calibration, as ``mapgauge confidence --figure`` draws them."""
     plot.save(plot.confidence(mg.evaluate(*demo_world(80))), IMAGES / "thresholds.svg")
@@ -165,6 +172,7 @@ def photograph_view() -> None:
 if __name__ == "__main__":
     draw_frame()
     draw_worst()
+    draw_errors()
     draw_thresholds()
     photograph_report()
     draw_scene()

@@ -196,6 +196,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "how-to/cluster",
         "how-to/consistency",
         "how-to/convert",
+        "how-to/error-map",
         "how-to/find-frames",
         "how-to/global-maps",
         "how-to/regions-and-classes",

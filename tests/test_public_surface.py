@@ -68,6 +68,7 @@ CONTRACT = {
         "rule=median poses=None region=(60.0, 30.0) cutoff=1.5 break_cost=0.5 over_time=False pose_noise=None seed=0 "
         "workers=None progress=None"
     ),
+    "error_map": "names=None confidence=0.0 cutoff=None poses=None workers=None progress=None",
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
@@ -78,8 +79,8 @@ CONTRACT = {
     "align": "classes=None missing=empty unknown=error",
     "average_precision": "interpolation=area",
     "protocol": "",
-    "evaluate": "metrics=None ranges=() scenes=None unknown=error degenerate=strict workers=None progress=None "
-    "engine=None work=None resume=False on_error=stop axes=keep",
+    "evaluate": "metrics=None extra=() ranges=() scenes=None unknown=error degenerate=strict workers=None "
+    "progress=None engine=None work=None resume=False on_error=stop axes=keep",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",

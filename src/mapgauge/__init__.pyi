@@ -30,6 +30,9 @@ from mapgauge.features.confidence.operating import ClassConfidence as ClassConfi
 from mapgauge.features.confidence.operating import HeldOut as HeldOut
 from mapgauge.features.confidence.operating import Recalibrated as Recalibrated
 from mapgauge.features.confidence.radius import Radius as Radius
+from mapgauge.features.error_map.error_map import ErrorMap as ErrorMap
+from mapgauge.features.error_map.error_map import error_map as error_map
+from mapgauge.features.error_map.places import ErrorPlace as ErrorPlace
 from mapgauge.features.global_map.gap import Gap as Gap
 from mapgauge.features.global_map.global_map import GlobalMap as GlobalMap
 from mapgauge.features.global_map.global_map import global_map as global_map

@@ -8,6 +8,7 @@ from typing import Protocol as Interface
 
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.manifest import each_object
+from mapgauge.metrics.explaining import is_about_pld
 from mapgauge.metrics.pld import PLD
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
@@ -25,16 +26,14 @@ class Sentence(Interface):
     def __call__(self, results: Results, workers: int | None, /) -> Statement | None:
         """Return a statement about results, without a name of a method; None if there is nothing to say.
 
-        Results of a streamed evaluation and from files have no geometry.
+        It must not read files. Results of a streamed evaluation have geometry that is not in memory, and results from
+        files may have none.
         """
 
 
 def tells_pld(results: Results) -> bool:
-    """Whether PLD is what results are about: it was computed, and no other metric comes before it."""
-    protocol = results.protocol
-    if protocol.headline and protocol.headline[0] != PLD.name:
-        return False
-    return PLD.name in results.metrics and bool(protocol.cutoffs) and results.mean[PLD.name] is not None
+    """Whether PLD is what results are about: it has a value, and no other metric comes before it."""
+    return is_about_pld(results.protocol, results.metrics) and results.mean[PLD.name] is not None
 
 
 class Similar(Interface):

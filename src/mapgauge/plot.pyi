@@ -1,6 +1,7 @@
 # Written by `python -m tools.public_names` from the manifests. Do not edit it.
 from mapgauge.features.confidence.figure import calibration as calibration
 from mapgauge.features.confidence.figure import confidence as confidence
+from mapgauge.features.error_map.figure import errors as errors
 from mapgauge.features.global_map.figures import global_map as global_map
 from mapgauge.features.splits.figure import splits as splits
 from mapgauge.features.tracks.figures import lags as lags

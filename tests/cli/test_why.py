@@ -92,17 +92,24 @@ def test_evaluate_says_what_the_values_mean_unless_it_is_brief(call: Run, monkey
     assert "largest causes" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
 
 
-def test_evaluate_names_the_commands_for_what_it_leaves_out(
-    call: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evaluate_names_the_commands_for_what_it_leaves_out(call: Run, world: Path, tmp_path: Path) -> None:
     for name in ("good.json", "truth.geojson"):
         mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
-    streamed = call("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", cwd=tmp_path).stdout
-    monkeypatch.setattr(summary, "MOST", 10)
-    large = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
-    assert [text.count(f"\n{summary.LATER}\n") for text in (streamed, large)] == [1, 1]
-    assert "largest causes" not in streamed + large
-    assert summary.LATER not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
+    command = ("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", "--work", "work")
+    assert summary.LATER not in call(*command, "--brief", cwd=tmp_path).stdout
+    resumed = call(*command, "--resume", cwd=tmp_path).stdout  # what was scored is not scored again
+    assert resumed.count(f"\n{summary.LATER}\n") == 1
+    assert "largest causes" not in resumed
+
+
+def test_a_streamed_evaluation_says_what_one_in_memory_says(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.json", "truth.geojson"):
+        mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
+    text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    (said,) = [line for line in text.splitlines() if "largest causes" in line]
+    for options in ((), ("--engine", "processes"), ("--work", "work")):
+        streamed = call("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", *options, cwd=tmp_path).stdout
+        assert said in streamed.splitlines()
 
 
 def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 import mapgauge as mg
 from mapgauge.metrics.causes import CAUSES
 from mapgauge.results.frame_tables import MemoryRows
-from mapgauge.results.results import Results
-from mapgauge.results.values import Input
+from mapgauge.results.results import Results, totals_of
+from mapgauge.results.values import Input, InputRecords
 from mapgauge.scoring.scores import Scores
 
 PROTOCOL = mg.protocol(
@@ -91,4 +91,16 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, ca
     side = Input("", "", scenes, {}, "")
     tokens = tuple(f"scene {k:06d}" for k in range(scenes))
     kept = MemoryRows(tokens, tokens, rows)
-    return Results(PROTOCOL, metrics, ("divider", "boundary"), (), (side, side), 0, 0, (), "", rows, kept)
+    return Results(
+        PROTOCOL,
+        metrics,
+        ("divider", "boundary"),
+        ranges=(),
+        records=InputRecords.known(side, side),
+        frames_missing=0,
+        frames_ignored=0,
+        findings=(),
+        version="",
+        totals_from=totals_of(kept, metrics, PROTOCOL),
+        rows=kept,
+    )

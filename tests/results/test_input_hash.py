@@ -13,6 +13,7 @@ from mapgauge.evaluation.streaming import plan
 from mapgauge.frames.content import added_hashes, content_hash, hash_text
 from mapgauge.frames.links import Links
 from mapgauge.io import parquet
+from mapgauge.results.values import InputRecords
 
 Sides = tuple[mg.MapFrames, mg.MapFrames]
 FRAMES = 30
@@ -123,7 +124,7 @@ def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[
         mg.load_results(tmp_path / "new.mg", other, truth)
     # A hash without tracks is accepted as well.
     inputs = [side._replace(hash=text) for side, text in zip(results.inputs, hashes, strict=True)]
-    plain = replace(results, records=(inputs[0], inputs[1]))
+    plain = replace(results, records=InputRecords.known(*inputs))
     plain.save(tmp_path / "plain.mg")
     assert mg.load_results(tmp_path / "plain.mg", predictions, truth).mean == results.mean
 

@@ -15,8 +15,7 @@ from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.comparison import check_comparable, method_names
-from mapgauge.results.frame_tables import MemoryRows
-from mapgauge.results.results import Results, check_results
+from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
 
 
@@ -60,7 +59,7 @@ class Told(NamedTuple):
     """One method with its facts, which may be kept after its geometry was released."""
 
     name: str
-    results: Results  # with the metrics that explain PLD
+    results: Results  # with the metrics that explain PLD, if they were scored in every frame
     facts: MethodFacts
     added: tuple[Statement, ...]  # what features say
 
@@ -113,7 +112,10 @@ def explain(results: Results, name: str, workers: int | None = None) -> Told:
     more = explained(results, workers)
     facts = facts_of(more, name)
     said = (sentence(more, workers) for sentence in sentences())
-    return Told(name, more, facts, tuple(statement for statement in said if statement is not None))
+    # A streamed evaluation keeps only the sums of metrics that explain PLD. Comparisons need a value of every frame.
+    has_rows = more.geometry is not None or not set(more.metrics) & set(more.extra)
+    compared = more if has_rows else results
+    return Told(name, compared, facts, tuple(statement for statement in said if statement is not None))
 
 
 def combined(methods: Sequence[Told]) -> Answer:
@@ -124,7 +126,7 @@ def combined(methods: Sequence[Told]) -> Answer:
         said = [*about_method(facts[0], protocol), *methods[0].added]
         return Answer(facts, (), tuple(said))
     trusted = [method for method in methods if method.facts.refused is None]
-    pairs = pairs_of([method.name for method in trusted], _alike([method.results for method in trusted]))
+    pairs = pairs_of([method.facts for method in trusted], _alike([method.results for method in trusted]))
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
         *about_methods(facts, pairs, order, protocol),
@@ -147,6 +149,5 @@ def _with_only(results: Results, metrics: tuple[str, ...]) -> Results:
     """Return results with some of their metrics."""
     if results.metrics == metrics:
         return results
-    scores = results.scores.and_metrics(results.scores, metrics)
-    rows = MemoryRows(results.tokens, results.rows.scenes, scores)
-    return replace(results, metrics=metrics, source=scores, rows=rows, geometry=None)
+    totals = totals_of(results.rows, metrics, results.protocol)
+    return replace(results, metrics=metrics, totals_from=totals, geometry=None)

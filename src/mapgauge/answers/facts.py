@@ -74,12 +74,14 @@ def has_causes(protocol: Protocol) -> bool:
 
 
 def explained(results: Results, workers: int | None) -> Results:
-    """Return results with the metrics that the facts need, if the geometry is there to compute them."""
-    if results.geometry is None or PLD.name not in results.metrics or not results.protocol.cutoffs:
+    """Return results with the metrics that the facts need, if they were scored or the geometry is there for it."""
+    if PLD.name not in results.metrics or not results.protocol.cutoffs:
         return results
     wanted = [COMPLETENESS.name]
     if has_causes(results.protocol):
         wanted.append(CAUSES_OF_PLD.name)
+    if results.geometry is None and not results.has_scored(wanted):
+        return results
     return with_metrics(results, wanted, workers)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mapgauge.cli import overview as text
+from mapgauge.cli import overview as page
 from mapgauge.cli import summary
 from mapgauge.cli.emit import Document, Line, Piece, one_or_all
 from mapgauge.words import counted
@@ -49,14 +49,14 @@ class Evaluated(Document):
     def text(self) -> Iterator[Piece]:
         """Return what was compared, warnings, the answer, a table, and what to look at next."""
         overviews = [self._overview(k) for k in range(self.protocols)]
-        yield from text.header(overviews)
+        yield from page.header(overviews)
         yield from self._warnings()
         for overview in overviews:
             yield from self._of_protocol(overview)
         if self.protocols > 1:
             yield summary.table_of_protocols(self.results, self.names_of_results)
         else:
-            yield from text.worst_frame(overviews[0])
+            yield from page.worst_frame(overviews[0])
         yield from self._notes()
         if self.with_tables:
             for overview in overviews:
@@ -65,9 +65,9 @@ class Evaluated(Document):
                 of = f"{name}: " if len(self.names) > 1 else ""
                 yield Line(of + summary.frames_in_words(method), indent="  ", gap=True)
 
-    def _overview(self, number: int) -> "text.Overview":
+    def _overview(self, number: int) -> page.Overview:
         """Return the part of one protocol."""
-        return text.Overview(
+        return page.Overview(
             names=self.names,
             results=self.results[number :: self.protocols],
             answer=self.answers[number],
@@ -75,14 +75,14 @@ class Evaluated(Document):
             saved=self.targets[number :: self.protocols],
         )
 
-    def _of_protocol(self, overview: "text.Overview") -> Iterator[Piece]:
+    def _of_protocol(self, overview: page.Overview) -> Iterator[Piece]:
         """Return the answer of one protocol; with the table if it is the only one."""
         if self.protocols > 1:
-            yield from text.title_of_protocol(overview)
-        yield from text.answer_lines(overview.answer, gap=self.protocols == 1)
+            yield from page.title_of_protocol(overview)
+        yield from page.answer_lines(overview.answer, gap=self.protocols == 1)
         if self.protocols == 1:
-            yield from text.compact_table(overview)
-            yield from text.range_lines(overview.answer)
+            yield from page.compact_table(overview)
+            yield from page.range_lines(overview.answer)
 
     def _warnings(self) -> Iterator[Piece]:
         """Return errors and warnings about the input, which --quiet leaves to stderr."""
@@ -90,7 +90,7 @@ class Evaluated(Document):
             return
         for finding in self.findings:
             if finding.level != "note":
-                yield text.finding_line(finding)
+                yield page.finding_line(finding)
 
     def _notes(self) -> Iterator[Piece]:
         """Return the notes about the input, or how many there are."""
@@ -98,12 +98,11 @@ class Evaluated(Document):
         if not notes or self.is_quiet:
             return
         if not self.with_notes:
-            yield Line(
-                f"{counted(len(notes), 'note')} about the input: --notes prints {'it' if len(notes) == 1 else 'them'}"
-            )
+            them = "it" if len(notes) == 1 else "them"
+            yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
             return
         for finding in notes:
-            yield text.finding_line(finding)
+            yield page.finding_line(finding)
 
     def to_dict(self) -> Any:
         """Return the summary of each method, with what is said of it."""

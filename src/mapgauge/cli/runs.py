@@ -112,6 +112,10 @@ class RunWatch(typing.Protocol):
     def evaluated(self, run: Run, results: Results) -> None:
         """Take the results of a run, after they were saved, while their geometry is in memory."""
 
+    def extra(self, run: Run) -> tuple[str, ...]:
+        """Return further metrics to score in the same pass, which tables and files leave out."""
+        return ()
+
     def new_findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that no earlier run had."""
 
@@ -171,6 +175,7 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
                 truth,
                 run.protocol,
                 metrics=run.metrics,
+                extra=watch.extra(run),
                 rings=check_rings(run.rings, run.metrics),
                 unknown=plan.unknown,
                 workers=plan.workers,
@@ -189,6 +194,7 @@ def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWat
                 sides.truth,
                 run.protocol,
                 metrics=run.metrics,
+                extra=watch.extra(run),
                 ranges=run.rings,
                 unknown=plan.unknown,
                 degenerate=sides.degenerate,

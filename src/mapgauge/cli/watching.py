@@ -64,10 +64,10 @@ class EvaluationWatch:
 
     def extra(self, run: "Run") -> tuple[str, ...]:
         """Return the metrics that explain PLD: the answer and the report need them."""
-        from mapgauge.answers.facts import explaining_metrics
+        from mapgauge.metrics.explaining import explaining
 
         if self.explains or self.keeps_data:
-            return explaining_metrics(run.protocol, run.metrics)
+            return explaining(run.protocol, run.metrics)
         return ()
 
     def new_findings(self, findings: "Sequence[Finding]") -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 from mapgauge.arguments import check_workers
@@ -19,9 +20,9 @@ from mapgauge.metrics.table import chosen_metrics, in_order
 from mapgauge.protocols import MAP, Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.drives import Drive
-from mapgauge.results.frame_tables import MemoryRows
-from mapgauge.results.results import Results
-from mapgauge.results.values import InputsOf
+from mapgauge.results.frame_tables import MemoryRows, Rows
+from mapgauge.results.results import Results, totals_of
+from mapgauge.results.values import InputRecords
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import (
     Frames,
@@ -34,6 +35,7 @@ from mapgauge.scoring.prepare import (
 )
 from mapgauge.scoring.scene_frames import uses_tracks
 from mapgauge.scoring.score import score_frames, ties_by_file
+from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 
@@ -44,6 +46,7 @@ def evaluate(
     protocol: str | Protocol = "paper-60x30",
     *,
     metrics: Sequence[str] | None = None,
+    extra: Sequence[str] = (),
     ranges: Sequence[float] = (),
     scenes: Mapping[str, str] | None = None,
     unknown: Literal["error", "ignore"] = "error",
@@ -71,6 +74,8 @@ def evaluate(
             ``raster_frame_iou``, ``c_map``, ``mas``, ``det_l``, ``det_l_ch``, ``det_ls``, ``det_a``, ``det_t``,
             ``top_ll``, ``top_lt``, ``ols``, ``olus``, ``ols_l``, ``f_lane``, ``geo``, ``topo``, ``jtopo``, ``apls``,
             ``sda``, ``reach``.
+        extra: Further metrics that are scored in the same pass. Tables, JSON and files leave them out. Sentences,
+            figures and the report use them, such as ``("completeness", "causes")``, and need not score them again.
         ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
             the points in each ring.
         scenes: The scene of each token, if the files have no scenes. ``compare`` draws whole scenes.
@@ -107,6 +112,7 @@ def evaluate(
     """
     settings = protocol_of(protocol)
     chosen = chosen_metrics(settings, metrics)
+    further = tuple(name for name in chosen_metrics(settings, extra) if name not in chosen) if extra else ()
     rings = check_rings(ranges, chosen)
     count = check_workers(workers)
     if axes not in ("keep", "auto"):
@@ -120,6 +126,7 @@ def evaluate(
             os.fspath(files[1]),
             settings,
             metrics=chosen,
+            extra=further,
             rings=rings,
             unknown=unknown,
             degenerate=degenerate,
@@ -146,6 +153,7 @@ def evaluate(
         *sides,
         settings,
         metrics=chosen,
+        extra=further,
         rings=rings,
         scenes=scenes,
         unknown=unknown,
@@ -160,6 +168,7 @@ def evaluate_frames(
     protocol: Protocol,
     *,
     metrics: tuple[str, ...],
+    extra: tuple[str, ...] = (),
     rings: tuple[float, ...] = (),
     scenes: Mapping[str, str] | None = None,
     unknown: Literal["error", "ignore"] = "error",
@@ -172,42 +181,90 @@ def evaluate_frames(
     if protocol.name == MAP and predictions.confidence is None:
         predictions = predictions.with_confidence(1)
     x, y = prepare(predictions, truth, protocol, unknown=unknown)
-    check_needs(metrics, x, y)
+    scored = (*metrics, *(name for name in extra if name not in metrics))
+    check_needs(scored, x, y)
     data = Data.of(x, y, protocol)
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
         try:
-            scores = score_frames(data, metrics, rings, workers=workers, progress=progress)
+            scores = score_frames(data, scored, rings, workers=workers, progress=progress)
         finally:
             findings = checking.result()  # an error of the checks comes before an error of scoring
-    ties = ties_by_file(data, metrics, scores, workers=workers)
+    ties = ties_by_file(data, metrics, scores.only(metrics), workers=workers)
+    rows = MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y))
     return Results(
         protocol,
         metrics,
         y.classes,
         ranges=rings,
-        records=InputsOf(predictions, truth, uses_tracks(metrics)),
+        records=InputRecords.of(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),
         frames_ignored=len(tokens_without(predictions, truth)),
         findings=(*findings, *ties),
         version=__version__,
-        source=scores,
-        rows=MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y)),
+        totals_from=totals_of(rows, metrics, protocol),
+        rows=rows,
         geometry=data,
     )
 
 
 def with_metrics(results: Results, metrics: Sequence[str], workers: int | None = None) -> Results:
-    """Return results with further metrics, computed from the data once. They use the matches of PLD again."""
+    """Return results with further metrics.
+
+    Metrics that were scored with the others are there at no cost. The rest is computed from the data, with the matches
+    of PLD, and kept.
+    """
     lacking = tuple(name for name in metrics if name not in results.metrics)
     if not lacking:
         return results
-    data = results.need_data()
-    scores = results.scores
-    if new := tuple(name for name in lacking if name not in data.added):
-        data.added.update(dict.fromkeys(new, score_frames(data, new, results.ranges, known=scores, workers=workers)))
     names = in_order((*results.metrics, *lacking), results.protocol)
-    for name in lacking:
-        scores = scores.and_metrics(data.added[name], names)
-    rows = MemoryRows(results.tokens, results.rows.scenes, scores, drive=results.rows.drive)
-    return replace(results, metrics=names, source=scores, rows=rows)
+    rows: Rows = results.rows
+    if set(lacking) <= set(rows.metrics):
+        return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol))
+    rows = _RowsScoredLater(results, names, lacking, workers)
+    if set(lacking) <= set(results.extra):
+        return replace(results, metrics=names, rows=rows)
+    _ = rows.scores  # an error is raised here
+    return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol), rows=rows)
+
+
+class _RowsScoredLater:
+    """Rows of results with further metrics, which are scored from the data when rows are needed."""
+
+    def __init__(
+        self, results: Results, metrics: tuple[str, ...], lacking: tuple[str, ...], workers: int | None
+    ) -> None:
+        """Keep the results, all metrics that rows shall have, and those that may be lacking."""
+        self.metrics = metrics
+        self._results = results
+        self._lacking = lacking
+        self._workers = workers
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Tokens of the frames."""
+        return self._results.tokens
+
+    @property
+    def scenes(self) -> tuple[str, ...] | None:
+        """The scene of each frame, if known."""
+        return self._results.rows.scenes
+
+    @property
+    def drive(self) -> Drive | None:
+        """The poses of the frames, if they are kept."""
+        return self._results.rows.drive
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of each frame."""
+        results = self._results
+        data = results.need_data()
+        scores = results.rows.scores
+        lacking = [name for name in self._lacking if name not in scores.metrics]
+        if new := tuple(name for name in lacking if name not in data.added):
+            added = score_frames(data, new, results.ranges, known=scores, workers=self._workers)
+            data.added.update(dict.fromkeys(new, added))
+        for name in lacking:
+            scores = scores.and_metrics(data.added[name], self.metrics)
+        return scores

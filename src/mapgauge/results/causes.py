@@ -32,7 +32,7 @@ from mapgauge.results.instance_costs import Fix, Instances, check_settings, fixe
 from mapgauge.results.intervals import FEWEST, LEVEL, Difference
 from mapgauge.results.results import Results, check_results
 from mapgauge.results.standard_errors import Draws
-from mapgauge.typing import Floats, Progress
+from mapgauge.typing import Flags, Floats, Progress
 from mapgauge.words import did_you_mean
 
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
@@ -96,14 +96,7 @@ class Causes:
 
     def sentence(self) -> str:
         """Return the three largest causes, with their shares of PLD, in words."""
-        largest = [
-            f"{noun_of(cause)} {100 * self.share(cause):.0f} %"
-            for cause in self.by_share[:3]
-            if self.share(cause) > 0.005
-        ]
-        if not largest:
-            return "PLD is 0: there is no error to explain"
-        return f"Largest causes: {', '.join(largest)}"
+        return largest_causes(self.mean)
 
     def frames(self, cause: str, *, class_name: str | None = None, count: int | None = None) -> list[tuple[str, float]]:
         """Return the frames with most of a cause: their tokens, and the cost, of which a missed line has 0.5.
@@ -177,6 +170,17 @@ class Causes:
                 fix.name: {"about": fix.about, "causes": list(fix.causes), "change": fix.gain} for fix in self.fixes
             },
         }
+
+
+def largest_causes(mean: Mapping[str, float]) -> str:
+    """Return the three largest parts of the mean PLD, by cause, with their shares in words."""
+    total = math.fsum(mean.values())
+    order = sorted(mean, key=lambda cause: -mean[cause])[:3]
+    shares = {cause: mean[cause] / total for cause in order if total > 0}
+    largest = [f"{noun_of(cause)} {100 * share:.0f} %" for cause, share in shares.items() if share > 0.005]
+    if not largest:
+        return "PLD is 0: there is no error to explain"
+    return f"Largest causes: {', '.join(largest)}"
 
 
 def causes(
@@ -337,12 +341,12 @@ def _compare_groups(
     apart = {name: parts[1][name] - values for name, values in parts[0].items() if name in parts[1]}
     whole = {name: {"pld": values[1:, -1]} for name, values in apart.items()}
     count = count_units([units_with_class(method, unit_of_frame) for method in methods])
-    occurs = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
+    occurs: Flags = np.logical_or(*(of_unit[..., :-1] > 0 for of_unit in sums))  # (units, classes, causes)
     columns = {group: [list(CAUSES).index(cause) for cause in causes_of] for group, causes_of in groups.items()}
     changes: dict[str, dict[str, Difference]] = {}
     for name, values in apart.items():
         if name == "mean":
-            there = occurs.any(axis=1)
+            there: Flags = occurs.any(axis=1)
         else:
             there = occurs[:, first.class_names.index(name)]
         draws = {}

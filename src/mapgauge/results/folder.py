@@ -52,6 +52,7 @@ class About(msgspec.Struct, frozen=True):
     stamps: tuple[dict[str, str], dict[str, str]]  # of all files
     unknown: str  # what is done with predicted frames that the truth lacks
     degenerate: str  # and with instances that have too few points
+    extra: tuple[str, ...] = ()  # metrics of which only the sums of chunks are kept
 
     @property
     def settings(self) -> Protocol:

@@ -2,7 +2,7 @@
 
 import math
 import typing
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -34,7 +34,11 @@ class Rows(typing.Protocol):
 
     @property
     def scores(self) -> Scores:
-        """The scores of each frame."""
+        """The scores of each frame. They may have more metrics than the results show."""
+
+    @property
+    def metrics(self) -> Collection[str]:
+        """The names of the metrics that the scores have."""
 
     @property
     def drive(self) -> Drive | None:
@@ -49,6 +53,11 @@ class MemoryRows:
     scenes: tuple[str, ...] | None
     scores: Scores
     drive: Drive | None = None
+
+    @property
+    def metrics(self) -> Collection[str]:
+        """The names of the metrics that the scores have."""
+        return self.scores.metrics
 
 
 def pick_rows(rows: Rows, frames: Sequence[int]) -> MemoryRows:
@@ -177,9 +186,10 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
         keys = list(dict.fromkeys(key for _, values in named for key in values))
         return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
     count = len(summary.class_names)
+    scores = rows.scores.only(summary.metrics)
     if level == "frames":
-        return _named(rows) | frame_columns(summary, rows.scores, range(count))
-    by_class = [frame_columns(summary, rows.scores, [c]) for c in range(count)]
+        return _named(rows) | frame_columns(summary, scores, range(count))
+    by_class = [frame_columns(summary, scores, [c]) for c in range(count)]
     names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
     names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.

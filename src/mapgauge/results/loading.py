@@ -1,7 +1,7 @@
 """Reads results from files and work folders."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.folder import Folder, is_folder, records_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
-from mapgauge.results.values import Input
+from mapgauge.results.values import Input, InputRecords
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.precision import LIMIT, Records, precisions
 from mapgauge.scoring.prepare import Frames, prepare
@@ -56,6 +56,11 @@ class FolderRows:
     def scores(self) -> Scores:
         """The scores of each frame."""
         return self._all[2]
+
+    @property
+    def metrics(self) -> Collection[str]:
+        """The names of the metrics that the scores have. Extra metrics have totals only."""
+        return self.folder.about.metrics
 
     @property
     def drive(self) -> None:
@@ -184,13 +189,21 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         about.metrics,
         settings.classes or (),
         ranges=about.rings,
-        records=(x, y),
+        records=InputRecords.known(x, y),
         frames_missing=missing,
         frames_ignored=ignored,
         findings=(*findings, *summed((finding for finding in noticed if finding.code not in _TOKENS), "chunks")),
         version=about.mapgauge,
-        source=Totals.of_sums(sums, settings, about.metrics, rings=max(len(about.rings) - 1, 0), precision=precision),
+        totals_from=partial(
+            Totals.of_sums,
+            sums,
+            settings,
+            (*about.metrics, *about.extra),
+            rings=max(len(about.rings) - 1, 0),
+            precision=precision,
+        ),
         rows=rows,
+        extra=about.extra,
         geometry=Data(partial(read_sides, rows, ["" if lost else recorded.hash for recorded in (x, y)]), settings),
     )
 

@@ -1,8 +1,9 @@
 """``Results``: the summary of an evaluation, and the rows of every frame."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.tracks import scenes_from_tokens
-from mapgauge.protocols import full_name
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.bootstrap import SAMPLES
 from mapgauge.results.drives import Drive
@@ -34,10 +35,10 @@ from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
-from mapgauge.results.values import Summary
+from mapgauge.results.values import InputRecords, Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, prepare
-from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
 from mapgauge.words import did_you_mean
 
@@ -55,6 +56,8 @@ class Results(Summary):
     """
 
     rows: Rows
+    # Metrics whose totals are known, but which neither tables nor files have. See ``evaluate``.
+    extra: tuple[str, ...] = ()
     geometry: Data | None = None  # predictions and truth; None for results from a file without them
     origin: Path | None = None  # the file that the results were loaded from
 
@@ -78,10 +81,14 @@ class Results(Summary):
             return scenes_from_tokens(self.tokens)
         return self.rows.scenes
 
-    @property
+    @cached_property
     def scores(self) -> Scores:
         """The scores of each frame."""
-        return self.rows.scores
+        return self.rows.scores.only(self.metrics)
+
+    def has_scored(self, metrics: Collection[str]) -> bool:
+        """Whether metrics were scored, so that ``with_metrics`` shows them at no cost."""
+        return set(metrics) <= {*self.metrics, *self.extra, *self.rows.metrics}
 
     @property
     def poses(self) -> Floats | None:
@@ -149,7 +156,7 @@ class Results(Summary):
 
     def without_data(self) -> "Results":
         """Return the same results without predictions and truth."""
-        return replace(self, records=self.inputs, geometry=None)
+        return replace(self, records=InputRecords.known(*self.inputs), geometry=None)
 
     def frames(
         self, sort: str | None = None, *, class_name: str | None = None, count: int | None = None
@@ -193,7 +200,9 @@ class Results(Summary):
             data = None
         else:
             data = self.geometry.at(rows.tokens)
-        return replace(self, source=rows.scores, rows=rows, geometry=data)
+        return replace(
+            self, totals_from=totals_of(rows, self.metrics, self.protocol), rows=rows, extra=(), geometry=data
+        )
 
     def where(self, query: str, tags: Tags | None = None) -> "Results":
         """Return the results of the frames that a condition holds for, at least one.
@@ -329,6 +338,15 @@ class Results(Summary):
             level: As for ``to_pandas``.
         """
         return to_arrow(table_columns(self, self.rows, level))
+
+
+def totals_of(rows: Rows, metrics: Sequence[str], protocol: Protocol) -> Callable[[], Totals]:
+    """Return a function that computes the totals of rows, for some metrics."""
+    return partial(_totals_of, rows, metrics, protocol)
+
+
+def _totals_of(rows: Rows, metrics: Sequence[str], protocol: Protocol) -> Totals:
+    return Totals.of(rows.scores.only(metrics), protocol)
 
 
 def drive_of(results: Results) -> Drive | None:

@@ -39,10 +39,10 @@ from mapgauge.markup import shortened
 from mapgauge.protocols import Protocol
 from mapgauge.results.drives import Drive
 from mapgauge.results.frame_tables import MemoryRows, Rows
-from mapgauge.results.values import Input, Summary
+from mapgauge.results.values import Input, InputRecords, Summary
 from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, check_sides
-from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Forward
 
 _SIDES = ("predictions", "truth")
@@ -314,7 +314,7 @@ def save_results(
         kept=dict(summary.kept),
         forward=None if drive is None else drive.forward,
     )
-    arrays = archive_arrays(header, rows.scores)
+    arrays = archive_arrays(header, rows.scores.only(summary.metrics))
     if drive is not None:
         arrays |= drive.arrays()
     buffer = io.BytesIO()
@@ -369,9 +369,9 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
         "ranges": infinite_bounds(header.ranges),
-        "records": header.inputs,
+        "records": InputRecords.known(*header.inputs),
         "version": header.mapgauge,
-        "source": scores,
+        "totals_from": partial(Totals.of, scores, protocol),
         "rows": MemoryRows(header.tokens, header.scenes, scores, drive=drive),
         "geometry": geometry,
     }

@@ -1,9 +1,9 @@
 """Inputs, settings and values of results: the values of each class, pooled over all frames, and their means."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +17,7 @@ from mapgauge.markup import number, text_table
 from mapgauge.metrics.metric import HitRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, combined_metrics, setting_of, sum_metrics, value_keys
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.scoring.scores import Scores, Totals
+from mapgauge.scoring.scores import Totals
 from mapgauge.typing import Floats
 
 Values: TypeAlias = dict[str, float | None]
@@ -169,22 +169,39 @@ class Input(NamedTuple):
         return self._asdict() | {"history": None if self.history is None else [s._asdict() for s in self.history]}
 
 
-class InputsOf:
-    """Computes the records of both sides when they are asked for. Their hashes take as long as reading them."""
+class InputRecords:
+    """The records of both sides. Their hashes take as long as reading, so they are computed when they are asked for."""
 
-    def __init__(self, predictions: MapFrames, truth: MapFrames, tracks: tuple[bool, bool]) -> None:
-        """Keep both sides, and whether a metric uses their tracks."""
-        self.names = predictions.name, truth.name
-        self._sides: tuple[MapFrames, MapFrames] | None = (predictions, truth)
-        self._tracks = tracks
+    def __init__(self, names: tuple[str, str], compute: Callable[[], tuple[Input, Input]]) -> None:
+        """Keep the names of both sides, and the function that returns the records."""
+        self.names = names
+        self._compute: Callable[[], tuple[Input, Input]] | None = compute
+
+    @classmethod
+    def known(cls, predictions: Input, truth: Input) -> "InputRecords":
+        """Return records that are known already."""
+        return cls((predictions.name, truth.name), partial(_both, predictions, truth))
+
+    @classmethod
+    def of(cls, predictions: MapFrames, truth: MapFrames, tracks: tuple[bool, bool]) -> "InputRecords":
+        """Return the records of frames in memory. ``tracks`` says whether a metric uses the tracks of each side."""
+        return cls((predictions.name, truth.name), partial(_inputs_of, predictions, truth, tracks))
 
     @cached_property
-    def computed(self) -> tuple[Input, Input]:
-        """The records. Both sides are released."""
-        assert self._sides is not None  # until now
-        x, y = (Input.of(side, tracks=used) for side, used in zip(self._sides, self._tracks, strict=True))
-        self._sides = None
-        return x, y
+    def inputs(self) -> tuple[Input, Input]:
+        """The records of predictions and truth. The frames that they are computed from are released."""
+        assert self._compute is not None  # until now
+        inputs = self._compute()
+        self._compute = None
+        return inputs
+
+
+def _both(predictions: Input, truth: Input) -> tuple[Input, Input]:
+    return predictions, truth
+
+
+def _inputs_of(predictions: MapFrames, truth: MapFrames, tracks: tuple[bool, bool]) -> tuple[Input, Input]:
+    return Input.of(predictions, tracks=tracks[0]), Input.of(truth, tracks=tracks[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,35 +212,29 @@ class Summary:
     metrics: tuple[str, ...]  # names of the computed metrics
     class_names: tuple[str, ...]
     ranges: tuple[float, ...]  # bounds of the rings around the ego vehicle, in metres
-    records: tuple[Input, Input] | InputsOf  # of predictions and truth, or what computes them when needed
+    records: InputRecords  # of predictions and truth
     frames_missing: int  # frames of the truth that the predictions lack; they count as frames without predictions
     frames_ignored: int  # predicted frames that the truth lacks; they are left out
     findings: tuple[Finding, ...]  # of the readers and the checks
     version: str  # of mapgauge
-    source: Totals | Scores  # totals, or the rows from which they are computed when needed
+    totals_from: Callable[[], Totals] = field(repr=False)  # returns the totals; they are computed when needed
     # What features keep with the results, as plain values by name.
     kept: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def inputs(self) -> tuple[Input, Input]:
         """The records of predictions and truth."""
-        if isinstance(self.records, InputsOf):
-            return self.records.computed
-        return self.records
+        return self.records.inputs
 
     @property
     def input_names(self) -> tuple[str, str]:
         """The names of predictions and truth. Unlike ``inputs``, they need no hashes."""
-        if isinstance(self.records, InputsOf):
-            return self.records.names
-        return (self.inputs[0].name, self.inputs[1].name)
+        return self.records.names
 
     @cached_property
     def totals(self) -> Totals:
         """Counts, sums and average precisions over all frames."""
-        if isinstance(self.source, Totals):
-            return self.source
-        return Totals.of(self.source, self.protocol)
+        return self.totals_from()
 
     @cached_property
     def classes(self) -> dict[str, Values]:

@@ -46,11 +46,18 @@ class Data:
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> "Data":
         """Return aligned sides in memory."""
-        return cls(lambda: (predictions, truth), protocol)
+        data = cls(lambda: (predictions, truth), protocol)
+        _ = data.all_sides
+        return data
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
         return Data(self.read, self.protocol, tokens, parent=self.parent or self)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether both sides are in memory."""
+        return "all_sides" in vars(self.parent or self)
 
     @cached_property
     def all_sides(self) -> Sides:

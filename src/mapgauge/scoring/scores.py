@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -90,6 +90,22 @@ class Scores:
     def _ends(self) -> Indices:
         """The first prediction of each frame, and the number of predictions."""
         return np.append(0, self.predicted.sum(axis=1).cumsum())
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics that have rows."""
+        return (*self.sums, *self.hits)
+
+    def only(self, metrics: Sequence[str]) -> "Scores":
+        """Return the rows of some metrics, in their order."""
+        if [name for name in metrics if name in self.metrics] == list(self.metrics):
+            return self
+        return replace(
+            self,
+            sums={name: self.sums[name] for name in metrics if name in self.sums},
+            rings={name: self.rings[name] for name in metrics if name in self.rings},
+            hits={name: self.hits[name] for name in metrics if name in self.hits},
+        )
 
     def and_metrics(self, other: "Scores", metrics: Sequence[str]) -> "Scores":
         """Return the rows of these metrics and of other metrics of the same frames, in the order of ``metrics``."""

@@ -7,6 +7,7 @@ depend on the order of rows, so batches may have any size, order and distributio
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -25,12 +26,12 @@ from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.results.results import Results
-from mapgauge.results.values import Input
+from mapgauge.results.values import Input, InputRecords
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import check_boxes_of, check_linked, check_sides, cropped
 from mapgauge.scoring.scene_frames import SIDES, SceneFrames, uses_tracks
 from mapgauge.scoring.score import score_frames
-from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Degenerate
 from mapgauge.version import __version__
 from mapgauge.words import counted
@@ -409,12 +410,12 @@ class Accumulator:
             metrics,
             classes,
             ranges=(),
-            records=(x, y),
+            records=InputRecords.known(x, y),
             frames_missing=int(rows.tally[:, 2].sum()),
             frames_ignored=0,
             findings=(*dropped, *findings),
             version=__version__,
-            source=scores,
+            totals_from=partial(Totals.of, scores, protocol),
             rows=MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores),
         )
 

@@ -9,6 +9,7 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.features.view.explorer import Method
 from mapgauge.results.frame_tables import MemoryRows
+from mapgauge.scoring.scores import Totals
 
 FRAMES = 54_171
 
@@ -21,7 +22,8 @@ def test_54171_frames_can_be_listed_filtered_played_and_drawn(show: Open) -> Non
     names = {"tokens": tuple(f"{k:032x}" for k in range(FRAMES)), "scenes": tuple(f"s{k // 40}" for k in range(FRAMES))}
     x, y = (replace(side.at(copied), **names) for side in (predictions, truth))  # type: ignore[arg-type]
     scores = results.scores.at(np.array(copied))
-    many = replace(results, source=scores, rows=MemoryRows(names["tokens"], names["scenes"], scores))
+    rows = MemoryRows(names["tokens"], names["scenes"], scores)
+    many = replace(results, totals_from=lambda: Totals.of(scores, results.protocol), rows=rows)
     with_data = replace(many, geometry=type(results.need_data()).of(x, y, results.protocol))
     with serving_methods([Method("many", "many.mg", many, lambda: with_data)]) as server:
         page = show(server.address)

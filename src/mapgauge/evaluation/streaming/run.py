@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -55,7 +55,7 @@ def check_finished(
             for piece in pieces
         )
     ]
-    if has_scene_metrics(job.metrics):
+    if has_scene_metrics(job.scored):
         for chunk in doubtful:  # times and poses are not in the hash
             folder.forget(chunk.index)
     elif doubtful:
@@ -89,6 +89,7 @@ def evaluate_stream(
     protocol: Protocol,
     *,
     metrics: tuple[str, ...],
+    extra: tuple[str, ...] = (),
     rings: tuple[float, ...],
     unknown: Literal["error", "ignore"] = "error",
     degenerate: Degenerate = "strict",
@@ -113,8 +114,8 @@ def evaluate_stream(
             remedy=Remedy("Pass work= with the folder", "Pass --work FOLDER"),
         )
     sides = open_dataset(predictions), open_dataset(truth)
-    plan = plan_of(*sides, whole_scenes=has_scene_metrics(metrics))
-    job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, plan=plan, sides=sides)
+    plan = plan_of(*sides, whole_scenes=has_scene_metrics((*metrics, *extra)))
+    job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, extra=extra, plan=plan, sides=sides)
     path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
     try:
         folder = _begin(path, job, plan, sides=sides, resume=resume)
@@ -122,6 +123,7 @@ def evaluate_stream(
         if work is None:
             remove_folder(path)
         raise
+    job = replace(job, extra=folder.about.extra)  # finished chunks have the extra metrics of the run that began
     if resume:
         check_finished(folder, job, plan, sides=sides, open_pool=partial(open_engine, engine, workers))
     todo = [chunk for chunk in plan.chunks if chunk.index not in folder.finished]
@@ -202,8 +204,8 @@ def _compile(job: Job, chunk: Chunk) -> None:
     """Compile kernels, so that workers on this machine find them on disk."""
     from mapgauge.kernels import compiling  # imports numba
 
-    compiling.compile_missing(job.metrics)
-    if all(name in compiling.table() for name in job.metrics):
+    compiling.compile_missing(job.scored)
+    if all(name in compiling.table() for name in job.scored):
         return
     try:  # the kernels of other metrics are compiled by scoring one frame
         x, y = align(*sides_of(job, chunk), classes=job.protocol.classes, unknown="ignore")
@@ -211,7 +213,7 @@ def _compile(job: Job, chunk: Chunk) -> None:
         return  # the same error is raised when the chunk is scored
     x = x.between(slice(0, 1))
     y = y.between(slice(0, 1))
-    score_frames(Data.of(*cropped(x, y, job.protocol), job.protocol), job.metrics, job.rings)
+    score_frames(Data.of(*cropped(x, y, job.protocol), job.protocol), job.scored, job.rings)
 
 
 def _job(
@@ -220,6 +222,7 @@ def _job(
     rings: tuple[float, ...],
     unknown: Literal["error", "ignore"],
     degenerate: Degenerate,
+    extra: tuple[str, ...],
     plan: Plan,
     sides: tuple[DataSet, DataSet],
 ) -> Job:
@@ -242,6 +245,7 @@ def _job(
         by_scene=plan.by_scene,
         classes=classes,
         forward=forward,
+        extra=extra,
         in_order=truth.files == (truth.path,),
     )
 
@@ -249,7 +253,9 @@ def _job(
 def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], resume: bool) -> Folder:
     """Return the work folder, new or with the chunks finished before."""
     digests = (sides[0].digest, sides[1].digest)
-    described = asdict(job) | {"chunks": [(chunk.first, chunk.end) for chunk in plan.chunks], "digests": digests}
+    settings = asdict(job)
+    del settings["extra"]  # a run that says more or less continues the same evaluation
+    described = settings | {"chunks": [(chunk.first, chunk.end) for chunk in plan.chunks], "digests": digests}
     fingerprint = hashlib.blake2b(repr(described).encode(), digest_size=16).hexdigest()
     about = About(
         LAYOUT,
@@ -265,5 +271,6 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         stamps=(dict(sides[0].stamps), dict(sides[1].stamps)),
         unknown=job.unknown,
         degenerate=job.degenerate,
+        extra=job.extra,
     )
     return Folder.begin(path, about, resume=resume)

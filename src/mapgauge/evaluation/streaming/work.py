@@ -45,9 +45,15 @@ class Job:
     by_scene: bool
     classes: tuple[tuple[str, ...], tuple[str, ...]]  # of the predictions and of the truth
     forward: tuple[Forward | None, Forward | None]  # axes of both; files that do not state theirs have these, too
+    extra: tuple[str, ...] = ()  # metrics that are scored along, of which only sums are kept
     in_order: bool = True  # whether the truth is one file, which can be ordered by time; a folder is sorted by token
     version: str = __version__  # version of mapgauge, which must be the same on all workers
     plugins: tuple[str, ...] = field(default_factory=manifest.used)  # modules with further rows of the tables
+
+    @property
+    def scored(self) -> tuple[str, ...]:
+        """All metrics that are scored."""
+        return (*self.metrics, *self.extra)
 
 
 def score_chunk(job: Job, chunk: Chunk) -> Partial:
@@ -64,11 +70,11 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
     x, y = align(predictions, truth, classes=job.protocol.classes, unknown=job.unknown)
     check_boxes_of(job.protocol, x, y)
     x, y = cropped(x, y, job.protocol)
-    check_needs(job.metrics, x, y)
+    check_needs(job.scored, x, y)
     if not job.in_order:
-        check_times(job.metrics, y)
+        check_times(job.scored, y)
     read = time.thread_time()
-    scores = score_frames(Data.of(x, y, job.protocol), job.metrics, job.rings)
+    scores = score_frames(Data.of(x, y, job.protocol), job.scored, job.rings)
     sums = Sums.of(scores, job.protocol)
     counts = [np.bincount(side.label, minlength=len(side.classes)).tolist() for side in (predictions, truth)]
     header = ChunkHeader(
@@ -84,7 +90,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         seconds=(read - began, time.thread_time() - read),
         hashes=_hashes(job, predictions, truth),
     )
-    return Partial(header, scores)
+    return Partial(header, scores.only(job.metrics))
 
 
 def _hashes(job: Job, predictions: MapFrames, truth: MapFrames) -> tuple[str, str]:
@@ -128,7 +134,7 @@ def sides_of(job: Job, chunk: Chunk, *, times: bool = False) -> tuple[MapFrames,
     if not chunk.predictions:
         predictions = predictions.with_confidence(1)
     check_sides(predictions, truth)
-    check_needs(job.metrics, predictions, truth)
+    check_needs(job.scored, predictions, truth)
     return predictions, truth
 
 
@@ -150,7 +156,7 @@ def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
 
 def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...], *, times: bool = False) -> MapFrames:
     """Return the frames in some row groups that belong to the chunk, sorted by their keys."""
-    metrics = [METRICS[name] for name in job.metrics]
+    metrics = [METRICS[name] for name in job.scored]
     in_time = any(metric.level == "scene" for metric in metrics)
     if in_time or times:
         unused = []

@@ -7,8 +7,8 @@ from mapgauge.results.statement import Statement
 
 
 def advice(results: Results, workers: int | None) -> Statement | None:
-    """Return what rounding the confidences would bring; None if it would not lower PLD, or without the geometry."""
-    if not tells_pld(results) or results.geometry is None:
+    """Return what rounding the confidences would bring; None if it would not lower PLD, or if that takes files."""
+    if not tells_pld(results) or results.geometry is None or not results.geometry.is_read:
         return None
     best = best_rounding(results, workers=workers)
     if best is None or best.rounded >= best.pld:

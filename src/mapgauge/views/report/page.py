@@ -21,7 +21,7 @@ from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags
-from mapgauge.results.values import lists_of_frames
+from mapgauge.results.values import InputRecords, lists_of_frames
 from mapgauge.typing import Progress
 from mapgauge.views.report.drawings import is_map, least_confidence
 from mapgauge.views.report.explorer import (
@@ -254,7 +254,7 @@ def _without_folders(results: Results) -> Results:
         for finding in results.findings
     ]
     predictions, truth = (side._replace(name=names.get(side.name, "")) for side in results.inputs)
-    return replace(results, records=(predictions, truth), findings=tuple(findings))
+    return replace(results, records=InputRecords.known(predictions, truth), findings=tuple(findings))
 
 
 def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart, first: Html) -> Html:

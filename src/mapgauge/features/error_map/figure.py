@@ -1,0 +1,273 @@
+"""Draws error maps: the road network, coloured by the share of the frames in which it was not found."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+
+from mapgauge.arguments import check_whole
+from mapgauge.features.error_map.areas import Areas, Tiles, areas_of, packed
+from mapgauge.features.error_map.around import CELL, LEVELS, around_ego
+from mapgauge.features.error_map.error_map import ErrorMap, error_map, has_poses
+from mapgauge.features.error_map.places import Kind, worst_places
+from mapgauge.metrics.colours import family_colours
+from mapgauge.results.results import Results
+from mapgauge.typing import Floats, Indices
+from mapgauge.views.figures.style import (
+    GREY,
+    HEIGHT,
+    INK,
+    GivenAxes,
+    Style,
+    canvas,
+    look,
+    round_step,
+    several,
+    shortened,
+    styled,
+)
+
+FOUND = "#B9BEC6"  # a piece that every frame found: grey, as truth that is found in other drawings
+_MIDDLE = "#EE9B3E"
+_AREAS = 12
+_NUMBERED = 3  # worst places with a number
+_ASPECT = 1.6  # width over height of a single panel
+_STRIP = 4.0  # of one of several panels, which are one below the other
+_FINE = 400.0  # metres: a sheet that is wider shows means over cells in place of pieces
+_CELLS = 200  # across such a sheet
+
+
+def colours(*, difference: bool = False) -> LinearSegmentedColormap:
+    """Return the colours of shares: grey to red; for differences, from -1 to 1, blue to grey to red."""
+    family = family_colours()
+    if difference:
+        return LinearSegmentedColormap.from_list("differences", [family["place"], FOUND, family["missing"]])
+    return LinearSegmentedColormap.from_list("shares", [FOUND, _MIDDLE, family["missing"]])
+
+
+@styled
+def errors(
+    made: ErrorMap | Results | Sequence[Results],
+    *,
+    names: Sequence[str] | None = None,
+    confidence: float | None = None,
+    areas: int = _AREAS,
+    title: str | None = None,
+    style: Style = "paper",
+    ax: GivenAxes = None,
+) -> Figure:
+    """Draw where on the map methods fail: the road, coloured by the share of the frames that did not find it.
+
+    Each method has a panel, and each method after the first also one with its difference to the first. Connected areas
+    are packed as tiles, so distances between areas mean nothing. The worst places have the numbers 1, 2 and 3, as in
+    ``ErrorMap.worst``. Results without poses are drawn around the vehicle, in cells of 2 metres.
+
+    Args:
+        made: From ``mapgauge.error_map``, or results with their data.
+        names: Names of the methods, for results.
+        confidence: The least confidence of a prediction that finds something. If None, that of the map.
+        areas: Largest number of areas. Those with the longest road not found are drawn.
+        title: Title above the figure.
+        style: ``"paper"`` or ``"slides"``, which is larger.
+        ax: Axes to draw into, one for each panel; None makes a new figure.
+    """
+    check_whole("areas", areas, 1)
+    if not isinstance(made, ErrorMap):
+        methods = several(made, names)
+        if not all(has_poses(method) for method in methods.values()):
+            return _draw_around(methods, confidence or 0.0, title=title, ax=ax)
+        made = error_map(list(methods.values()), names=list(methods))
+    if confidence is not None:
+        made = made.at(confidence)
+    panels: list[tuple[str, Kind]] = []
+    for k, name in enumerate(made.names):
+        panels.append((name, "missed"))
+        if k:
+            panels.append((name, "difference"))
+    found = areas_of(made.pieces)
+    chosen = _chosen(made, found, areas, panels)
+    tiles = packed(found.bounds[chosen], _ASPECT if len(panels) == 1 else _STRIP)
+    width = look().column * 1.6 if len(panels) == 1 else look().page
+    # Each panel has a heading, and the bars of colours are below.
+    height = (width * tiles.height / tiles.width + 0.3 * look().room) * len(panels) + 0.6 * look().room
+    height = min(height, 1.4 * look().page)
+    sheet = canvas(width, height, len(panels), rows=len(panels), ax=ax)
+    for axes, (name, kind) in zip(sheet.axes, panels, strict=True):
+        _draw_map(axes, made, name, kind, found=found, chosen=chosen, tiles=tiles)
+    _draw_bar(sheet.axes, made, panels)
+    left = len(found.bounds) - len(chosen)
+    if left:
+        note = f"{len(chosen)} of {len(found.bounds)} areas are drawn"
+        middle: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": look().small, "color": GREY}
+        sheet.axes[0].text(1.0, 0.0, note, transform=sheet.axes[0].transAxes, **middle)
+    return sheet.finished(title)
+
+
+def _values(made: ErrorMap, name: str, kind: Kind) -> Floats:
+    """Return the value of each piece that a panel shows."""
+    shares = made.shares(made.index(name))
+    if kind == "difference":
+        return shares - made.shares(0)
+    return shares
+
+
+def _smoothed(made: ErrorMap, values: Floats, size: float) -> Floats:
+    """Return the mean over the pieces of each cell of a grid, by length, for each piece.
+
+    In a drawing of a large map, many pieces fall into one dot, and the last one drawn would hide the others.
+    """
+    x = np.floor(made.pieces.x / size).astype(np.int64)
+    y = np.floor(made.pieces.y / size).astype(np.int64)
+    x -= x.min(initial=0)
+    y -= y.min(initial=0)
+    _, cell = np.unique(x * (int(y.max(initial=0)) + 1) + y, return_inverse=True)
+    cell = cell.reshape(-1)
+    weight = made.pieces.length * made.seen
+    mean: Floats = (np.bincount(cell, weight * values) / np.bincount(cell, weight))[cell]
+    return mean
+
+
+def _chosen(made: ErrorMap, found: Areas, most: int, panels: Sequence[tuple[str, Kind]]) -> Indices:
+    """Return the areas to draw: those with the first place of a panel, then those with the longest road not found."""
+    lost = np.zeros(len(found.bounds))
+    for name, kind in panels:
+        if kind == "missed":
+            lost += np.bincount(found.area, made.pieces.length * _values(made, name, kind), len(lost))
+    first = []
+    for name, kind in panels:
+        first += [int(found.area[place.pieces[0]]) for place in worst_places(made, name, kind=kind, count=_NUMBERED)]
+    order = list(dict.fromkeys([*first, *np.argsort(-lost, kind="stable").tolist()]))
+    return np.array(sorted(order[:most]), np.int64)
+
+
+def _draw_map(axes: Axes, made: ErrorMap, name: str, kind: Kind, found: Areas, chosen: Indices, tiles: Tiles) -> None:
+    """Draw the pieces of some areas, those that were missed most on top, and the numbers of the worst places."""
+    values = _values(made, name, kind)
+    fine = tiles.width <= _FINE
+    if not fine:
+        values = _smoothed(made, values, size=tiles.width / _CELLS)
+    tile = np.full(len(found.bounds), -1)
+    tile[chosen] = np.arange(len(chosen))
+    shown = np.flatnonzero(tile[found.area] >= 0)
+    # Those that were missed most are drawn last.
+    shown = shown[np.argsort(np.abs(values[shown]), kind="stable")]
+    of_tile = tile[found.area[shown]]
+    pieces = made.pieces
+    x = pieces.x[shown] + tiles.left[of_tile]
+    y = pieces.y[shown] + tiles.bottom[of_tile]
+    half = np.stack([pieces.half_x[shown], pieces.half_y[shown]], axis=1)
+    middle = np.stack([x, y], axis=1)
+    segments = np.stack([middle - half, middle + half], axis=1)
+    drawn = LineCollection(
+        list(segments),
+        array=values[shown],
+        cmap=colours(difference=kind == "difference"),
+        linewidths=(0.5 + (1.1 if fine else 0.5) * np.abs(values[shown])) * look().pen,
+        capstyle="butt",
+        rasterized=len(shown) > 20_000,
+    )
+    drawn.set_clim(*((-1, 1) if kind == "difference" else (0, 1)))
+    axes.add_collection(drawn)
+    for rank, place in enumerate(worst_places(made, name, kind=kind, count=_NUMBERED), start=1):
+        k = tile[found.area[place.pieces[0]]]
+        if k < 0:
+            continue
+        axes.annotate(
+            str(rank),
+            (place.x + tiles.left[k], place.y + tiles.bottom[k]),
+            xytext=(7 * look().pen, 7 * look().pen),
+            textcoords="offset points",
+            fontsize=look().small,
+            color="white",
+            weight="bold",
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle,pad=0.2", "facecolor": INK, "edgecolor": "white", "linewidth": 0.5},
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6},
+        )
+    axes.set_xlim(0, tiles.width)
+    axes.set_ylim(0, tiles.height)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    _draw_scale(axes, tiles.width)
+    heading = f"{name} less {made.names[0]}" if kind == "difference" else name
+    figure: Any = axes.get_figure(root=True)
+    width = figure.get_size_inches()[0]
+    axes.set_title(shortened(heading, 0.45 * width, look().normal), fontsize=look().normal, color=INK)
+
+
+def _draw_scale(axes: Axes, width: float) -> None:
+    """Draw a line of a round length, with the length."""
+    length = round_step(width / 12)
+    axes.plot([0, length], [0, 0], color=INK, linewidth=1.2 * look().pen, clip_on=False)
+    axes.annotate(
+        f"{length:g} m",
+        (length, 0),
+        xytext=(3, 0),
+        textcoords="offset points",
+        fontsize=look().small,
+        color=INK,
+        va="center",
+    )
+
+
+def _draw_bar(axes: Sequence[Axes], made: ErrorMap, panels: Sequence[tuple[str, Kind]]) -> None:
+    """Draw the bars of the colours: one for shares, and one for differences if there are some."""
+    figure: Any = axes[0].get_figure(root=True)
+    for difference in (False, True):
+        some = [one for one, (_, kind) in zip(axes, panels, strict=True) if (kind == "difference") == difference]
+        if not some:
+            continue
+        scale = Normalize(-1 if difference else 0, 1)
+        bar = figure.colorbar(
+            ScalarMappable(scale, colours(difference=difference)),
+            ax=some,
+            location="bottom",
+            shrink=0.5,
+            pad=0.02,
+            aspect=40,
+        )
+        label = "difference of the shares" if difference else _label(made)
+        bar.set_label(label, fontsize=look().small, color=INK)
+        bar.ax.tick_params(labelsize=look().small, width=0.5, length=2)
+        bar.outline.set_visible(False)
+
+
+def _label(made: ErrorMap) -> str:
+    return f"share of the frames, not found (confidence ≥ {made.confidence:g}, within {made.cutoff:g} m)"
+
+
+def _draw_around(methods: dict[str, Results], confidence: float, title: str | None, ax: GivenAxes) -> Figure:
+    """Draw the area around the vehicle for each method."""
+    level = int(np.searchsorted(LEVELS, confidence, side="right")) - 1
+    width = look().column if len(methods) == 1 else look().page
+    sheet = canvas(width, 0.9 * HEIGHT * look().room, len(methods), ax=ax)
+    image = None
+    for axes, (name, method) in zip(sheet.axes, methods.items(), strict=True):
+        made = around_ego(method)
+        share = made.share(level)
+        columns, rows = share.shape
+        extent = (made.left, made.left + CELL * columns, made.bottom, made.bottom + CELL * rows)
+        image = axes.imshow(
+            share.T, origin="lower", extent=extent, cmap=colours(), vmin=0, vmax=1, interpolation="nearest"
+        )
+        axes.plot([2.4, -2.4, -1.6, -2.4, 2.4], [0, 1.1, 0, -1.1, 0], color=INK, linewidth=0.8 * look().pen)
+        axes.set_title(name, fontsize=look().normal, color=INK)
+        axes.tick_params(labelsize=look().small, width=0.5, length=2)
+        axes.set_xlabel("ahead (m)", fontsize=look().normal, color=INK)
+    sheet.axes[0].set_ylabel("to the left (m)", fontsize=look().normal, color=INK)
+    figure: Any = sheet.figure
+    bar = figure.colorbar(image, ax=sheet.axes, shrink=0.7, pad=0.02)
+    bar.set_label(f"share of the length, not found\n(confidence ≥ {LEVELS[level]:g})", fontsize=look().small, color=INK)
+    bar.ax.tick_params(labelsize=look().small, width=0.5, length=2)
+    return sheet.finished(title)
+
+
+def needs_data(methods: Sequence[Results], options: dict[str, Any]) -> bool:
+    """Return that the figure always needs the evaluated files."""
+    return True

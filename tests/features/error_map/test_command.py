@@ -1,0 +1,150 @@
+"""``mapgauge errors``, the files it writes, and its figure."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Run, caller
+from tests.features.error_map import planted
+
+import mapgauge as mg
+from mapgauge.errors import InvalidInput
+from mapgauge.features.error_map.around import around_ego
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return caller(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> tuple[str, str]:
+    mg.write(planted.truth(), tmp_path / "truth.parquet")
+    for name, x in (("good", planted.perfect()), ("poor", planted.predictions())):
+        mg.write(x, tmp_path / f"{name}.parquet")
+        mg.evaluate(tmp_path / f"{name}.parquet", tmp_path / "truth.parquet").save(tmp_path / f"{name}.mg")
+    return str(tmp_path / "good.mg"), str(tmp_path / "poor.mg")
+
+
+def test_the_command_prints_the_worst_places_and_a_sentence(call: Run, results: tuple[str, str]) -> None:
+    text = call("errors", results[1]).stdout
+    assert "Pieces of the map over 90 frames (found: matched within 1.5 m, confidence at least 0)" in text
+    assert "poor misses most at x" in text
+    assert "m of divider, 59 % [" in text
+    assert "poor is most beside the truth at x" in text
+    assert "of 6 scenes that saw it" in text
+
+
+def test_json_and_csv_have_the_places(call: Run, results: tuple[str, str]) -> None:
+    document = json.loads(call("errors", *results, "--json", "--confidence", "0.5").stdout)
+    assert document["confidence"] == 0.5
+    good, poor = document["methods"]
+    assert good["not_found"] == 0
+    assert good["missed"] == []
+    assert poor["missed"][0]["not_found"] == pytest.approx(planted.SHARE, abs=0.05)
+    assert poor["difference"][0]["class_name"] == "divider"
+    header, first, *_ = call("errors", results[1], "--csv", "--worst", "2").stdout.splitlines()
+    assert header.startswith("name,kind,rank,class_name,x,y,length")
+    assert first.startswith("poor,missed,1,divider")
+
+
+def test_a_confidence_that_no_prediction_has_finds_nothing(call: Run, results: tuple[str, str]) -> None:
+    assert "100.0 %" in call("errors", results[0], "--confidence", "0.9", "--worst", "0").stdout
+
+
+def test_geojson_has_a_line_for_each_piece_and_method(call: Run, results: tuple[str, str], tmp_path: Path) -> None:
+    call("errors", *results, "-o", str(tmp_path / "errors.geojson"))
+    document = json.loads((tmp_path / "errors.geojson").read_text())
+    made = mg.error_map([mg.load_results(file).with_data() for file in results])
+    features = document["features"]
+    assert len(features) == 2 * len(made.pieces.x)
+    last = features[-1]
+    assert last["type"] == "Feature"
+    assert last["properties"]["method"] == "poor"
+    (x0, y0), (x1, y1) = last["geometry"]["coordinates"]
+    assert (x0 + x1) / 2 == pytest.approx(made.pieces.x[-1], abs=1e-3)
+    assert (y0 + y1) / 2 == pytest.approx(made.pieces.y[-1], abs=1e-3)
+    assert last["properties"]["seen"] == made.seen[-1]
+    assert all(feature["geometry"]["type"] == "LineString" for feature in features)
+
+
+def test_geographic_programs_open_the_geojson(call: Run, results: tuple[str, str], tmp_path: Path) -> None:
+    pyogrio = pytest.importorskip("pyogrio")
+    call("errors", results[1], "-o", str(tmp_path / "errors.geojson"))
+    about = pyogrio.read_info(tmp_path / "errors.geojson")
+    assert about["geometry_type"] == "LineString"
+    assert {"class", "seen", "found", "not_found", "offset", "flips"} <= set(about["fields"])
+
+
+def test_geoparquet_has_valid_geometry(call: Run, results: tuple[str, str], tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    shapely = pytest.importorskip("shapely")
+    call("errors", *results, "-o", str(tmp_path / "errors.parquet"))
+    table = parquet.read_table(tmp_path / "errors.parquet")
+    about = json.loads(table.schema.metadata[b"geo"])
+    assert about["version"] == "1.0.0"
+    assert about["columns"][about["primary_column"]]["encoding"] == "WKB"
+    assert about["columns"]["geometry"]["crs"] is None
+    lines = shapely.from_wkb(table["geometry"].to_numpy(zero_copy_only=False))
+    assert shapely.is_valid(lines).all()
+    assert set(shapely.get_type_id(lines).tolist()) == {1}
+    made = mg.error_map([mg.load_results(file).with_data() for file in results])
+    np.testing.assert_allclose(shapely.length(lines[: len(made.pieces.x)]), made.pieces.length, atol=2e-3)
+    # The share that was not found is null nowhere, and an offset is null where nothing was found.
+    assert table["not_found"].null_count == 0
+    assert table["offset"].null_count == int(sum((made.counts(k).found == 0).sum() for k in (0, 1)))
+
+
+def test_another_suffix_is_refused(call: Run, results: tuple[str, str]) -> None:
+    done = call("errors", results[0], "-o", "errors.shp")
+    assert done.returncode == 2
+    assert "errors.shp: the suffix .shp is no format of error maps" in done.stderr
+    with pytest.raises(InvalidInput, match="no format of error maps"):
+        mg.error_map(mg.load_results(results[0]).with_data()).save("errors.shp")
+
+
+def test_without_poses_the_message_says_how_to_give_them(call: Run, tmp_path: Path) -> None:
+    bare = replace(planted.truth(), poses=None)
+    planted.evaluated(planted.predictions(), bare).save(tmp_path / "bare.mg", geometry="original")
+    done = call("errors", str(tmp_path / "bare.mg"))
+    assert done.returncode == 1
+    assert "no poses, so the true lines have no place in the world" in done.stderr
+    assert "TRUTH,poses=FILE" in done.stderr
+    mg.write(planted.truth(), tmp_path / "poses.parquet")
+    text = call("errors", str(tmp_path / "bare.mg"), "--poses", str(tmp_path / "poses.parquet")).stdout
+    assert "m of divider, 59 % [" in text
+
+
+def test_results_without_geometry_say_what_to_do(call: Run, tmp_path: Path) -> None:
+    planted.evaluated().save(tmp_path / "gone.mg")
+    done = call("errors", str(tmp_path / "gone.mg"))
+    assert done.returncode == 1
+    assert "--with-geometry" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_figure_has_a_panel_for_each_method_and_one_for_the_difference(
+    call: Run, results: tuple[str, str], tmp_path: Path
+) -> None:
+    call("errors", *results, "--figure", str(tmp_path / "errors.svg"))
+    text = (tmp_path / "errors.svg").read_text()
+    assert "poor less good" in text
+    assert "difference of the shares" in text
+    call("plot", "errors", *results, "-o", str(tmp_path / "plot.svg"))
+    assert "poor less good" in (tmp_path / "plot.svg").read_text()
+
+
+def test_the_figure_of_results_without_poses_is_the_area_around_the_vehicle() -> None:
+    bare = replace(planted.truth(), poses=None)
+    results = planted.evaluated(planted.predictions(), bare)
+    figure = mg.plot.errors(results)
+    assert figure.axes[0].get_xlabel() == "ahead (m)"
+    made = around_ego(results)
+    pieces = mg.error_map(results, poses=planted.truth())
+    seen = float((pieces.pieces.length * pieces.seen).sum())
+    assert made.seen.sum() / 1000 == pytest.approx(seen, rel=0.03)
+    assert set(made.sides()) == {"ahead", "beside", "behind"}
+    assert (made.found[0] >= made.found[5]).all()
+    assert np.nanmax(made.share()) <= 1
