@@ -15,6 +15,8 @@ from mapgauge.answers.facts import largest, rings_in_words
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
 from mapgauge.markup import columns_of, number
+from mapgauge.metrics.causes import label_of
+from mapgauge.metrics.table import METRICS, title_of
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _LONGEST = 24  # columns of a name of a class or of a method in the table
-_BAR = 10  # columns of the bar of a PLD of 1
+_GAP = 2  # columns between two columns of a table
+_LONGEST_BAR = 20  # columns of the bar of a PLD of 1
+_SHORTEST_BAR = 5
+_SHORT = {"": "", "faint": "faint"}  # names of causes that are too long for the table
 _BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░", "class": "·"}
 _LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
 _MOST_METHODS = 3  # with ranges of their own
@@ -201,52 +206,53 @@ def _rows(overview: Overview) -> list[_Row]:
     return rows
 
 
-def compact_table(overview: Overview) -> Iterator[Piece]:
-    """Yield one table: a row for each class and the mean, or with several methods a row for the mean of each."""
-    from mapgauge.metrics.causes import label_of
-    from mapgauge.metrics.table import heading
+@dataclass(frozen=True)
+class _Column:
+    """A column of the compact table."""
 
+    title: str
+    cells: Sequence[str]
+
+    @property
+    def width(self) -> int:
+        """The width with the gap before the next column."""
+        return max(map(columns_of, [self.title, *self.cells])) + _GAP
+
+
+def compact_table(overview: Overview) -> Iterator[Piece]:
+    """Yield one table: a row for each class and the mean, or with several methods a row for the mean of each.
+
+    Values that do not fit the width are left out, the last first. The bar of PLD takes what is left.
+    """
     rows = _rows(overview)
-    titles = ["mean of classes" if len(overview.names) > 1 else "class"]
-    cells: list[list[str]] = [[shortened(row.name) for row in rows]]
-    legend = False
-    for key in _keys(overview.results):
-        titles.append(heading(key, overview.results[0].protocol))
-        cells.append([number(row.values.get(key)) for row in rows])
-        if key == "pld" and any(row.families is not None for row in rows):
-            titles.append("parts".ljust(_BAR))
-            cells.append([_bar(row.families) for row in rows])
-            legend = True
-    causes = [label_of(row.cause) if row.cause else "" for row in rows]
-    has_cause = any(causes)
-    if has_cause:
-        titles.append("largest cause")
-        cells.append(causes)
-    chosen = _fitting(titles, cells, has_cause=has_cause)
-    body = [[cells[k][row] for k in chosen] for row in range(len(rows))]
-    yield Table("", [titles[k] for k in chosen], body, 1, ids=1 if has_cause else 0)
-    if legend:
+    names = _Column("method" if len(overview.names) > 1 else "class", [shortened(row.name) for row in rows])
+    keys = _keys(overview.results)
+    values = [_Column(title_of(key), [number(row.values.get(key)) for row in rows]) for key in keys]
+    causes = _Column("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
+    left = room() - names.width + _GAP
+    if any(causes.cells):
+        left -= causes.width
+    shown = []
+    for column in values:
+        if column.width <= left:
+            shown.append(column)
+            left -= column.width
+    bar = min(left - _GAP, _LONGEST_BAR)
+    has_bar = bar >= _SHORTEST_BAR and keys[:1] == ["pld"] and any(row.families is not None for row in rows)
+    if has_bar:
+        shown.insert(1, _Column("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
+    columns = [names, *shown]
+    if any(causes.cells):
+        columns.append(causes)
+    body = [[column.cells[k] for column in columns] for k in range(len(rows))]
+    yield Table("", [column.title for column in columns], body, 1, ids=1 if any(causes.cells) else 0)
+    if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))
 
 
-def _fitting(titles: Sequence[str], cells: Sequence[Sequence[str]], *, has_cause: bool) -> list[int]:
-    """Return the columns that fit, in their order. The first and the largest cause are there in any case."""
-    widths = [max(map(columns_of, [title, *column])) + 2 for title, column in zip(titles, cells, strict=True)]
-    last = [len(titles) - 1] if has_cause else []
-    chosen = [0]
-    left = room() - widths[0] - sum(widths[k] for k in last) + 2
-    for k in range(1, len(titles) - len(last)):
-        if widths[k] <= left:
-            chosen.append(k)
-            left -= widths[k]
-    return [*chosen, *last]
-
-
 def _keys(results: "Sequence[Results]") -> list[str]:
     """Return the keys of the table: main values of all metrics, and the headline values of PLD."""
-    from mapgauge.metrics.table import METRICS
-
     keys = []
     for name in results[0].metrics:
         metric = METRICS[name]
@@ -264,7 +270,7 @@ def _glyphs() -> Mapping[str, str]:
     return _BLOCKS
 
 
-def _bar(families: Mapping[str, float] | None) -> str:
+def _bar(families: Mapping[str, float] | None, width: int) -> str:
     """Return PLD as a bar, by families of causes. The ends of the families are rounded, so their sum is right."""
     if families is None:
         return ""
@@ -273,8 +279,8 @@ def _bar(families: Mapping[str, float] | None) -> str:
     upto = 0.0
     for family, part in families.items():
         upto += part
-        bar += glyphs[family] * (round(_BAR * upto) - len(bar))
-    return bar.ljust(_BAR)
+        bar += glyphs[family] * (round(width * upto) - len(bar))
+    return bar.ljust(width)
 
 
 def range_lines(answer: "Answer") -> Iterator[Piece]:
@@ -291,7 +297,6 @@ def range_lines(answer: "Answer") -> Iterator[Piece]:
 
 def worst_frame(overview: Overview) -> Iterator[Piece]:
     """Yield the worst frame of the first method that is trusted, and the command that draws it."""
-    from mapgauge.metrics.table import title_of
     from mapgauge.results.frame_tables import worst_first
 
     trusted = [k for k, facts in enumerate(overview.answer.methods) if facts.refused is None]
