@@ -21,17 +21,16 @@ PLD = {
 }
 
 
-def test_tables_say_what_was_read_and_have_a_row_per_class(call: Run, world: Path) -> None:
-    done = call("evaluate", "good.json", "truth.geojson")
+def test_tables_have_a_row_per_class(call: Run, world: Path) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--tables")
     assert done.returncode == 0
     assert done.stderr == ""
-    assert f"predictions good.json (streammapnet)\n  {FRAMES} frames, 1500 instances: " in done.stdout
-    assert "no confidences; x -30.0 to 30.0 m, y -15.0 to 15.0 m" in done.stdout
+    assert done.stdout.startswith(f"good.json against truth.geojson: {FRAMES} frames, 2 scenes, paper-60x30\n")
     results = mg.load_results(world / "good.mg")
     for metric in ("PLD", "Chamfer-AP", "Fréchet-AP"):
         assert len(re.findall(rf"^{metric}, (?:lower|higher) is better \(paper-60x30; ", done.stdout, re.M)) == 1
     for name in ("ped_crossing", "divider", "boundary", "mean"):
-        assert len(re.findall(rf"^{name} ", done.stdout, re.M)) == 3
+        assert len(re.findall(rf"^{name} ", done.stdout, re.M)) == 4  # also in the compact table
     assert re.search(rf"^mean +{results.mean['pld']:.3f} +{results.mean['localisation']:.3f} ", done.stdout, re.M)
     assert f"{FRAMES} frames evaluated; 0 missing" in done.stdout
 
@@ -41,6 +40,8 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
     found = json.loads(done.stdout)
     results = mg.load_results(world / "good.mg")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.pop("date"))  # of the run: the results have none
+    said = mg.answer(mg.evaluate(world / "good.json", world / "truth.geojson"), names=["good"])
+    assert found.pop("answer") == json.loads(json.dumps(said.to_dict()))
     assert found == {"name": "good"} | json.loads(json.dumps(results.to_dict() | {"inputs": found["inputs"]}))
     assert set(found) == TOP
     assert set(found["inputs"]) == {"predictions", "truth"}
@@ -131,7 +132,18 @@ def test_settings_reach_the_protocol(call: Run) -> None:
 
 
 def test_a_count_takes_the_place_of_the_spacing_and_a_cutoff_brings_pld(call: Run) -> None:
-    done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--set", "count=50")
+    done = call(
+        "evaluate",
+        "good.json",
+        "truth.geojson",
+        "-p",
+        "streammapnet-60x30",
+        "-c",
+        "1.5",
+        "--set",
+        "count=50",
+        "--tables",
+    )
     name = "streammapnet-60x30, count 50, cutoff 1.5 m"
     assert f"PLD, lower is better ({name}; cutoff 1.5 m, order 1, 50 points per polyline)" in done.stdout
 

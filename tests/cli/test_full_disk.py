@@ -29,7 +29,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_an_evaluation_prints_its_tables_and_writes_its_other_files(call: Run, tmp_path: Path, full: list[str]) -> None:
-    sides = ("evaluate", "good.json", "truth.geojson", "--brief")
+    sides = ("evaluate", "good.json", "truth.geojson")
     tables = call(*sides).stdout
     full += [".mg"]
     outputs = ("-o", tmp_path / "r.mg", "--report", tmp_path / "page.html")

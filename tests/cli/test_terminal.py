@@ -58,7 +58,7 @@ class Terminal:
 
 def test_a_terminal_gets_colours_and_a_bar(world: Path) -> None:
     page = world / "page.html"
-    options = ["--metrics", "pld", "--report", "page.html"]
+    options = ["--metrics", "pld", "--report", "page.html", "--tables", "--notes"]
     terminal = Terminal("evaluate", "good.json", "truth.geojson", *options, cwd=world)
     text = terminal.finish()
     assert "All 20 frames can be drawn" in page.read_text(encoding="utf-8")

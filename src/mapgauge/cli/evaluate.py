@@ -209,7 +209,7 @@ def _print(
         results=results,
         answers=_answers(plan, watch),
         files=[*options.predictions, options.truth],
-        targets=plan.targets or [None] * len(results),
+        targets=[target if target in watch.saved else None for target in plan.targets],
         findings=watch.findings,
         slices=sliced,
         changes=list(changes.values()),

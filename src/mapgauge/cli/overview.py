@@ -16,12 +16,14 @@ from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
 from mapgauge.markup import columns_of, number
 from mapgauge.metrics.causes import label_of
-from mapgauge.metrics.table import METRICS, title_of
+from mapgauge.metrics.table import METRICS, title_of, value_named
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.answers.answer import Answer
+    from mapgauge.answers.facts import MethodFacts
     from mapgauge.frames.findings import Finding
+    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.results.values import Values
 
@@ -173,6 +175,13 @@ def answer_lines(answer: "Answer", *, gap: bool = True) -> Iterator[Piece]:
         statements = [said for said in statements if said not in advice or said is best]
     for k, said in enumerate(statements):
         yield Line(wrapped(said.text, "  "), gap=gap and k == 0)
+    if any(_lacks_causes(facts) for facts in answer.methods):
+        yield Line(wrapped("How much is found, and why, was not scored here: `mapgauge why` says it.", "  "))
+
+
+def _lacks_causes(facts: "MethodFacts") -> bool:
+    """Whether what explains PLD is not known, as in a streamed evaluation that was begun without it."""
+    return facts.refused is None and facts.measure == "pld" and facts.pld is not None and facts.found is None
 
 
 def is_advice(values: Mapping[str, object]) -> bool:
@@ -227,7 +236,8 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     rows = _rows(overview)
     names = _Column("method" if len(overview.names) > 1 else "class", [shortened(row.name) for row in rows])
     keys = _keys(overview.results)
-    values = [_Column(title_of(key), [number(row.values.get(key)) for row in rows]) for key in keys]
+    protocol = overview.results[0].protocol
+    values = [_Column(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
     causes = _Column("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
     left = room() - names.width + _GAP
     if any(causes.cells):
@@ -249,6 +259,14 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))
+
+
+def _title(key: str, protocol: "Protocol") -> str:
+    """Return the title of a column. Only a main value names its setting; the others stand beside it."""
+    metric, value = value_named(key) or (None, None)
+    if value is not None and value.role == "main":
+        return title_of(key, protocol=protocol)
+    return title_of(key)
 
 
 def _keys(results: "Sequence[Results]") -> list[str]:
@@ -288,7 +306,7 @@ def range_lines(answer: "Answer") -> Iterator[Piece]:
     told = [facts for facts in answer.methods if facts.ranges]
     for facts in told[:_MOST_METHODS]:
         known = [
-            f"{rings_in_words((ring['from'] or 0.0, ring['to'] or 0.0))} {number(ring['pld'])}"
+            f"{rings_in_words((ring['from'] or 0.0, ring['to'] or 0.0))}: {number(ring['pld'])}"
             for ring in facts.ranges or ()
         ]
         of = f" of {facts.name}" if len(answer.methods) > 1 else ""
