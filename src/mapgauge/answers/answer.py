@@ -10,7 +10,7 @@ from mapgauge.answers.sentences import about_method, about_methods, named
 from mapgauge.arguments import check_workers
 from mapgauge.errors import InvalidInput
 from mapgauge.hooks import sentences
-from mapgauge.markup import block, line
+from mapgauge.markup import block, element
 from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics
@@ -36,7 +36,7 @@ class Answer:
         return f"<Answer about {', '.join(facts.name for facts in self.methods)}>"
 
     def _repr_html_(self) -> str:
-        return block(*(line(statement.text) for statement in self.statements))
+        return block(*(element("div", statement.text) for statement in self.statements))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values."""

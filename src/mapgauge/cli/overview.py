@@ -263,8 +263,8 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
 
 def _title(key: str, protocol: "Protocol") -> str:
     """Return the title of a column. Only a main value names its setting; the others stand beside it."""
-    metric, value = value_named(key) or (None, None)
-    if value is not None and value.role == "main":
+    named = value_named(key)
+    if named is not None and named[1].role == "main":
         return title_of(key, protocol=protocol)
     return title_of(key)
 
@@ -335,8 +335,8 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         files += [] if results.protocol.name == "paper-60x30" else ["-p", results.protocol.name]
     words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
     of = f" of {overview.names[trusted[0]]}" if len(overview.names) > 1 else ""
-    yield Line(wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  "))
-    yield Line(f"  {shlex.join(words)}")
+    about = wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  ")
+    yield Line(f"{about}\n  {shlex.join(words)}")  # a command is one line, so that it can be copied
 
 
 def _given(path: Any) -> str:
