@@ -12,7 +12,6 @@ from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import Printing, emit
-from mapgauge.cli.evaluated import Evaluated
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import exit_on, exit_without_truth
@@ -97,17 +96,6 @@ def evaluate(options: EvaluateOptions) -> None:
     the input; with --prior also the tables of `mapgauge changes`. If both sides are Parquet (a file, a folder or a
     URL), they are read in chunks, on this machine or on a Dask cluster.
     """
-    names = options.names_of_protocols
-    tags = tags_of([options.truth, *options.predictions], options.by)
-    protocols = [
-        parsing.settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
-        for name in names
-    ]
-    chosen = parsing.metrics_of_each(protocols, options.metrics)
-    metrics = list(chain.from_iterable(chosen))
-    _check_options(options, metrics)
-    if options.prior is not None and not protocols[0].cutoffs:
-        parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
     watch = EvaluationWatch(
         is_text=options.form == "text" and not options.quiet,
         explains=options.form in ("text", "json"),
@@ -115,16 +103,31 @@ def evaluate(options: EvaluateOptions) -> None:
         workers=options.workers,
     )
     with watch.interrupts():
-        watch.reading([*options.predictions, options.truth])
-        plan, pages = _plan(options, protocols, chosen)
-        check_files(*options.predictions, options.truth, *([options.prior] if options.prior else []))
-        watch.is_streamed = _streams(options)
-        prepare = partial(_prepare, options, metrics)
-        if watch.is_streamed:
-            sides: InMemory | Streamed = _streamed(options, prepare)
-        else:
-            sides = _in_memory(options, prepare)
-        _run(options, plan, pages, sides, watch, tags)
+        watch.reading([*options.predictions, options.truth])  # at once: imports take a part of a second
+        _evaluate(options, watch)
+
+
+def _evaluate(options: EvaluateOptions, watch: EvaluationWatch) -> None:
+    """Check the options, and do all work."""
+    tags = tags_of([options.truth, *options.predictions], options.by)
+    protocols = [
+        parsing.settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+        for name in options.names_of_protocols
+    ]
+    chosen = parsing.metrics_of_each(protocols, options.metrics)
+    metrics = list(chain.from_iterable(chosen))
+    _check_options(options, metrics)
+    if options.prior is not None and not protocols[0].cutoffs:
+        parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
+    plan, pages = _plan(options, protocols, chosen)
+    check_files(*options.predictions, options.truth, *([options.prior] if options.prior else []))
+    watch.is_streamed = _streams(options)
+    prepare = partial(_prepare, options, metrics)
+    if watch.is_streamed:
+        sides: InMemory | Streamed = _streamed(options, prepare)
+    else:
+        sides = _in_memory(options, prepare)
+    _run(options, plan, pages, sides, watch, tags)
 
 
 def _plan(
@@ -195,6 +198,7 @@ def _print(
     tags: "Tags | None",
 ) -> None:
     """Print what comes out, then the tables of subsets and of a prior, which are text only."""
+    from mapgauge.cli.evaluated import Evaluated
     from mapgauge.hooks import prior_tables
 
     prior = prior_tables()

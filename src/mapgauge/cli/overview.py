@@ -33,6 +33,7 @@ _GAP = 2  # columns between two columns of a table
 _LONGEST_BAR = 20  # columns of the bar of a PLD of 1
 _SHORTEST_BAR = 5
 _SHORT = {"": "", "faint": "faint"}  # names of causes that are too long for the table
+_LONGEST_BESIDE = 13  # the same, if values would not fit beside longer ones
 _BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░", "class": "·"}
 _LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
 _MOST_METHODS = 3  # with ranges of their own
@@ -234,19 +235,23 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     Values that do not fit the width are left out, the last first. The bar of PLD takes what is left.
     """
     rows = _rows(overview)
-    names = _Column("method" if len(overview.names) > 1 else "class", [shortened(row.name) for row in rows])
     keys = _keys(overview.results)
     protocol = overview.results[0].protocol
     values = [_Column(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
     causes = _Column("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
-    left = room() - names.width + _GAP
-    if any(causes.cells):
-        left -= causes.width
-    shown = []
-    for column in values:
-        if column.width <= left:
-            shown.append(column)
-            left -= column.width
+    title = "method" if len(overview.names) > 1 else "class"
+    for longest in (_LONGEST, _LONGEST_BESIDE):
+        names = _Column(title, [shortened(row.name, longest) for row in rows])
+        left = room() - names.width + _GAP
+        if any(causes.cells):
+            left -= causes.width
+        shown = []
+        for column in values:
+            if column.width <= left - _SHORTEST_BAR - _GAP:
+                shown.append(column)
+                left -= column.width
+        if len(shown) == len(values):
+            break
     bar = min(left - _GAP, _LONGEST_BAR)
     has_bar = bar >= _SHORTEST_BAR and keys[:1] == ["pld"] and any(row.families is not None for row in rows)
     if has_bar:

@@ -72,6 +72,7 @@ class EvaluationWatch:
 
     def new_findings(self, findings: "Sequence[Finding]") -> None:
         """Take findings that no earlier run had."""
+        self._clear()
         self.findings += findings
         if not self.is_text:
             warn_of(findings)
@@ -122,10 +123,17 @@ class EvaluationWatch:
         try:
             yield
         except KeyboardInterrupt as error:
-            if can_rewrite():
-                rewrite()
+            self._clear()
             warn(self._interrupted(error))
             raise typer.Exit(INTERRUPTED) from error
+        except Exception:
+            self._clear()  # the message of the error has a line of its own
+            raise
+
+    def _clear(self) -> None:
+        """Remove the line about progress."""
+        if can_rewrite():
+            rewrite()
 
     def _interrupted(self, error: KeyboardInterrupt) -> str:
         """Return how far the work was. A streamed evaluation says how it is continued."""
