@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from mapgauge.answers.facts import MethodFacts, explained, facts_of
+from mapgauge.answers.facts import MethodFacts, explained, facts_of, measure_of
 from mapgauge.answers.pairs import PairFacts, pairs_of, ranked
 from mapgauge.answers.sentences import about_method, about_methods, named
 from mapgauge.arguments import check_workers
@@ -12,8 +12,9 @@ from mapgauge.errors import InvalidInput
 from mapgauge.hooks import sentences
 from mapgauge.markup import block, element
 from mapgauge.metrics.causes import CAUSES_OF_PLD
+from mapgauge.metrics.metric import CombinedRows, Metric
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import hit_metrics
+from mapgauge.metrics.table import hit_metrics, value_named
 from mapgauge.results.comparison import check_comparable, method_names
 from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
@@ -140,9 +141,19 @@ def _alike(methods: Sequence[Results]) -> list[Results]:
     if not methods:
         return []
     first = methods[0].metrics
-    compared = {PLD.name, CAUSES_OF_PLD.name, *first[:1], *(metric.name for metric, _ in hit_metrics(first))}
+    measure = value_named(measure_of(methods[0]))
+    compared = {PLD.name, CAUSES_OF_PLD.name, *(metric.name for metric, _ in hit_metrics(first))}
+    if measure is not None:
+        compared |= _parts_of(measure[0])
     shared = tuple(name for name in first if name in compared and all(name in method.metrics for method in methods))
     return [_with_only(method, shared) for method in methods]
+
+
+def _parts_of(metric: Metric) -> set[str]:
+    """Return the names of a metric and of those that it combines."""
+    if isinstance(metric.rows, CombinedRows):
+        return {metric.name, *metric.rows.of}
+    return {metric.name}
 
 
 def _with_only(results: Results, metrics: tuple[str, ...]) -> Results:

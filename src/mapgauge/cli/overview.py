@@ -131,10 +131,13 @@ def header(overviews: Sequence[Overview]) -> Iterator[Piece]:
     about.append(protocol)
     text = f"{who} against {shortened_path(str(overview.files[-1]))}: {', '.join(about)}"
     yield Line(wrapped(text, "  "))
-    for name, method in zip(overview.names, overview.results, strict=True):
-        missing = _missing(method)
-        if missing:
-            yield Line(wrapped(f"{name + ': ' if len(overview.names) > 1 else ''}{missing}", "  "))
+    unusual = {name: _unusual(method) for name, method in zip(overview.names, overview.results, strict=True)}
+    if len(set(unusual.values())) == 1:
+        unusual = {"": unusual[overview.names[0]]}  # the same for all methods
+    for name, said in unusual.items():
+        if said:
+            of = f" of {name}" if name else ""
+            yield Line(wrapped(f"Frames{of}: {said}", "  "))
 
 
 def title_of_protocol(overview: Overview) -> Iterator[Piece]:
@@ -149,7 +152,7 @@ def finding_line(finding: "Finding") -> Line:
     return Line(wrapped(finding.for_shell(), "  "), painted=finding.level)
 
 
-def _missing(results: "Results") -> str:
+def _unusual(results: "Results") -> str:
     """Return which frames are not as usual; "" if all are."""
     counts = results.frame_counts
     said = []
@@ -159,9 +162,7 @@ def _missing(results: "Results") -> str:
         said.append(f"{counts['without_truth']:,} without truth")
     if counts["ignored"]:
         said.append(f"{counted(counts['ignored'], 'predicted frame', form=',')} ignored")
-    if not said:
-        return ""
-    return f"Of the frames: {', '.join(said)}"
+    return ", ".join(said)
 
 
 def answer_lines(answer: "Answer", *, gap: bool = True) -> Iterator[Piece]:
@@ -234,8 +235,10 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
 
     Values that do not fit the width are left out, the last first. The bar of PLD takes what is left.
     """
-    rows = _rows(overview)
     keys = _keys(overview.results)
+    rows = _rows(overview)
+    if len(overview.names) == 1:  # classes without values, such as those that no metric compares, are left out
+        rows = [row for row in rows if row.name == "mean" or any(row.values.get(key) is not None for key in keys)]
     protocol = overview.results[0].protocol
     values = [_Column(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
     causes = _Column("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
