@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.cli.conftest import FRAMES, Run
 from tests.shared_data import PARITY
 
 import mapgauge as mg
+from mapgauge.markup import columns_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json-output.md"
 
@@ -239,3 +241,43 @@ def test_a_confidence_outside_its_range_is_named_with_its_frame(call: Run, world
     assert done.returncode == 1
     assert f"frame {frames.tokens[3]}, instance 0 (" in done.stderr
     assert "confidence 1.5, expected a number in [0, 1]" in done.stderr
+
+
+def test_text_fits_80_columns_and_is_the_same_for_any_number_of_frames(call: Run) -> None:
+    name = "a_method_with_a_name_of_about_sixty_columns_that_is_very_long"
+    files = ("good.json", f"poor.json,name={name}", "good.json,certain,name=車線の検出器", "truth.geojson")
+    for count in (1, 2, 3):
+        done = call("evaluate", *files[:count], files[-1], "--ranges", "0,10,20,30")
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stdout.splitlines() if "mapgauge show" not in line]  # which can be copied
+        assert max(map(columns_of, lines)) <= 80
+        assert len(lines) <= 26
+        assert done.stdout.count("--notes prints") == 1
+
+
+def test_a_metric_without_values_of_frames_names_no_worst_frame(call: Run) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer")
+    assert done.returncode == 0, done.stderr
+    assert "Chamfer-AP is 0.737 (mean over classes)." in done.stdout
+    assert "Worst frame" not in done.stdout
+
+
+def test_notes_are_counted_unless_they_are_asked_for(call: Run) -> None:
+    plain = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    count = int(re.search(r"^(\d+) notes? about the input: --notes prints", plain, re.M)[1])  # type: ignore[index]
+    noted = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes").stdout
+    assert len(re.findall("^note: ", noted, re.M)) == count
+    assert "note: " not in plain
+    refused = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes", "--json")
+    assert refused.returncode == 2
+    assert "--notes: has no effect with --json" in " ".join(refused.stderr.replace("'", "").split())
+
+
+def test_the_command_for_the_worst_frame_draws_it(call: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld")
+    (line,) = [line for line in done.stdout.splitlines() if "mapgauge show" in line]
+    words = shlex.split(line)[1:]
+    drawn = call(*words[:-1], tmp_path / words[-1])
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / words[-1]).exists()

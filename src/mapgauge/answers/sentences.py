@@ -45,7 +45,8 @@ def about_method(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
         return
     if facts.pld is None or facts.measure != PLD.main.key:
         title = title_of(facts.measure, protocol=protocol)
-        text = f"{title} is {facts.value:.3f} (mean over classes)."
+        over = " (mean over classes)" if facts.classes else ""  # a metric that combines others has no classes
+        text = f"{title} is {facts.value:.3f}{over}."
         yield Statement("value", text, {"key": facts.measure, "value": facts.value})
         yield from _worst(facts)
         return

@@ -332,7 +332,7 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
     key = worst_first(results.metrics).lstrip("-")
     frames = results.frames(count=1)
     value = frames[0].get(key) if frames else None
-    if value is None:
+    if not isinstance(value, float):  # no metric has values of single frames, or this frame has none
         return
     token = frames[0]["token"]
     saved = overview.saved[trusted[0]]
