@@ -126,7 +126,17 @@ from mapgauge.results.instance_costs import Fix as Fix
 from mapgauge.results.intervals import Difference as Difference
 from mapgauge.results.intervals import Estimate as Estimate
 from mapgauge.results.loading import load_results as load_results
+from mapgauge.results.planning import Planned as Planned
+from mapgauge.results.planning import margin_verdict as margin_verdict
+from mapgauge.results.planning import plan as plan
+from mapgauge.results.planning import scenes_needed as scenes_needed
+from mapgauge.results.planning import smallest_difference as smallest_difference
+from mapgauge.results.ranks import Rank as Rank
+from mapgauge.results.ranks import ranks as ranks
 from mapgauge.results.results import Results as Results
+from mapgauge.results.runs import RunComparison as RunComparison
+from mapgauge.results.runs import Spread as Spread
+from mapgauge.results.runs import compare_runs as compare_runs
 from mapgauge.results.slices import Slices as Slices
 from mapgauge.results.statement import Statement as Statement
 from mapgauge.results.tags import Tags as Tags

@@ -123,7 +123,7 @@ def test_a_single_file_is_checked_by_values(call: Run) -> None:
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("pld", "must be KEY > LIMIT or KEY < LIMIT"),
+        ("pld", "must be KEY > LIMIT, KEY < LIMIT or KEY not within MARGIN"),
         ("pld >= 1", "must be KEY > LIMIT"),
         ("pld > much", "must be KEY > LIMIT"),
         ("pld > 0.1 and so on", "must be KEY > LIMIT"),

@@ -35,8 +35,9 @@ def made_up(
     *,
     hard: bool = False,
     causes: bool = False,
+    better: float = 0.0,
 ) -> tuple[Results, Results]:
-    """Return two equal methods on the same made-up scenes, one frame each.
+    """Return two methods on the same made-up scenes, one frame each. They are equal, unless one is better.
 
     Args:
         rng: Where the numbers come from.
@@ -44,7 +45,33 @@ def made_up(
         present: The share of scenes that have instances of each class.
         hard: Whether scenes differ much.
         causes: Whether PLD is split by cause, at random.
+        better: How much more skill the second method has in every scene.
     """
+    true, skill = _scenes(rng, scenes, present, hard=hard)
+    first = _method(rng, true, skill, causes=causes)
+    return first, _method(rng, true, skill + better, causes=causes)
+
+
+def made_up_runs(
+    rng: np.random.Generator, scenes: int, counts: Sequence[int], *, seeds: float, hard: bool = False
+) -> list[list[Results]]:
+    """Return the runs of equal methods on the same made-up scenes.
+
+    Args:
+        rng: Where the numbers come from.
+        scenes: Number of scenes.
+        counts: The number of runs of each method.
+        seeds: The standard deviation of the skill of runs.
+        hard: Whether scenes differ much.
+    """
+    true, skill = _scenes(rng, scenes, (1.0, 1.0), hard=hard)
+    return [[_method(rng, true, skill + rng.normal(0, seeds)) for _ in range(count)] for count in counts]
+
+
+def _scenes(
+    rng: np.random.Generator, scenes: int, present: Sequence[float], *, hard: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many true instances scenes have, by class, and the skill of methods in them."""
     if hard:
         true = 3 + rng.poisson(rng.gamma(1.0, 8.0, (scenes, CLASSES)))
         skill = np.clip(rng.beta(0.9, 0.3, (scenes, 1)), 0.02, 0.99)
@@ -53,7 +80,7 @@ def made_up(
         skill = np.clip(rng.normal(0.65, 0.15, (scenes, 1)), 0.1, 0.95)
     if min(present) < 1:
         true[rng.random(true.shape) >= present] = 0
-    return _method(rng, true, skill, causes=causes), _method(rng, true, skill, causes=causes)
+    return true, skill
 
 
 def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, causes: bool = False) -> Results:

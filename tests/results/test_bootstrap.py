@@ -249,7 +249,7 @@ def test_a_method_cannot_be_told_from_itself() -> None:
     comparison = mg.compare([methods()[0]] * 2, names=["a", "b"], samples=20)
     for by_key in comparison.differences["a", "b"].values():
         for difference in by_key.values():
-            assert difference == (0, 0, 0, False, 1)
+            assert difference[:5] == (0, 0, 0, False, 1)
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:

@@ -62,7 +62,7 @@ def test_one_unit_has_no_interval() -> None:
 @pytest.mark.parametrize("units", [2, 3, 4, 5, 6])
 def test_there_is_no_verdict_below_five_units(units: int) -> None:
     found = difference(0.5, Draws(np.full(100, 0.5), units), 0.95)
-    assert found == Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0)
+    assert found == Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0, error=0.0, freedom=units - 1)
 
 
 def test_samples_without_a_value_do_not_count() -> None:

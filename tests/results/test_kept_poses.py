@@ -186,3 +186,16 @@ def test_the_command_line_needs_no_poses_again(truth: mg.MapFrames, tmp_path: Pa
     results = mg.load_results("run.mg").with_data()
     assert results.data is not None
     assert equal(results.data[1].poses, poses_of(truth, results))
+
+
+def test_results_give_their_poses_to_other_files(truth: mg.MapFrames, tmp_path: Path) -> None:
+    results = saved(evaluated())
+    assert equal(mg.with_poses(mg.read("y.json"), "run.mg").poses, poses_of(truth, results))
+    said("evaluate x.json y.json,poses=run.mg --metrics pld -o again.mg", tmp_path)
+    assert equal(mg.load_results("again.mg").poses, results.poses)
+
+
+def test_results_without_poses_give_none(truth: mg.MapFrames) -> None:
+    saved(mg.evaluate("x.json", "y.json", **PLD))
+    with pytest.raises(mg.MapgaugeError, match=r"run\.mg: these results keep no poses"):
+        mg.with_poses(mg.read("y.json"), "run.mg")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -42,10 +42,9 @@ class CompareOptions(Printing):
     classes: Annotated[Texts, o.classes_option("the mean; `all` stands for all")] = None
     samples: o.SamplesOption = 1000
     level: o.LevelOption = 0.95
-    seed: o.SeedOption = 0
     by: o.ByOption = None
     correction: o.CorrectionOption = "none"
-    all_pairs: Annotated[bool, o.option("--all-pairs", o.COMPUTED, _ALL_PAIRS_HELP)] = False
+    all_pairs: Annotated[bool, o.option("--all-pairs", o.RARE, _ALL_PAIRS_HELP)] = False
     fail_if: Annotated[Texts, o.option("--fail-if CONDITION", o.WRITTEN, _FAIL_IF_HELP)] = None
     json: o.JsonOption = False
     csv: o.CsvOption = False
@@ -98,7 +97,6 @@ def _compared(options: CompareOptions, names: Sequence[str], methods: Sequence["
         names=names,
         samples=options.samples,
         level=options.level,
-        seed=options.seed,
         pairs="all" if options.all_pairs or len(methods) < MANY else "first",
     )
 
@@ -117,8 +115,7 @@ def _compare_all(
 
     comparison = _compared(options, names, methods)
     shown = _classes(file, comparison, listed(options.classes))
-    draws: dict[str, Any] = {"samples": options.samples, "level": options.level, "seed": options.seed}
-    causes = differences_by_cause(names, methods, comparison.differences, **draws)
+    causes = differences_by_cause(names, methods, comparison.differences, samples=options.samples, level=options.level)
     correction = cast("Correction", options.correction)
     comparison, differences = with_causes(comparison, causes.differences, correction)
     wrong = with_errors(names, methods) if conditions else []

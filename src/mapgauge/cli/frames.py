@@ -213,9 +213,9 @@ class FramesListed(Document):
             yield from self._without("predictions", part.without_predictions)
             yield from self._without("truth, but with predictions", part.without_truth)
         if left_out:
+            names = ", ".join(map(printable, left_out))
             yield Line(
-                f"Without {', '.join(map(printable, left_out))}, for which there is no room. --csv and --json have all "
-                "columns, and --sort COLUMN shows one"
+                f"Not shown, for lack of room: {names}. --csv and --json have all columns, and --sort COLUMN shows one"
             )
 
     @property

@@ -48,11 +48,10 @@ class PaperOptions:
     """The options of ``mapgauge paper``."""
 
     files: o.MethodsArgument
-    output: Annotated[Path, o.output_option("FOLDER", "The folder is new, empty, or written by this command before.")]
+    output: Annotated[Path, o.output_option("FOLDER", "A folder that is new, empty, or was written by this command.")]
     protocol: o.ProtocolOption = None
     samples: o.SamplesOption = 1000
     level: o.LevelOption = 0.95
-    seed: o.SeedOption = 0
     quiet: o.QuietOption = False
 
 
@@ -74,9 +73,9 @@ def paper(options: PaperOptions) -> None:
     from mapgauge import compare
     from mapgauge import plot as figures
 
-    comparison = compare(methods, names=names, samples=options.samples, level=options.level, seed=options.seed)
+    comparison = compare(methods, names=names, samples=options.samples, level=options.level)
     drawn = _figures(methods, names)
-    line = provenance(methods, names, comparison, options.seed)
+    line = provenance(methods, names, comparison)
     texts = _tables(methods, names, comparison, line)
     outputs = Attempts()
     for file in FILES:
@@ -134,7 +133,7 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
     }
 
 
-def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison", seed: int) -> str:
+def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison") -> str:
     """Return one line that says how the numbers were made: versions, settings, hashes of the inputs, and the draws."""
     from mapgauge.protocols import NO_SETTINGS, full_name
 
@@ -151,7 +150,7 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
         *([f"ranges {_text(ranges)}"] if (ranges := methods[0].ranges) else []),
         f"truth {' and '.join(truths)}",
         *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
-        f"{intervals_in_words(comparison)}, seed {seed}",
+        f"{intervals_in_words(comparison)}, seed 0",
         *(note for note in comparison.notes if note.startswith("error")),
     ]
     return "; ".join(parts)

@@ -125,11 +125,9 @@ class ReportOptions:
     output: Annotated[Path, o.output_option("FILE", "A page (.html).")]
     frames: o.FramesOption = "200"
     title: o.TitleOption = None
-    causes: Annotated[bool | None, o.option("--causes/--no-causes", o.COMPUTED, _CAUSES_HELP, show_default=False)] = (
-        None
-    )
+    causes: Annotated[bool | None, o.option("--causes/--no-causes", o.RARE, _CAUSES_HELP, show_default=False)] = None
     by: o.ByOption = None
-    with_paths: Annotated[bool, o.option("--with-paths", o.WRITTEN, _PATHS_HELP)] = False
+    with_paths: Annotated[bool, o.option("--with-paths", o.RARE, _PATHS_HELP)] = False
     protocol: o.ProtocolOption = None
     quiet: o.QuietOption = False
 
@@ -184,8 +182,7 @@ _RANKED = re.compile(
 )
 _CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
 _PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
-_FORWARD_HELP = "Axis that points forward. Default: the axis that the files name, or x."
-_CONFIDENCE_HELP = "Do not draw predictions with a lower confidence. Matches and values do not change."
+_CONFIDENCE_HELP = "Leave out predictions with a lower confidence. Matches and values do not change."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +195,6 @@ class ShowOptions:
     scene: o.SceneOption = None
     panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None
     side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False
-    forward: Annotated[str | None, o.choice("--forward", o.DRAWN, _FORWARD_HELP, "x", "y")] = None
     confidence: Annotated[
         float,
         o.option(
@@ -231,7 +227,6 @@ def show(options: ShowOptions) -> None:
     methods = sides.load(cutoff=True, choose=_choose(options.frame, options.scene, wanted))
     shared: dict[str, Any] = {
         "names": sides.names,
-        "forward": options.forward,
         "confidence": options.confidence,
         "style": options.style,
         "region": methods[0].protocol.region,

@@ -101,8 +101,8 @@ class Argoverse2Options:
     region: o.RegionOption = "60x30"
     rules: RulesOption = "streammapnet"
     every: EveryOption = 1
-    every_through_all: Annotated[bool, o.option("--every-through-all", o.READ, _EVERY_THROUGH_ALL_HELP)] = False
-    height: Annotated[bool, o.option("--height", o.COMPUTED, _HEIGHT_HELP)] = False
+    every_through_all: Annotated[bool, o.option("--every-through-all", o.RARE, _EVERY_THROUGH_ALL_HELP)] = False
+    height: Annotated[bool, o.option("--height", o.RARE, _HEIGHT_HELP)] = False
     scenes: ScenesOption = None
     tokens: o.TokensOption = None
     centerlines: CenterlinesOption = False

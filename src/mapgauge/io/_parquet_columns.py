@@ -59,7 +59,9 @@ class ParquetColumns:
         self.crs = declared_system(system_of_schema(schema, error), error, "geometry", projected=True)
         self._pa = pa = pyarrow_modules()[0]
         try:
-            empty = pa.schema([schema.field(name) for name in columns_to_read(schema, without)]).empty_table()
+            # Not ``empty_table``: it imports pandas, which takes half a second.
+            fields = [schema.field(name) for name in columns_to_read(schema, without)]
+            empty = pa.Table.from_batches([], schema=pa.schema(fields))
             self.table = pa.concat_tables([empty, *groups])
             self.starts = np.cumsum([0, *(len(group) for group in groups)])[:-1].tolist()  # first rows of the groups
             self.table.validate(full=True)
@@ -120,7 +122,7 @@ class ParquetColumns:
                 indices = array.indices.cast(self._pa.int64()).fill_null(-1)
             else:
                 indices = array.indices
-            np.take(code, indices.to_numpy(), out=label[start : start + len(array)])
+            np.take(code, as_numpy(indices), out=label[start : start + len(array)])
             start += len(array)
         if not optional:
             self._refuse(label < 0, f"{name} is null, expected a text")
@@ -130,9 +132,9 @@ class ParquetColumns:
         """Return a column of whole numbers."""
         column = self._column(name)
         if column.null_count:
-            self._refuse(column.is_null().to_numpy(), f"{name} is null, expected a whole number")
+            self._refuse(as_numpy(column.is_null()), f"{name} is null, expected a whole number")
         try:
-            return np.asarray(column.cast(self._pa.int64()).to_numpy())
+            return as_numpy(column.cast(self._pa.int64()))
         except self._pa.ArrowInvalid as cause:
             raise self.error(f"the column {name} has a number beyond 64 bits: {cause}") from cause
 
@@ -142,7 +144,7 @@ class ParquetColumns:
 
     def flags(self, name: str) -> Flags:
         """Return a column of true and false. Null is false."""
-        return np.asarray(self._column(name).fill_null(False).to_numpy(), np.bool_)
+        return np.asarray(as_numpy(self._column(name).fill_null(False)), np.bool_)
 
     def of_instances(self, column: Column, instance: Indices) -> Values:
         """Return the values of a column of the table ``COLUMNS``. Null is the empty value."""
@@ -248,13 +250,13 @@ class ParquetColumns:
         for field, values in zip(flat.type, flat.flatten(), strict=True):
             if self._pa.types.is_integer(field.type):
                 whole = values.cast(self._pa.int64(), safe=False).fill_null(-1)
-                members[field.name] = np.asarray(whole.to_numpy(zero_copy_only=False))
+                members[field.name] = as_numpy(whole)
             elif self._pa.types.is_floating(field.type):
                 members[field.name] = _floats(values)
             elif self._pa.types.is_string(field.type) or self._pa.types.is_large_string(field.type):
                 coded = values.dictionary_encode()
                 names = np.array([*coded.dictionary.to_pylist(), ""], np.str_)
-                members[field.name] = names[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+                members[field.name] = names[as_numpy(coded.indices.fill_null(-1))]
         return _lengths(column), members
 
     def instances(self, frame: Indices, label: Indices, sizes: Indices) -> Indices:
@@ -269,7 +271,7 @@ class ParquetColumns:
     def poses(self, frame: Indices, tokens: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the pose of each frame, which its first row or several of its rows hold."""
         column = self._column("pose")
-        given = column.is_valid().to_numpy()
+        given = as_numpy(column.is_valid())
         self._refuse(given & (_lengths(column) != 16), "pose must be 16 numbers, a 4x4 matrix row by row")
         values = _floats(self._pa.compute.list_flatten(column)).reshape(-1, 16)
         owner = frame[given]
@@ -288,7 +290,12 @@ class ParquetColumns:
 def _lengths(lists: Any) -> Indices:
     """Return the number of values in each list; 0 for null."""
     pa, _ = pyarrow_modules()
-    return np.asarray(pa.compute.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+    lengths = pa.compute.list_value_length(lists)
+    if lengths.null_count:
+        counts = np.zeros(len(lengths), np.int64)
+        counts[as_numpy(lengths.is_valid())] = as_numpy(lengths.drop_null())
+        return counts
+    return as_numpy(lengths).astype(np.int64, copy=False)
 
 
 def _floats(values: Any) -> NDArray[np.float64]:
@@ -301,7 +308,34 @@ def _numbers(values: Any) -> NDArray[np.floating[Any]]:
     pa, _ = pyarrow_modules()
     if not pa.types.is_floating(values.type):
         values = values.cast(pa.float64(), safe=False)
-    return np.asarray(values.to_numpy(zero_copy_only=False))
+    return as_numpy(values)
+
+
+def as_numpy(values: Any) -> NDArray[Any]:
+    """Return an array or a chunked array of numbers or flags as one array of numpy. Null is NaN.
+
+    ``to_numpy`` and ``fill_null`` of pyarrow import pandas if it is installed, which takes half a second.
+    """
+    pa, _ = pyarrow_modules()
+    if not isinstance(values, pa.ChunkedArray):
+        return _block(values)
+    blocks = [_block(chunk) for chunk in values.chunks]
+    if not blocks:
+        return np.empty(0, values.type.to_pandas_dtype())
+    return np.concatenate(blocks)
+
+
+def _block(values: Any) -> NDArray[Any]:
+    pa, _ = pyarrow_modules()
+    if values.null_count:
+        known = _block(values.drop_null())
+        floating = known.dtype if known.dtype.kind == "f" else np.float64
+        numbers = np.full(len(values), np.nan, floating)
+        numbers[_block(values.is_valid())] = known
+        return numbers
+    if pa.types.is_boolean(values.type):
+        return np.asarray(np.from_dlpack(values.cast(pa.uint8()))).view(np.bool_)
+    return np.from_dlpack(values)
 
 
 def link_type() -> Any:

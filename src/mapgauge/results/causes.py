@@ -346,7 +346,7 @@ def _compare_groups(
     changes: dict[str, dict[str, Difference]] = {}
     for name, values in apart.items():
         if name == "mean":
-            there: Flags = occurs.any(axis=1)
+            there: Flags = np.logical_or.reduce(occurs, axis=1)
         else:
             there = occurs[:, first.class_names.index(name)]
         draws = {}

@@ -245,7 +245,7 @@ class Sampled(NamedTuple):
                     self.values[name][key],
                     draws_of(self.samples, name, key, count=count, lacking=[self.lacking]),
                     level,
-                    limits=_limits(key),
+                    limits=limits_of(key),
                 )
                 for key in by_key
             }
@@ -267,7 +267,7 @@ class Sampled(NamedTuple):
 
         def change(name: str, key: str) -> Difference:
             value = self.values[name][key] - other.values[name][key]
-            smallest, largest = _limits(key)
+            smallest, largest = limits_of(key)
             limits = (smallest - largest, largest - smallest)
             if paired:
                 draws = draws_of(apart, name, key, count=counts[0], lacking=[self.lacking, other.lacking])
@@ -279,7 +279,7 @@ class Sampled(NamedTuple):
         return {name: {key: change(name, key) for key in by_key} for name, by_key in apart.items()}
 
 
-def _limits(key: str) -> tuple[float, float]:
+def limits_of(key: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a key."""
     metric, value = value_named(ValueKey.parse(key).name) or (None, None)
     if metric is None or value is None:

@@ -78,13 +78,17 @@ class Drive:
             if corridor_radius(protocol.window) is not None:
                 return sides  # a corridor leads through frames whose poses are not known
             truth = truth.at(kept)
-        bare = replace(
+        return predictions, take_poses(truth, self.frames(tokens, scenes, name="the results"))
+
+    def frames(self, tokens: tuple[str, ...], scenes: tuple[str, ...] | None, name: str) -> MapFrames:
+        """Return frames without instances, with these poses."""
+        return replace(
             MapFrames.of({}),
             tokens=tokens,
             scenes=scenes,
             timestamps=self.timestamps,
             poses=self.poses,
             forward=self.forward,
-            name="the results",
+            name=name,
+            format="poses",
         )
-        return predictions, take_poses(truth, bare)

@@ -58,7 +58,7 @@ def difference(value: float, draws: Draws, level: float, limits: tuple[float, fl
     Both methods are drawn together, so this is the paired test: Student's t of the differences of units.
     """
     error, freedom = standard_error(draws)
-    return _judged(value, error, freedom, enough=_enough(draws), level=level, limits=limits)
+    return judged(value, error, freedom, enough=_enough(draws), level=level, limits=limits)
 
 
 def unpaired_difference(
@@ -80,7 +80,7 @@ def unpaired_difference(
     else:
         freedom = max(of_one + of_other, 1)
     enough = _enough(first) and _enough(second)
-    return _judged(value, math.sqrt(variance), freedom, enough=enough, level=level, limits=limits)
+    return judged(value, math.sqrt(variance), freedom, enough=enough, level=level, limits=limits)
 
 
 def _enough(draws: Draws) -> bool:
@@ -88,7 +88,7 @@ def _enough(draws: Draws) -> bool:
     return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
 
 
-def _judged(
+def judged(
     value: float, error: float, freedom: int, *, enough: bool, level: float, limits: tuple[float, float]
 ) -> Difference:
     """Return a difference with its interval, its p-value and the verdict, from its standard error.
@@ -112,4 +112,4 @@ def _judged(
     told_apart = None
     if enough:
         told_apart = p < 1 - level
-    return Difference(value, low, high, told_apart=told_apart, p=p)
+    return Difference(value, low, high, told_apart=told_apart, p=p, error=error, freedom=freedom)

@@ -1,9 +1,12 @@
 """The gate of ``mapgauge compare --fail-if``: conditions under which a pipeline stops.
 
-A condition is ``KEY > LIMIT`` or ``KEY < LIMIT``. Keys are as in ``results.flat``: ``pld/divider``,
-``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit with a sign is a
-difference from the first file; a limit without a sign is a value. ``and decided`` requires that the difference is
-decided: with five scenes or more, and a confidence interval of the difference that does not contain 0.
+A condition is ``KEY > LIMIT``, ``KEY < LIMIT`` or ``KEY not within MARGIN``. Keys are as in ``results.flat``:
+``pld/divider``, ``pld/mean/missed``, ``ap_chamfer/divider/0.5``. A key without a class means the mean: ``pld``. A limit
+with a sign is a difference from the first file; a limit without a sign is a value. ``and decided`` requires that the
+difference is decided: with five scenes or more, and a confidence interval of the difference that does not contain 0.
+
+``not within MARGIN`` fails unless the interval of the difference shows that the loss is at most the margin (see
+``planning.margin_verdict``). So it also fails if too few scenes cannot tell.
 
 If the findings of a file say that its numbers are wrong, no condition can be checked.
 """
@@ -20,11 +23,13 @@ from mapgauge.metrics.table import METRICS, flat_key
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.flat import flat
 from mapgauge.results.intervals import Difference, bracket
+from mapgauge.results.planning import MarginVerdict, margin_verdict
 from mapgauge.results.results import Results
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 # Pipelines of earlier versions have "and told apart", which means the same as "and decided".
 _DECIDED = r"\s+and\s+(?:decided|told\s+apart)"
+_WITHIN = re.compile(rf"(?P<key>[^<>]+?)\s+not\s+within\s+(?P<margin>{_NUMBER})")
 _CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>{_DECIDED})?")
 
 
@@ -38,6 +43,7 @@ class Condition:
     limit: float
     relative: bool  # whether the limit is a difference from the first file
     told_apart: bool  # whether the difference must be decided
+    margin: float | None = None  # the loss that does not matter, of a condition "not within"
 
 
 @dataclass(frozen=True)
@@ -50,15 +56,23 @@ class Verdict:
     baseline: float | None  # value of the first file; None if it is the only one
     difference: Difference | None  # with its interval; None if it has no interval
     fails: bool
+    shown: MarginVerdict | None = None  # of a condition "not within"
 
     @property
     def undecided(self) -> bool:
         """Whether the condition cannot fail, because there are too few scenes to decide."""
         return self.condition.told_apart and self.difference is not None and self.difference.told_apart is None
 
+    @property
+    def passes_undecided(self) -> bool:
+        """Whether the value is beyond the limit, and the condition passes because the difference is not decided."""
+        if not self.condition.told_apart or self.fails or self.difference is None or self.baseline is None:
+            return False
+        return self.difference.told_apart is False and _beyond(self.condition, self.value - self.baseline)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
-        return {
+        document = {
             "condition": self.condition.text,
             "name": self.name,
             "key": self.condition.key,
@@ -67,22 +81,28 @@ class Verdict:
             "told_apart": None if self.difference is None else self.difference.told_apart,
             "fails": self.fails,
         }
+        if self.shown is not None:
+            document["verdict"] = self.shown
+        return document
 
 
 def parse(text: str) -> Condition:
     """Parse a condition.
 
-    >>> parse("pld > +0.005")
-    Condition(text='pld > +0.005', key='pld/mean', above=True, limit=0.005, relative=True, told_apart=False)
+    >>> condition = parse("pld > +0.005")
+    >>> condition.key, condition.above, condition.limit, condition.relative
+    ('pld/mean', True, 0.005, True)
     """
+    within = _WITHIN.fullmatch(text.strip())
+    if within:
+        return _parse_within(text.strip(), within["key"], float(within["margin"]))
     parsed = _CONDITION.fullmatch(text.strip())
     if not parsed:
         raise InvalidInput(
-            f'must be KEY > LIMIT or KEY < LIMIT, such as "pld > +0.005" or "ap_chamfer < 0.6", got {text!r}',
+            f'must be KEY > LIMIT, KEY < LIMIT or KEY not within MARGIN, such as "pld > +0.005", "ap_chamfer < 0.6" or '
+            f'"pld not within 0.005", got {text!r}',
         )
-    metric, *rest = parsed["key"].strip().split("/")
-    if metric not in METRICS:
-        raise no_such(f"{text!r}: unknown metric", metric, list(METRICS))
+    metric, rest = _split(text, parsed["key"])
     above, relative, apart = parsed["sign"] == ">", parsed["limit"][0] in "+-", parsed["apart"] is not None
     row = METRICS[metric]
     part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better
@@ -103,6 +123,37 @@ def parse(text: str) -> Condition:
         limit=float(parsed["limit"]),
         relative=relative,
         told_apart=apart,
+    )
+
+
+def _split(text: str, key: str) -> tuple[str, list[str]]:
+    """Return the metric of a key, and the words after it."""
+    metric, *rest = key.strip().split("/")
+    if metric not in METRICS:
+        raise no_such(f"{text!r}: unknown metric", metric, list(METRICS))
+    return metric, rest
+
+
+def _parse_within(text: str, key: str, margin: float) -> Condition:
+    """Return a condition that the loss is not shown to be at most a margin.
+
+    >>> parse("pld not within 0.005").margin
+    0.005
+    """
+    metric, rest = _split(text, key)
+    if margin <= 0:
+        raise InvalidInput(f"{text!r}: the margin must be above 0, such as 0.005, got {margin:g}")
+    row = METRICS[metric]
+    if any(word == value.part for word in rest[1:] for value in row.values):
+        raise InvalidInput(f"{text!r}: a smaller part is not always better, so it has no margin. Name the metric alone")
+    return Condition(
+        text,
+        "/".join([metric, *(rest or ["mean"])]),
+        row.lower_is_better,
+        limit=margin,
+        relative=True,
+        told_apart=False,
+        margin=margin,
     )
 
 
@@ -139,24 +190,38 @@ def _verdict(condition: Condition, comparison: Comparison, k: int, value: float,
         by_class = {}
     differences = {flat_key(key, name): value for name, values in by_class.items() for key, value in values.items()}
     difference = differences.get(condition.key)
-    if condition.told_apart and difference is None:
-        raise InvalidInput(
-            f"{condition.text!r}: {condition.key} has no confidence interval",
-            remedy="Remove 'and decided' from the condition",
-        )
-    if condition.relative:
-        measured = value - baseline
+    if difference is None and (condition.told_apart or condition.margin is not None):
+        if condition.told_apart:
+            remedy = "Remove 'and decided' from the condition"
+        else:
+            remedy = f"Compare the values: {condition.key} {'>' if condition.above else '<'} LIMIT"
+        raise InvalidInput(f"{condition.text!r}: {condition.key} has no confidence interval", remedy=remedy)
+    shown = None
+    if condition.margin is not None and difference is not None:
+        shown = margin_verdict(difference, condition.margin, lower_is_better=condition.above)
+        fails = shown in ("worse", "cannot tell")
+    elif condition.relative:
+        fails = _beyond(condition, value - baseline)
     else:
-        measured = value
-    if condition.above:
-        fails = measured > condition.limit
-    else:
-        fails = measured < condition.limit
+        fails = _beyond(condition, value)
     if condition.told_apart and difference is not None:
         fails = fails and difference.told_apart is True
     return Verdict(
-        condition, comparison.names[k], value, baseline=baseline if k else None, difference=difference, fails=fails
+        condition=condition,
+        name=comparison.names[k],
+        value=value,
+        baseline=baseline if k else None,
+        difference=difference,
+        fails=fails,
+        shown=shown,
     )
+
+
+def _beyond(condition: Condition, measured: float) -> bool:
+    """Whether a value, or a difference from the first file, is beyond the limit of a condition."""
+    if condition.above:
+        return measured > condition.limit
+    return measured < condition.limit
 
 
 def reason(verdict: Verdict, baseline: str) -> str:
@@ -168,4 +233,6 @@ def reason(verdict: Verdict, baseline: str) -> str:
         text += f", {change:+.4f} from {verdict.baseline:.4f} of {baseline}"
         if verdict.difference is not None:
             text += f" {bracket(verdict.difference.low, verdict.difference.high, '+.4f')}"
+    if verdict.shown == "cannot tell":
+        return f"{text}; it cannot be told whether the loss is at most {condition.margin:g}; fails if {condition.text}"
     return f"{text}; fails if {condition.text}"

@@ -27,6 +27,8 @@ class Difference(NamedTuple):
     high: float
     told_apart: bool | None  # whether it is decided: p is below 1 - level; None if there are too few scenes or frames
     p: float  # the p-value of equal methods, corrected if a correction was chosen; NaN if there is no interval
+    error: float = math.nan  # the standard error; NaN if there is no interval
+    freedom: int = 0  # its degrees of freedom
 
     @property
     def verdict(self) -> str:

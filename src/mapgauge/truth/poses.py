@@ -15,6 +15,7 @@ from mapgauge.io import read, recognise
 from mapgauge.io.files.source import Content
 from mapgauge.io.globalmapnet import GLOBALMAPNET
 from mapgauge.io.poses import FEATHER, POSES
+from mapgauge.results.loading import load_results
 from mapgauge.truth.rules import rules_named
 from mapgauge.truth.selection import FrameSelection
 
@@ -25,7 +26,7 @@ def with_poses(frames: MapFrames, poses: str | os.PathLike[str] | MapFrames) -> 
     Args:
         frames: The frames. Poses that they have are replaced.
         poses: Frames with poses, or what has them: a file of poses, any other file whose frames have poses, the folder
-            of a log of Argoverse 2 or of many logs, or the folder of nuScenes.
+            of a log of Argoverse 2 or of many logs, the folder of nuScenes, or results that keep poses.
 
     Returns:
         The frames with a pose each: the pose with its token, or at its time, to within a millisecond. It moves points
@@ -51,6 +52,8 @@ def read_poses(path: Path, frames: MapFrames | None = None) -> MapFrames:
         if tables:
             return _from_nuscenes([table.parent for table in tables], frames)
         return _from_argoverse2(path, frames)
+    if path.suffix == ".mg":
+        return _from_results(path)
     content = Content(path)
     try:
         row = recognise(content)
@@ -63,6 +66,15 @@ def read_poses(path: Path, frames: MapFrames | None = None) -> MapFrames:
     else:
         options = {}
     return read(content, row.name, **options)
+
+
+def _from_results(path: Path) -> MapFrames:
+    """Return the poses that results keep."""
+    results = load_results(path)
+    drive = results.rows.drive
+    if drive is None:
+        raise UnreadableFile(f"{path}: these results keep no poses", remedy="Give a file of poses")
+    return drive.frames(results.tokens, results.rows.scenes, name=str(path))
 
 
 def _from_argoverse2(folder: Path, frames: MapFrames | None) -> MapFrames:

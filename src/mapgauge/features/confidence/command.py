@@ -37,9 +37,6 @@ class ConfidenceOptions(Printing):
     ] = 0.5
     bins: Annotated[int, o.option("--bins N", o.COMPUTED, "Number of bins of confidence.", least=1)] = 10
     protocol: o.ProtocolOption = None
-    samples: o.SamplesOption = 1000
-    level: o.LevelOption = 0.95
-    seed: o.SeedOption = 0
     workers: o.WorkersOption = None
     thresholds: Annotated[
         Path | None,
@@ -65,10 +62,8 @@ def confidence(options: ConfidenceOptions) -> None:
     certain), calibration, and one sentence
     of advice. `--json` has all values. From results, the geometry in the file or the evaluated files are used.
     """
-    if options.form == "csv":
-        without_effect(options, ["level", "seed"], "with --csv, which has no intervals")
-        if options.figure is None:
-            without_effect(options, ["bins"], "with --csv, which has no calibration, without --figure FILE")
+    if options.form == "csv" and options.figure is None:
+        without_effect(options, ["bins"], "with --csv, which has no calibration, without --figure FILE")
     sides = Methods.of("confidence", options.files, protocol=options.protocol, workers=options.workers)
     names = sides.names
     if options.thresholds is not None and len(names) > 1:
@@ -104,9 +99,6 @@ def _measured(
                 method,
                 hit=options.hit,
                 bins=options.bins,
-                samples=options.samples,
-                level=options.level,
-                seed=options.seed,
                 workers=options.workers,
                 progress=advance,
             )

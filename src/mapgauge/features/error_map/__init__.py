@@ -20,6 +20,7 @@ FEATURE = Feature(
             order=10,
         ),
     },
+    sections=("report_section:SECTION",),
     names={
         "ErrorMap": "error_map:ErrorMap",
         "ErrorPlace": "places:ErrorPlace",

@@ -33,10 +33,13 @@ def areas_of(pieces: RoadPieces) -> Areas:
     if not len(pieces.x):
         return Areas(np.zeros(0, np.int64), np.zeros((0, 4)))
     size = REACH / 2
-    cells = np.stack([np.floor(pieces.x / size), np.floor(pieces.y / size)], axis=1)
-    found, cell = np.unique(cells, axis=0, return_inverse=True)
-    middles = found * size
-    part = connected(middles[:, 0], middles[:, 1], np.zeros(len(found), np.int64), REACH)
+    column = np.floor(pieces.x / size).astype(np.int64)
+    row = np.floor(pieces.y / size).astype(np.int64)
+    lowest = int(column.min())
+    wide = int(column.max()) - lowest + 1
+    found, cell = np.unique(row * wide + (column - lowest), return_inverse=True)
+    rows, columns = np.divmod(found, wide)
+    part = connected((columns + lowest) * size, rows * size, np.zeros(len(found), np.int64), REACH)
     area = part[cell.reshape(-1)]
     length = np.bincount(area, pieces.length)
     order = np.argsort(-length, kind="stable")

@@ -46,6 +46,7 @@ class CountedPieces:
     pieces: RoadPieces
     seen_piece: NDArray[np.int32]
     seen_frame: NDArray[np.int32]
+    order: Indices  # (frames,): the place of each frame in time, one more than that of the frame before in its scene
     in_a_row: NDArray[np.bool_]  # whether the next row is the same piece in the next frame of the scene
     methods: tuple[FoundBy, ...]
     confidence: float  # a match counts from this confidence of its prediction
@@ -161,9 +162,11 @@ class CountedPieces:
 
     def _medians(self, flags: NDArray[np.bool_], values: NDArray[np.float32]) -> Floats:
         """Return the median of the flagged rows of each piece; NaN without any."""
-        piece = self.seen_piece[flags]
-        some = values[flags].astype(np.float64)
-        some = some[np.lexsort((some, piece))]
+        piece = self.seen_piece[flags].astype(np.int64)
+        # The bits of numbers that are not negative have the order of the numbers, so one sort of keys sorts both.
+        keys = (piece << 32) | values[flags].view(np.int32)
+        keys.sort()
+        some = (keys & 0xFFFFFFFF).astype(np.int32).view(np.float32).astype(np.float64)
         count = np.bincount(piece, minlength=len(self.pieces.x))
         first = np.cumsum(count) - count
         median = np.full(len(count), np.nan)

@@ -146,7 +146,8 @@ def error_map(
                 progress(before + done, total)
 
         sampled.append(_sampled(method, length, motions, workers=workers, progress=advance))
-    made, seen = _joined(sampled, _positions(first, drive))
+    order = _positions(first, drive)
+    made, seen = _joined(sampled, order)
     return ErrorMap(
         names=called,
         classes=first.class_names,
@@ -156,6 +157,7 @@ def error_map(
         pieces=made,
         seen_piece=seen.piece.astype(np.int32),
         seen_frame=seen.frame.astype(np.int32),
+        order=order,
         in_a_row=seen.in_a_row,
         methods=seen.methods,
         confidence=least,

@@ -1,6 +1,6 @@
 """``mapgauge splits``: overlap of training and validation, new splits, and a thinner set."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf, isfinite
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mapgauge.features.splits.joint import Joint
     from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.results import Results
     from mapgauge.results.slices import Slices
 
 _OVERLAP = "overlap"
@@ -94,8 +96,9 @@ def overlap(options: OverlapOptions) -> None:
     from mapgauge.features.splits.overlap import splits as measure
 
     tags = tags_of([options.validation, options.train])
+    methods = load_all(given, names) if given else []
     of_training = reading.truth(options.train)
-    of_validation = reading.truth(options.validation)
+    of_validation = _with_poses_of(methods, reading.truth(options.validation))
     with out.progress("searching similar frames") as advance:
         found = measure(
             of_training,
@@ -106,7 +109,6 @@ def overlap(options: OverlapOptions) -> None:
             workers=options.workers,
             progress=advance,
         )
-    methods = load_all(given, names) if given else []
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
         out.warn(note)
@@ -181,6 +183,18 @@ def _by_distance(title: str, sliced: "Slices") -> out.Table:
     """Return the first table of values by groups of frames."""
     header, body = sliced.tables()[0]
     return out.Table(title, header, body, fixed=1)
+
+
+def _with_poses_of(methods: "Sequence[Results]", frames: "MapFrames") -> "MapFrames":
+    """Return frames with the poses that results keep, if they have none and the results have all of the frames."""
+    from mapgauge.frames.poses import take_poses
+
+    for method in methods:
+        drive = method.rows.drive
+        if frames.poses is None and drive is not None and set(frames.tokens) <= set(method.tokens):
+            kept = drive.frames(method.tokens, method.rows.scenes, name=str(method.origin))
+            return take_poses(frames, kept)
+    return frames
 
 
 def _summary(found: "SplitOverlap") -> dict[str, Any]:

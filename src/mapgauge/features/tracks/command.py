@@ -10,7 +10,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
+from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.words import counted
@@ -28,9 +28,6 @@ class ConsistencyOptions(Printing):
         Texts, o.option("--lags N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
     ] = None
     region: o.RegionOption = "60x30"
-    margin: Annotated[
-        float, o.option("--margin METRES", o.COMPUTED, "Width of the edge of the region that is not compared.")
-    ] = 2.0
     cutoff: o.CutoffOption = None
     classes: Annotated[Texts, o.classes_option("all")] = None
     workers: o.WorkersOption = None
@@ -47,7 +44,7 @@ def consistency(options: ConsistencyOptions) -> None:
     Earlier output is moved into later frames by their poses and compared with PLD where both show the same place. No
     truth is needed, only poses.
     """
-    from mapgauge.features.tracks.consistency import LAGS, check_lags, inner
+    from mapgauge.features.tracks.consistency import LAGS, MARGIN, check_lags, inner
     from mapgauge.geometry.cropping import check_region
 
     if options.form != "text":
@@ -55,7 +52,7 @@ def consistency(options: ConsistencyOptions) -> None:
     lags = valid("--lags", check_lags, parsing.numbers("--lags", options.lags, int) or LAGS)
     region = parsing.parse_region(options.region)
     cutoff = parsing.one_cutoff(options.cutoff, default=1.5)
-    valid("--margin", inner, valid("--region", check_region, region), options.margin)
+    valid("--region", inner, valid("--region", check_region, region), MARGIN)
     names = parsing.file_names(options.predictions)
     check_targets([options.figure], [*options.predictions, options.poses])
     check_figure(options.figure)
@@ -69,8 +66,10 @@ def consistency(options: ConsistencyOptions) -> None:
 
 
 def _file_of_poses(poses: Path | None) -> list[Path]:
-    """Return the file of poses, if it is one. A folder is a data set."""
-    return [] if poses is None or poses.is_dir() else [poses]
+    """Return the file of poses to look at first. A folder is a data set, and results keep the poses of their frames."""
+    if poses is None or poses.is_dir() or is_results(poses):
+        return []
+    return [poses]
 
 
 def _measured(
@@ -96,7 +95,6 @@ def _measured(
                 classes=parsing.listed(options.classes) or None,
                 lags=lags,
                 region=region,
-                margin=options.margin,
                 cutoff=cutoff,
                 workers=options.workers,
                 progress=advance,

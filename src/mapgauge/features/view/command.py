@@ -28,7 +28,6 @@ class ViewOptions:
     results: o.ResultsArgument
     images: o.ImagesOption = None
     poses: o.PosesOption = None
-    title: o.TitleOption = None
     port: Annotated[int, o.option("--port N", o.WORK, _PORT, least=0, show_default=False)] = 0
     no_browser: Annotated[bool, o.option("--no-browser", o.WORK, _NO_BROWSER)] = False
     until_closed: Annotated[bool, o.option("--until-closed", o.WORK, _UNTIL_CLOSED)] = False
@@ -67,8 +66,8 @@ def view(options: ViewOptions) -> None:
         Method(name, _given(path), loaded, with_data=partial(with_data, loaded, path))
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
-    shown = {"tags": tags, "title": options.title, "images": images, "poses": poses}
-    server = Server(Explorer(given, **shown, tabs=options.until_closed).routes, options.port)  # type: ignore[arg-type]
+    explorer = Explorer(given, tags=tags, images=images, poses=poses, tell=inform, tabs=options.until_closed)
+    server = Server(explorer.routes, options.port)
     say(server.address)
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
     inform("End with Ctrl-C" + (", or by closing the last tab" if options.until_closed else ""))

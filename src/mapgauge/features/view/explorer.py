@@ -16,7 +16,7 @@ from mapgauge.features.view.server import Reply as Answer
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
-from mapgauge.markup import joined
+from mapgauge.markup import Html, element, joined
 from mapgauge.metrics.pld import with_pld
 from mapgauge.metrics.table import hit_metrics
 from mapgauge.results.frame_query import FrameTable
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _PACKAGE = "mapgauge.features.view"
 _SCRIPTS = ("filter", "time", "place", "similar", "cameras", "pictures")
 _NEAREST = 50  # frames that are like another one
-_WAIT = 20.0  # seconds until a question about the geometry is answered anyway
+_WAIT = 1.0  # seconds until a question about the geometry is answered anyway, with what is done
 
 
 class Method(NamedTuple):
@@ -72,6 +72,7 @@ class Explorer:
         tabs: bool = False,
         images: Path | None = None,
         poses: Path | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """Begin to collect the values.
 
@@ -82,6 +83,7 @@ class Explorer:
             tabs: Whether pages tell when they are closed.
             images: Folder of a data set with camera images. Its poses are used if the data have none.
             poses: What has the poses of the frames, if the data have none: a file, or the folder of a data set.
+            tell: It is called with a sentence when the predictions and the truth begin to be read, and when they are.
         """
         first = methods[0].results
         self.methods = methods
@@ -90,12 +92,11 @@ class Explorer:
         self.tags = tags
         self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
-        self._values = in_thread(self._packed_values)  # while the browser opens the page
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
         with_poses += [] if self._cameras is None else [self._cameras.with_poses]
-        self.reading = GeometryReading(
-            lambda: [in_order_of(first, method.with_data()) for method in methods], with_poses
-        )
+        reads = [partial(_with_data, first, method) for method in methods]
+        self.reading = GeometryReading(reads, with_poses, tell)
+        self._values = in_thread(self._packed_values)  # while the browser opens the page
 
     @property
     def routes(self) -> Routes:
@@ -136,12 +137,24 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
+            findings=self._errors(),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
             meta=meta_text(self.meta),
             script=script,
         )
         return Answer(page.encode("utf-8", "xmlcharrefreplace"), "text/html; charset=utf-8", policy)
+
+    def _errors(self) -> Html:
+        """Return the findings that make numbers doubtful, as paragraphs."""
+        lines = []
+        for method in self.methods:
+            for finding in method.results.findings:
+                if finding.level != "error":
+                    continue
+                text = f"{method.name}: do not trust the numbers: {finding.for_shell().removeprefix('error: ')}"
+                lines.append(element("p", text, class_="finding error", role="alert"))
+        return joined(lines, "\n")
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -173,15 +186,15 @@ class Explorer:
         }
 
     def values(self) -> Answer:
-        """Return the values of all frames. After that, predictions and truth are read."""
-        answer = self._values.result()
-        self.reading.begin()
-        return answer
+        """Return the values of all frames."""
+        return self._values.result()
 
     def _packed_values(self) -> Answer:
+        """Return the values of all frames, and begin to read predictions and truth, which the page needs next."""
         arrays: Arrays = {}
         for k, results in enumerate(self.results):
             arrays |= {name: _narrow(column) for name, column in value_arrays(k, results).items()}
+        self.reading.begin()
         return packed(arrays)
 
     def geometry(self) -> Answer:
@@ -191,7 +204,7 @@ class Explorer:
         except InvalidInput as error:
             return packed({}, state="failed", failure=str(error))
         if geometry is None:
-            return packed({}, state="reading")
+            return packed({}, state="reading", done=self.reading.done, count=self.reading.count)
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
         arrays = {name: array for name, array in known.items() if array is not None}
         about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
@@ -278,6 +291,11 @@ class Explorer:
     @cached_property
     def _tables(self) -> list[FrameTable]:
         return [FrameTable(results, self.tags) for results in self.results]
+
+
+def _with_data(first: Results, method: Method) -> Results:
+    """Return a method with its data, in the order of the first one."""
+    return in_order_of(first, method.with_data())
 
 
 def _with_poses(path: Path, frames: MapFrames) -> MapFrames:

@@ -1,13 +1,17 @@
 """The predictions and the truth of the methods, which are read in a thread while the page is used already."""
 
+import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.features.view.server import in_thread
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import time_order
 from mapgauge.results.results import Results
@@ -96,13 +100,27 @@ def ego_tracks(frames: MapFrames) -> Floats | None:
 
 
 class GeometryReading:
-    """Reads the geometry once, in a thread."""
+    """Reads the geometry once, in threads."""
 
-    def __init__(self, read: Callable[[], list[Results]], poses: Sequence[Placing] = ()) -> None:
-        """Keep how to read; nothing is read yet. ``poses`` may have the poses of the frames."""
+    def __init__(
+        self,
+        reads: Sequence[Callable[[], Results]],
+        poses: Sequence[Placing] = (),
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Keep how to read each method; nothing is read yet.
+
+        Args:
+            reads: Each returns the results of a method with their data.
+            poses: They may have the poses of the frames.
+            tell: It is called with a sentence when reading begins and ends.
+        """
         self.failure = ""  # why there is no geometry
-        self._read = read
+        self.done = 0  # methods that are read
+        self.count = len(reads)
+        self._reads = reads
         self._poses = poses
+        self._tell = tell or (lambda text: None)
         self._geometry: Geometry | None = None
         self._done = threading.Event()
         self._begun = threading.Lock()
@@ -113,8 +131,10 @@ class GeometryReading:
             threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
+        begun = time.monotonic()
+        self._tell("reading predictions and truth")
         try:
-            geometry = Geometry.of(self._read(), self._poses)
+            geometry = Geometry.of(self._methods(), self._poses)
             geometry.arrays([0])  # loads what is compiled
             self._geometry = geometry
         except MapgaugeError as error:
@@ -123,6 +143,23 @@ class GeometryReading:
             self.failure = f"{type(error).__name__}: {error}"
         finally:
             self._done.set()
+        if self.failure:
+            self._tell(f"frames cannot be drawn: {self.failure}")
+        else:
+            self._tell(f"frames can be drawn, after {time.monotonic() - begun:.1f} s")
+
+    def _methods(self) -> list[Results]:
+        """Return the methods with their data. They are read at the same time, as many as there are processors."""
+        free = threading.Semaphore(os.cpu_count() or 1)
+
+        def one(read: Callable[[], Results]) -> Results:
+            with free:
+                results = read()
+            self.done += 1
+            return results
+
+        reading = [in_thread(partial(one, read)) for read in self._reads]
+        return [future.result() for future in reading]
 
     def wait(self, seconds: float | None = None) -> Geometry | None:
         """Return the geometry as soon as it is read; None after some seconds. A failure is raised."""

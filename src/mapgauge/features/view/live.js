@@ -5,6 +5,7 @@ const heldFrames = new Map(); // by frame: its geometry, the last used ones at t
 const asked = new Map(); // by frame: the promise of its geometry
 const failures = new Map(); // by frame: why its geometry did not come
 const stripTexts = new Map(); // by scene: why its tracks are not shown yet
+const opened = performance.now();
 let known = { state: "reading", failure: "", bounds: null }; // about predictions and truth, from the server
 
 // The answer to a request. The address of the page ends with a slash, so that `path` is below it.
@@ -52,6 +53,7 @@ async function awaitGeometry() {
     } catch (error) {
       known = { state: "failed", failure: error.message };
     }
+    if (known.state === "reading") showStatus();
   } while (known.state === "reading");
   if (known.state === "ready") {
     meta.ego = !known.world;
@@ -63,9 +65,17 @@ async function awaitGeometry() {
   redraw();
 }
 
+// What is read, with how much of it is done if that is known.
+function readingNow() {
+  const { done, count } = known;
+  const seconds = Math.round((performance.now() - opened) / 1000);
+  const methods = count > 1 ? `, ${done} of ${count} methods` : "";
+  return `Reading predictions and truth${methods}${seconds > 1 ? `, ${seconds} s` : ""} …`;
+}
+
 function showStatus() {
   const status = document.getElementById("status");
-  const texts = { reading: "Reading predictions and truth …", failed: `Frames cannot be drawn: ${known.failure}`, ready: known.note ? `There are no poses: ${known.note}` : "" };
+  const texts = { reading: readingNow(), failed: `Frames cannot be drawn: ${known.failure}`, ready: known.note ? `There are no poses: ${known.note}` : "" };
   status.textContent = texts[known.state];
   status.classList.toggle("failed", known.state === "failed" || Boolean(known.note));
 }
@@ -91,7 +101,7 @@ const source = {
 
   absence() {
     if (known.state === "failed") return `This frame cannot be drawn: ${known.failure}`;
-    return failures.get(state.frame) ?? "Reading predictions and truth …";
+    return failures.get(state.frame) ?? readingNow();
   },
 
   // Asks for the tracks of a scene, and returns why they are not shown yet.

@@ -188,8 +188,8 @@ def least_confidence(confidence: NDArray[np.floating], true_count: int) -> float
     >>> least_confidence(np.array([0.9, 0.8, 0.301, 0.1, 0.1]), 1)
     0.31
     """
-    if len(confidence) <= 2 * true_count:
-        return 0.0
+    if not true_count or len(confidence) <= 2 * true_count:
+        return 0.0  # without truth, predictions are all there is to see
     first_left_out = float(np.sort(confidence)[::-1][2 * true_count])
     return min(int(first_left_out * 100) + 1, 99) / 100
 

@@ -1,0 +1,49 @@
+"""The panel *where* of the report and of ``mapgauge view``: the error map, or the area around the vehicle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mapgauge.features.error_map.around import around_ego
+from mapgauge.features.error_map.error_map import error_map, has_poses
+from mapgauge.features.error_map.panel import ego_panel, map_panel
+from mapgauge.markup import Html
+from mapgauge.results.results import Results
+from mapgauge.views.report.drawings import is_map
+from mapgauge.views.report.pack import Added, Section
+
+
+class _ErrorSection(Section):
+    """Fills the panel if the results have their data."""
+
+    resource = "error_map"
+    panel = "where"
+    order = 40
+
+    def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
+        """Return that the page needs the script."""
+        if not _can_show(methods):
+            return Added()
+        meta: Mapping[str, Any] = {"errorMap": True}
+        return Added(meta=dict(meta))
+
+    def has_scenes(self, methods: Sequence[Results]) -> bool:
+        """Whether ``mapgauge view`` has the script. It gets the panel after the data were read."""
+        return all(bool(method.protocol.cutoffs) for method in methods)
+
+    def in_panel(self, methods: Sequence[Results], names: Sequence[str]) -> Html:
+        """Return the map of the world if there are poses, and otherwise the area around the vehicle."""
+        if not _can_show(methods):
+            return Html("")
+        if has_poses(methods[0]):
+            return map_panel(error_map(list(methods), names=list(names)))
+        if any(method.protocol.region is None or is_map(method) for method in methods):
+            return Html("")
+        return ego_panel([around_ego(method) for method in methods], names, methods[0].cutoff_or_first(None))
+
+
+SECTION = _ErrorSection()
+
+
+def _can_show(methods: Sequence[Results]) -> bool:
+    """Whether all methods have their data and a cutoff."""
+    return all(method.geometry is not None and bool(method.protocol.cutoffs) for method in methods)

@@ -1,0 +1,172 @@
+"""The panel *where* of the report: the error map with poses, and the area around the vehicle without."""
+
+import base64
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.features.error_map import planted
+
+import mapgauge as mg
+from mapgauge.features.error_map import panel
+from mapgauge.features.error_map.areas import areas_of
+from mapgauge.features.error_map.panel import pieces_of_runs, shown_of
+from mapgauge.features.error_map.report_section import SECTION
+from mapgauge.report import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+NAMES = ("good", "poor")
+
+
+def methods(*, poses: bool = True) -> list[mg.Results]:
+    """A good method, and one with planted failures."""
+    sides = [planted.perfect(), planted.predictions(), planted.truth()]
+    if not poses:
+        sides = [replace(side, poses=None) for side in sides]
+    return [planted.evaluated(side, sides[2]) for side in sides[:2]]
+
+
+def read(html: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the panel says, and its arrays."""
+    (text,) = re.findall(r'<pre id="error-map-about" hidden="hidden">(.*?)</pre>', html)
+    (data,) = re.findall(r'<pre id="error-map-data" hidden="hidden">(.*?)</pre>', html)
+    about = json.loads(text.replace("&quot;", '"').replace("&#34;", '"').replace("&amp;", "&"))
+    block = gzip.decompress(base64.b64decode(data))
+    arrays = {
+        name: np.frombuffer(block, kind, count=size, offset=start)
+        for name, (kind, start, size) in about["arrays"].items()
+    }
+    return about, arrays
+
+
+def test_the_panel_has_the_map_with_all_counts() -> None:
+    about, arrays = read(SECTION.in_panel(methods(), NAMES))
+    made = mg.error_map(methods(), names=NAMES)
+    assert about["kind"] == "map"
+    assert about["count"] == len(made.pieces.x)
+    np.testing.assert_array_equal(arrays["seen"], made.seen)
+    levels = arrays["1.found"].reshape(len(about["levels"]), -1)
+    found = levels[0] - np.concatenate([np.zeros_like(levels[:1]), levels[1:].cumsum(axis=0)])
+    for k, level in enumerate(about["levels"]):
+        np.testing.assert_array_equal(found[k], made.found(1, level))
+    (place, *_) = about["places"][1]["missed"]
+    assert place["class"] == "divider"
+    assert place["share"].startswith("59 % [")
+
+
+def test_the_page_knows_the_frames_that_saw_a_piece() -> None:
+    _, arrays = read(SECTION.in_panel(methods(), NAMES))
+    made = mg.error_map(methods(), names=NAMES)
+    for piece in (0, 17, len(made.pieces.x) - 1):
+        assert sorted(made.tokens[frame] for frame in pieces_of_runs(arrays, piece)) == sorted(made.frames(piece))
+
+
+def test_many_pieces_are_shown_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(panel, "MOST", 120)
+    about, arrays = read(SECTION.in_panel(methods(), NAMES))
+    made = mg.error_map(methods(), names=NAMES)
+    assert about["count"] <= 120
+    assert about["merged"] >= 1
+    assert arrays["seen"].sum() == made.seen.sum()
+    assert arrays["length"].sum() / 100 == pytest.approx(made.pieces.length.sum(), abs=1)
+    shown = shown_of(made, areas_of(made.pieces))
+    piece = int(shown.piece[5])
+    saw = {token for k in np.flatnonzero(shown.piece == piece) for token in made.frames(int(k))}
+    assert {made.tokens[frame] for frame in pieces_of_runs(arrays, piece)} == saw
+
+
+def test_without_poses_it_is_the_area_around_the_vehicle() -> None:
+    about, arrays = read(SECTION.in_panel(methods(poses=False), NAMES))
+    assert about["kind"] == "ego"
+    assert about["columns"] * about["rows"] == len(arrays["0.seen"])
+    np.testing.assert_allclose(arrays["0.found"].reshape(len(about["levels"]), -1)[0], arrays["0.seen"])
+    text = SECTION.in_panel(methods(poses=False), NAMES)
+    assert "good: not found 0 % ahead, 0 % beside, 0 % behind" in text
+
+
+def test_without_data_there_is_no_panel() -> None:
+    assert SECTION.in_panel([method.without_data() for method in methods()], NAMES) == ""
+
+
+def test_names_and_classes_cannot_become_markup() -> None:
+    wild = "</pre><script>alert(1)</script>"
+    text = SECTION.in_panel(methods(), (wild, "B"))
+    assert "<script" not in text
+    assert read(text)[0]["names"][0].startswith(("&lt;", "</pre>"))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
+    """Reports with and without poses."""
+    folder = tmp_path_factory.mktemp("pages")
+    files = {poses: folder / f"{poses}.html" for poses in (True, False)}
+    for poses, file in files.items():
+        write_report(methods(poses=poses), file, names=NAMES)
+    return files
+
+
+@pytest.fixture
+def page(browser: "Browser") -> "Iterator[Page]":
+    opened = browser.new_page(viewport={"width": 1400, "height": 900})
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    yield opened
+    opened.close()
+    assert wrong == []
+
+
+def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: dict[bool, Path]) -> None:
+    page.goto(pages[True].as_uri())
+    page.wait_for_selector("#error-canvas")
+    page.click("#error-bar [data-mode='1']")
+    assert page.get_attribute("#error-bar [data-mode='1']", "aria-pressed") == "true"
+    place = page.locator("#error-places button").first
+    assert "divider 7 m, 59 %" in place.inner_text()
+    place.click()
+    page.wait_for_url("**road=*")
+    listed = page.inner_text("#count")
+    number = int(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('road')"))
+    made = mg.error_map(methods(), names=NAMES)
+    assert listed.startswith(f"{made.seen[number]} of 90")
+    # The filter is taken away together with the others, and an address brings it back.
+    address = page.evaluate("location.href")
+    page.click("#clear")
+    assert page.inner_text("#count").startswith("90 of 90")
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator("#count", has_text=f"{made.seen[number]} of 90").wait_for()
+
+
+def saved(page: "Page") -> str:
+    """The map as SVG."""
+    with page.expect_download() as download:
+        page.click("#error-bar button:text('SVG')")
+    return Path(download.value.path()).read_text()
+
+
+@pytest.mark.parametrize("poses", [True, False])
+def test_the_slider_moves_the_least_confidence_of_the_map_that_is_saved(
+    page: "Page", pages: dict[bool, Path], poses: bool
+) -> None:
+    page.goto(pages[poses].as_uri())
+    page.wait_for_selector("#error-canvas")
+    found, missed = "#aab2bd", "#d3202f"
+    drawn = r'(?:d="M[^"]+" fill="none" stroke|fill)="{}"'
+    before = saved(page)
+    assert before.startswith("<svg xmlns=")
+    assert re.search(drawn.format(found), before)
+    assert not re.search(drawn.format(missed), before)
+    page.fill("#error-bar input", "9")  # all predictions have a confidence of 0.8
+    assert page.inner_text("#error-least") == "0.9"
+    after = saved(page)
+    assert re.search(drawn.format(missed), after)
+    assert not re.search(drawn.format(found), after)
