@@ -82,8 +82,9 @@ def test_json_of_several_predictions_is_a_list(call: Run) -> None:
 
 
 def test_several_predictions_get_their_rows_and_names(call: Run) -> None:
-    done = call("evaluate", "good.json,name=A", "poor.json,name=B", "truth.geojson", "--metrics", "pld")
-    assert re.findall(r"^([AB]) +(\w+) ", done.stdout, re.M) == [
+    done = call("evaluate", "good.json,name=A", "poor.json,name=B", "truth.geojson", "--metrics", "pld", "--tables")
+    assert re.findall(r"^([AB]) +0\.", done.stdout, re.M) == ["A", "B"]
+    assert re.findall(r"^([AB])  +([a-z]\w+) ", done.stdout, re.M) == [
         (name, row) for name in "AB" for row in ("ped_crossing", "divider", "boundary", "mean")
     ]
 
@@ -197,7 +198,7 @@ def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
     arguments = ("evaluate", predictions, truth, "--metrics", "pld")
     done = call(*arguments)
     assert "error: the predictions are turned by 90 degrees" in done.stdout
-    assert f"Use {predictions},rotate=-90" in done.stdout
+    assert f"Use {predictions},rotate=-90" in " ".join(done.stdout.split())
     assert done.stderr == "mapgauge: 1 of the findings above is an error: do not trust the numbers\n"
     quiet = call(*arguments, "--csv")
     assert quiet.stderr.startswith("error: the predictions are turned by 90 degrees")
@@ -217,9 +218,7 @@ def test_both_files_are_read_and_the_truth_has_the_first_word(call: Run, tmp_pat
     assert (done.returncode, done.stdout) == (1, "")
     assert str(broken[1]) in done.stderr
     done = call("evaluate", broken[0], "truth.geojson", "--workers", workers)
-    assert done.returncode == 1
-    assert done.stdout.startswith("truth truth.geojson (geojson)\n")
-    assert "predictions" not in done.stdout
+    assert (done.returncode, done.stdout) == (1, "")
     assert str(broken[0]) in done.stderr
 
 
@@ -251,7 +250,7 @@ def test_text_fits_80_columns_and_is_the_same_for_any_number_of_frames(call: Run
         assert done.returncode == 0, done.stderr
         lines = [line for line in done.stdout.splitlines() if "mapgauge show" not in line]  # which can be copied
         assert max(map(columns_of, lines)) <= 80
-        assert len(lines) <= 26
+        assert len(lines) <= 30
         assert done.stdout.count("--notes prints") == 1
 
 

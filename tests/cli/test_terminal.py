@@ -124,6 +124,8 @@ def test_ctrl_c_ends_the_work_without_a_trace(world: Path, tmp_path: Path) -> No
     text = terminal.finish()
     assert terminal.process.returncode == 130
     assert "Traceback" not in text
+    assert "reading many.json, many.pkl (" in text
+    assert re.search(r"interrupted (while|after \d+ of 600 frames).*; nothing was written", text)
     assert not (tmp_path / "results.mg").exists()
 
 

@@ -105,7 +105,7 @@ def _turned(gaps: dict[str, DifferenceFacts]) -> dict[str, DifferenceFacts]:
     return {key: gap.turned() for key, gap in gaps.items()}
 
 
-class _Method(NamedTuple):
+class _Ranked(NamedTuple):
     """A method with what is known about it."""
 
     facts: MethodFacts
@@ -119,7 +119,7 @@ def pairs_of(facts: Sequence[MethodFacts], methods: Sequence[Results]) -> list[P
     """
     if len(methods) < 2:
         return []
-    of = {known.name: _Method(known, method) for known, method in zip(facts, methods, strict=True)}
+    of = {known.name: _Ranked(known, method) for known, method in zip(facts, methods, strict=True)}
     if len(methods) < MANY:
         comparison = compare(methods, names=list(of))
     else:
@@ -148,7 +148,7 @@ def lower_is_better(key: str) -> bool:
     return metric is None or metric.lower_is_better
 
 
-def _pair(comparison: Comparison, first: _Method, second: _Method) -> PairFacts:
+def _pair(comparison: Comparison, first: _Ranked, second: _Ranked) -> PairFacts:
     """Return what is known about two methods of a comparison."""
     one = first.results
     other = second.results
@@ -174,7 +174,7 @@ def _pair(comparison: Comparison, first: _Method, second: _Method) -> PairFacts:
     )
 
 
-def _families(first: _Method, second: _Method) -> dict[str, dict[str, DifferenceFacts]]:
+def _families(first: _Ranked, second: _Ranked) -> dict[str, dict[str, DifferenceFacts]]:
     """Return what PLD differs by, by class or "mean". There are no intervals without causes in every frame."""
     both = (first.results, second.results)
     if all(CAUSES_OF_PLD.name in method.metrics for method in both):

@@ -218,7 +218,7 @@ def _rows(overview: Overview) -> list[_Row]:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _TableColumn:
     """A column of the compact table."""
 
     title: str
@@ -240,11 +240,11 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     if len(overview.names) == 1:  # classes without values, such as those that no metric compares, are left out
         rows = [row for row in rows if row.name == "mean" or any(row.values.get(key) is not None for key in keys)]
     protocol = overview.results[0].protocol
-    values = [_Column(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
-    causes = _Column("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
+    values = [_TableColumn(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
+    causes = _TableColumn("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
     title = "method" if len(overview.names) > 1 else "class"
     for longest in (_LONGEST, _LONGEST_BESIDE):
-        names = _Column(title, [shortened(row.name, longest) for row in rows])
+        names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
         left = room() - names.width + _GAP
         if any(causes.cells):
             left -= causes.width
@@ -258,7 +258,7 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     bar = min(left - _GAP, _LONGEST_BAR)
     has_bar = bar >= _SHORTEST_BAR and keys[:1] == ["pld"] and any(row.families is not None for row in rows)
     if has_bar:
-        shown.insert(1, _Column("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
+        shown.insert(1, _TableColumn("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
     columns = [names, *shown]
     if any(causes.cells):
         columns.append(causes)
