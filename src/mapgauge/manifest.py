@@ -96,7 +96,10 @@ class Manifest:
         'our_module:LENGTH'
         """
         module, _, name = place.partition(":")
-        package = "mapgauge" if self.module == CORE else self.module
+        if self.module == CORE:
+            package = "mapgauge"
+        else:
+            package = self.module
         if module:
             return f"{package}.{module}:{name}"
         return f"{self.module}:{name}"

@@ -38,7 +38,9 @@ def colours_of(class_names: Iterable[str]) -> dict[str, str]:
 
 def number(value: float | None, digits: int = 3) -> str:
     """Return a number as text; None becomes a dash."""
-    return "-" if value is None else f"{value:.{digits}f}"
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}"
 
 
 def columns_of(text: str) -> int:
@@ -354,7 +356,9 @@ def _pixels(points: Points, low: Points, scale: float, height: float) -> Points:
 
 def _polyline(stroke: Stroke, pixels: Points) -> str:
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in pixels.tolist())
-    dashes = ' stroke-dasharray="4 3"' if stroke.dashed else ""
+    dashes = ""
+    if stroke.dashed:
+        dashes = ' stroke-dasharray="4 3"'
     return (
         f'<{"polygon" if stroke.closed else "polyline"} points="{corners}" fill="none" stroke="{stroke.colour}" '
         f'stroke-width="{stroke.width:g}" stroke-opacity="{stroke.opacity:.2f}" stroke-linecap="round"{dashes}/>'

@@ -62,6 +62,7 @@ INPUT = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", INPUT)
 def test_an_error_of_the_input_is_one_line_and_exits_1(call: Run, world: Path, broken: Path, command: str) -> None:
     check_refusal(call, world, broken, command)
@@ -146,6 +147,7 @@ USAGE = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", USAGE)
 def test_an_error_of_usage_exits_2_before_a_file_is_opened(call: Run, tmp_path: Path, command: str) -> None:
     done = call(*command.split(), cwd=tmp_path)  # where none of the files is

@@ -152,10 +152,12 @@ def outcome(start: list[str], world: Path, tmp_path: Path, command: str) -> tupl
     return process.returncode, said, sorted(path.name for path in trace.iterdir())
 
 
+@pytest.mark.whole
 def test_every_command_is_tried() -> None:
     assert set(CALLS) == set(commands_of(plug_ins=False))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", CALLS)
 def test_files_of_the_folder_are_not_used(command: str, start: list[str], world: Path, tmp_path: Path) -> None:
     if command == "export":

@@ -67,6 +67,7 @@ def test_results_of_other_methods_are_written(
     assert "poor" in done.stdout
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("command", "told", "suffix"),
     [

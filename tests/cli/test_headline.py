@@ -54,6 +54,7 @@ def test_later_results_follow_those_in_the_folder(call: Run, tmp_path: Path) -> 
     assert json.loads(call("compare", tmp_path, "--json", "--samples", "9").stdout)["names"] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "command",
     [
@@ -132,6 +133,7 @@ def test_results_of_earlier_versions_keep_their_first_cutoff_and_name_it(world: 
     assert "pld (0.5 m)" in old.table()
 
 
+@pytest.mark.whole
 def test_a_full_name_lists_every_changed_setting() -> None:
     assert [full_name(one) for one in PROTOCOLS.values()] == list(PROTOCOLS)
     assert full_name(mg.protocol("openlanev2-v1.1-near")) == "openlanev2-v1.1-near"

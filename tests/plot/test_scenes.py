@@ -14,6 +14,8 @@ from mapgauge import plot
 from mapgauge.errors import InvalidInput
 from mapgauge.views.figures.style import GREY
 
+pytestmark = pytest.mark.needs_feature("tracks")
+
 
 @pytest.fixture(scope="module")
 def tracked() -> mg.Results:

@@ -1,13 +1,11 @@
 """The causes of PLD in the report: values of all frames, costs of drawn instances, and colours in the drawings."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.features.lane_graph.lane_graph_cases import LIGHTS, as_frames, chain
 from tests.report.test_file import contents
 
 import mapgauge as mg
@@ -16,7 +14,6 @@ from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD
 from mapgauge.metrics.table import part_colours
 from mapgauge.report import write_report
 from mapgauge.views.report import causes
-from mapgauge.views.report.frames import frame_numbers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -77,15 +74,6 @@ def test_order_two_has_no_causes(tmp_path: Path) -> None:
     assert contents(tmp_path / "page.html")[0]["causes"] == []
     with pytest.raises(mg.InvalidInput, match="order 1 only"):
         write_report(results, tmp_path / "page.html", causes=True)
-
-
-def test_boxes_have_no_value_of_metrics_of_lines() -> None:
-    protocol = mg.protocol("lane-graph", classes=("centerline", *LIGHTS), boxes=LIGHTS)
-    lit = as_frames(replace(chain([0.0, 5.0]), lights=[(LIGHTS[0], 0.0)], light_confidence=[1.0]))
-    numbers = frame_numbers(mg.evaluate(lit, lit.with_confidence(None), protocol))
-    assert numbers["truth"][:, 0].tolist()[:3] == [3, 2, 1]
-    assert np.isfinite(numbers["pld"][:2]).all()
-    assert np.isnan(numbers["pld"][2:]).all()
 
 
 def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(

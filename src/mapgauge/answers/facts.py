@@ -13,7 +13,7 @@ from mapgauge.metrics.completeness import values_of as values_of_lengths
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, combined_metrics
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.results.values import Values
 from mapgauge.typing import Floats
@@ -182,7 +182,7 @@ def _ranges(results: Results) -> list[dict[str, float | None]] | None:
 
     A map has no ego, so its rings mean nothing.
     """
-    if not results.ranges or results.protocol.name == MAP or PLD.name not in results.metrics:
+    if not results.ranges or not results.protocol.has_ego or PLD.name not in results.metrics:
         return None
     return [_ring(results, k, ring) for k, ring in enumerate(pairwise(results.ranges))]
 

@@ -98,7 +98,10 @@ def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
 def lines_of(side: MapFrames, rows: Indices, table: Indices | None) -> FittedLines:
     """Return some lines of a frame. Without a table, classes do not count."""
     rows = spread(side, rows, _LINES)
-    label = np.full(len(rows), _ANY) if table is None else table[side.label[rows]]
+    if table is None:
+        label = np.full(len(rows), _ANY)
+    else:
+        label = table[side.label[rows]]
     return FittedLines(_coarse(side, rows), label)
 
 

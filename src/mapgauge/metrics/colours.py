@@ -72,7 +72,9 @@ def _mixed(colour: str, share: float) -> str:
     >>> _mixed("#804000", 0.5), _mixed("#804000", -0.5)
     ('#C0A080', '#402000')
     """
-    target = 255 if share > 0 else 0
+    target = 0
+    if share > 0:
+        target = 255
     channels = bytes.fromhex(colour.removeprefix("#"))
     mixed = [round(channel + abs(share) * (target - channel)) for channel in channels]
     return "#" + "".join(f"{channel:02X}" for channel in mixed)

@@ -11,7 +11,7 @@ from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
 
@@ -85,7 +85,7 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
             matches=matches[f] if matches else [],
             forward=truth.forward or predictions.forward,
             boxes=(counts[0], counts[1]),
-            ego=protocol.name != MAP,
+            ego=protocol.has_ego,
             ignored=[line for side in (truth, predictions) if side.aside is not None for line in side.aside[token]],
         )
         for class_name, (first, middle, end) in zip(

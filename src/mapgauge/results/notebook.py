@@ -170,4 +170,6 @@ def _strokes(
 
 
 def _sure(instance: "Instance") -> float:
-    return 1.0 if instance.confidence is None else instance.confidence
+    if instance.confidence is None:
+        return 1.0
+    return instance.confidence

@@ -102,7 +102,7 @@ def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> N
         "--metrics",
         "network_pld",
         "-o",
-        "x.mg",
+        tmp_path / "x.mg",
         "--tables",
     )
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.features.tracks.scenes import scene as lines_of
 from tests.features.tracks.track_cases import tracked_world
+from tests.scenes_of_lines import scene as lines_of
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg

@@ -401,6 +401,9 @@ def _disturbed(frames: MapFrames, noise: PoseNoise, seed: int) -> MapFrames:
     poses = frames.poses.copy()
     for k, (left, ahead, degrees) in enumerate(drawn.tolist()):
         motion = rotation_about_z(degrees)
-        motion[:2, 3] = (-left, ahead) if frames.forward == "y" else (ahead, left)
+        if frames.forward == "y":
+            motion[:2, 3] = (-left, ahead)
+        else:
+            motion[:2, 3] = (ahead, left)
         poses[k] = poses[k] @ motion
     return replace(frames, poses=poses, history=None)

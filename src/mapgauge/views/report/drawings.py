@@ -10,7 +10,7 @@ from mapgauge.checks.context import extent_of
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.results import Results
 from mapgauge.views.report.pack import Arrays, steps
@@ -20,7 +20,7 @@ CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 def is_map(results: Results) -> bool:
     """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
-    if results.protocol.name == MAP:
+    if not results.protocol.has_ego:
         return results.geometry is not None
     if results.geometry is None:
         extent = None
