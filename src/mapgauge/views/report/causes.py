@@ -92,13 +92,14 @@ class CausesSection(Section):
         """Return the results with the metric ``causes``, and a sentence if it would take long.
 
         If it is wanted, ``completeness`` is computed as well. If ``wanted`` is None, ``causes`` is computed if all
-        results have PLD of order 1 and the geometry, and there are at most ``LIMIT`` instances.
+        results have PLD of order 1 and the geometry, and there are at most ``LIMIT`` instances. What an evaluation has
+        scored along is not computed again, and has no limit.
         """
         if wanted:
             return [with_metrics(method, [COMPLETENESS.name, CAUSES_OF_PLD.name]) for method in methods], ""
         if wanted is False or not all(map(has_causes, methods)):
             return methods, ""
-        lacking = [method for method in methods if CAUSES_OF_PLD.name not in method.metrics]
+        lacking = [method for method in methods if not method.has_scored([CAUSES_OF_PLD.name])]
         count = sum(int(method.scores.predicted.sum() + method.scores.true.sum()) for method in lacking)
         if count > LIMIT:
             return methods, (
