@@ -106,8 +106,8 @@ def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
     """Draw a bar for each method, at most six: the parts of its first metric."""
     metric = meta["metrics"][0] if meta["metrics"] else None
     parts = (
-        meta["families"]
-        if meta["families"]
+        meta["groups"]
+        if meta["groups"]
         else [
             {"name": part["key"].replace("_", " "), "colour": part["colour"], "causes": [part["key"]]}
             for part in (metric["parts"] if metric else [])

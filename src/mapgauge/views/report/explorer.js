@@ -13,7 +13,7 @@ const DEFAULTS = () => ({
   value: numberKeys[0],
   ranges: {}, // by value: [low, high]
   least: meta.least ?? 0, // hides the faintest predictions, unless there are few
-  cause: "", // the cause that colours the instances, or EVERY; "" for the colours of classes
+  cause: MODES[0][0], // a mode of marks.js; or the cause or the family of causes that colours the instances
   off: new Set(), // layers
   view: null, // { x, y, width } in metres; null is the whole frame
   pane: "", // the pane of an extra, which takes the place of the list
@@ -24,12 +24,11 @@ const DEFAULTS = () => ({
 
 // An extra has some of these: `pane`, its name and title; `defaults`, further texts of the state, and `allows(key, text)`,
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
-// without a filter; in drawings, below(panel, frame), nodes under the lines, placed(frame), the transform of the lines, and
+// without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines, and
 // whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
 // order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves; narrows(state),
 // whether it has a filter that no condition can say; chips(state), names of such filters and the changes that take them
 // away; playFrom(frame), which plays the rest of a scene.
-const ownColours = extras.flatMap(({ colours }) => colours ?? []);
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
 const noFilters = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
@@ -70,7 +69,7 @@ function stateOf(address) {
     value: numberKeys,
     why: [DRAWN, ...meta.reasons],
     pane: panes.map(([name]) => name),
-    cause: [...(causeKeys.length ? [EVERY, ...causeKeys] : []), ...ownColours.map(([name]) => name)],
+    cause: [...MODES.map(([mode]) => mode), ...familyKeys, ...causeKeys],
   };
   for (const [key, values] of Object.entries(known)) if (values.includes(said.get(key))) now[key] = said.get(key);
   for (const { defaults = {}, allows } of extras) {
@@ -165,8 +164,8 @@ function refresh(before = null, toFirst = false) {
   if (differs("frame", "shown", "method")) for (const panel of drawnPanels()) if (differs("frame") || panel.frame !== state.frame) drawScene(Object.assign(panel, { frame: state.frame }), state.frame);
   if (differs("frame")) showFrame(state.frame);
   if (differs("frame", "least", "off", "of", "shown", "method")) for (const panel of drawnPanels()) applyLayers(panel, state);
-  if (differs("frame", "cause", "shown", "method") && meta.causes.length) for (const panel of drawnPanels()) applyCauses(panel, state.cause);
-  if (differs("frame", "cause", "of")) showCauses(state, chooseCause);
+  if (differs("frame", "cause", "shown", "method")) for (const panel of drawnPanels()) applyMode(panel, state.cause);
+  if (differs("frame", "cause", "of")) showKey();
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
   for (const extra of extras) extra.show?.(state, differs);
   showControls();
@@ -193,7 +192,8 @@ function firstFrame() {
 
 function showControls() {
   if (state.scene !== "") fillScenes();
-  for (const key of ["method", "scene", "value", "why", "cause"]) $$(key).value = state[key];
+  showModes(state.cause);
+  for (const key of ["method", "scene", "value", "why"]) $$(key).value = state[key];
   if ($$("class-choice")) $$("class-choice").value = state.of;
   for (const box of document.querySelectorAll("[data-of]")) box.checked = state.of === box.dataset.of;
   for (const button of document.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String(state.pane === button.dataset.view));
@@ -227,6 +227,12 @@ function hiddenInWords(least) {
 function sortGains(gain) {
   const { key, lower } = meta.metrics[0];
   change({ sort: key, down: gain !== lower });
+}
+
+// Shows what the lines mean.
+function showKey() {
+  if (modeOf(state.cause) === EVERY) showCauses(state, chooseCause);
+  else showMarks(state.cause);
 }
 
 // Shows a cause in the drawings, and the frames with most of it first.
@@ -326,9 +332,7 @@ function build() {
   options("why", [["", "all frames"], [DRAWN, "all that can be drawn"], ...meta.reasons.map((reason) => [reason, reason])]);
   $$("why-label").hidden = drawableCount === 0 || (drawableCount === frameCount && meta.reasons.length === 0);
   $$("layers").hidden = drawableCount === 0;
-  const causes = meta.causes.length ? [[EVERY, "of causes"], ...meta.causes.map(({ key, name }) => [key, name])] : [];
-  options("cause", [["", "of classes"], ...ownColours, ...causes]);
-  $$("cause-label").hidden = $$("cause").options.length === 1;
+  buildModes((cause) => change({ cause }));
   $$("workbench").classList.add(`methods-${Math.min(meta.methods.length, 3)}`);
   setListColumns();
   buildList((frame) => change({ frame }));
@@ -346,7 +350,6 @@ function build() {
     $$("class-boxes").append(choice);
   }
   for (const key of ["method", "scene", "value", "why"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value }));
-  $$("cause").addEventListener("change", () => chooseCause($$("cause").value));
   $$("text").addEventListener("input", () => change({ text: $$("text").value }));
   $$("least").addEventListener("input", () => change({ least: Number($$("least").value) }));
   for (const id of ["low", "high"]) {

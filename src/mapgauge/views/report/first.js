@@ -2,7 +2,7 @@
 
 let answer = meta.answer; // null until it comes, in `mapgauge view`
 let isAnswered = false; // whether an answer that knows predictions and truth has come
-let openFamily = ""; // the family of causes whose causes are shown
+let openedGroup = ""; // the family of causes whose causes are shown
 let searched = ""; // what the names of classes must contain
 
 const SEARCH_FROM = 12; // classes from which the list of classes has a field
@@ -196,7 +196,7 @@ function differenceRows(now, [first, second]) {
 
 // The families of causes, or the parts of the first metric if there are no causes: { name, colour, causes }.
 function familiesOf() {
-  if (meta.families.length) return meta.families;
+  if (meta.groups.length) return meta.groups;
   const metric = meta.metrics[0];
   return (metric?.parts ?? []).map(({ key, colour }) => ({ name: labelOf(key), colour, causes: [key] }));
 }
@@ -242,32 +242,32 @@ function spanBar(from, to, low, high, colour) {
 }
 
 // The button of a family or of a cause: a click opens the family, and shows the cause in the list and the drawings.
-function causeButton(now, family, key = null) {
+function whyButton(now, family, key = null) {
   const swatch = element("span", { className: "swatch" });
   swatch.style.background = key ? causeColour(key, family) : family.colour;
-  const pressed = key ? now.cause === key || now.sort === key : family.causes.length > 1 ? openFamily === family.name : now.sort === family.causes[0];
+  const pressed = key ? now.cause === key || now.sort === key : family.causes.length > 1 ? openedGroup === family.name : now.sort === family.causes[0];
   const about = key ? (meta.causes.find((cause) => cause.key === key)?.about ?? "") : "";
   const choose = () => {
     const isOff = key !== null && now.cause === key;
     if (key === null && family.causes.length > 1) {
-      openFamily = openFamily === family.name ? "" : family.name;
+      openedGroup = openedGroup === family.name ? "" : family.name;
       return showWhy(state);
     }
     return isOff ? change({ cause: "", sort: mainKey(), down: meta.metrics[0].lower }) : chooseCause(key ?? family.causes[0]);
   };
-  const mark = key === null && family.causes.length > 1 ? (openFamily === family.name ? " ▾" : " ▸") : "";
+  const mark = key === null && family.causes.length > 1 ? (openedGroup === family.name ? " ▾" : " ▸") : "";
   const button = filterButton([swatch, (key ? causeTitle(key) : family.name) + mark], pressed, about, choose);
   button.id = `why-${key ?? `family-${family.name}`}`;
-  if (key === null && family.causes.length > 1) button.setAttribute("aria-expanded", String(openFamily === family.name));
+  if (key === null && family.causes.length > 1) button.setAttribute("aria-expanded", String(openedGroup === family.name));
   return button;
 }
 
 // The rows of families, and of the causes of the open one. `row` makes one from a button, an amount and a colour.
 function causeRows(now, families, row) {
   return families.flatMap((family) => [
-    row(causeButton(now, family), (method) => amountOf(family, method, now.of), family.colour, ""),
-    ...(openFamily === family.name && family.causes.length > 1
-      ? family.causes.map((key) => row(causeButton(now, family, key), (method) => valuesOf(method, now.of)[key] ?? 0, causeColour(key, family), "sub"))
+    row(whyButton(now, family), (method) => amountOf(family, method, now.of), family.colour, ""),
+    ...(openedGroup === family.name && family.causes.length > 1
+      ? family.causes.map((key) => row(whyButton(now, family, key), (method) => valuesOf(method, now.of)[key] ?? 0, causeColour(key, family), "sub"))
       : []),
   ]);
 }

@@ -63,7 +63,7 @@ def first_meta(
         "mains": _mains(methods[0]),
         "values": [_values(method) for method in methods],
         "intervals": {} if comparison is None else intervals(names, comparison),
-        "families": _families() if CAUSES_OF_PLD.name in methods[0].metrics else [],
+        "groups": _families() if CAUSES_OF_PLD.name in methods[0].metrics else [],
         "files": [f"{name}.mg" for name in names],
     }
 

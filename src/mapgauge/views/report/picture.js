@@ -65,7 +65,7 @@ function pictureNode(node, unit) {
 }
 
 // A part of the page as an SVG element.
-function pictureOf(part) {
+function partPicture(part) {
   const { left, top, width, height } = part.getBoundingClientRect();
   const [paper, nodes] = [getComputedStyle(document.body).backgroundColor, []];
   const add = (node) => {
@@ -81,7 +81,7 @@ function pictureOf(part) {
 }
 
 async function savePart(part, name, kind) {
-  const picture = pictureOf(part);
+  const picture = partPicture(part);
   const text = new XMLSerializer().serializeToString(picture);
   if (kind === "svg") return download(`${name}.svg`, "image/svg+xml", text);
   const image = new Image();

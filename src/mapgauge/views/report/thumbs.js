@@ -32,7 +32,7 @@ function matchedPoints(instance) {
 }
 
 // The drawing of one method: truth that is found and missed, predictions near, far and false.
-function layersOf(method, geometry, now) {
+function thumbLayers(method, geometry, now) {
   const scene = sceneOf(method, geometry);
   const paths = {};
   const add = (kind, text) => (paths[kind] = (paths[kind] ?? "") + text);
@@ -82,7 +82,7 @@ function fillThumb(svg, frame, now) {
   drawnThumbs.delete(svg);
   const ego = meta.ego ? [svgElement("path", { class: "ego", d: "M22 0L-16 10L-9 0L-16 -10Z" })] : [];
   const methods = [...new Set([...shownMethods(now), Number(svg.dataset.method)])];
-  svg.replaceChildren(...ego, ...methods.map((method) => layersOf(method, geometry, now)));
+  svg.replaceChildren(...ego, ...methods.map((method) => thumbLayers(method, geometry, now)));
   showLayer(svg);
 }
 
