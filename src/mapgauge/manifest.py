@@ -238,6 +238,11 @@ def load_if_possible(manifest: Manifest, place: str) -> Any:
         return None
 
 
+def public(name: str) -> Any:
+    """Return what a public name of the package names, for modules that cannot import it: it is made after them."""
+    return next(manifest.load(manifest.feature.names[name]) for manifest in own() if name in manifest.feature.names)
+
+
 class RowTable(MutableMapping[str, Row], Generic[Row]):
     """Rows by their names: those of the package in the order of their numbers, then those of plug-ins.
 

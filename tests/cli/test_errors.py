@@ -165,8 +165,6 @@ def test_an_error_of_usage_ends_the_process_with_2(run: Run) -> None:
 @pytest.mark.parametrize(
     ("command", "more"),
     [
-        ("evaluate good.json truth.geojson -q", "--brief"),
-        ("evaluate good.json truth.geojson --csv", "--brief"),
         ("evaluate good.json truth.geojson --csv", "--correction none"),
         ("evaluate good.json truth.geojson --csv -p maptr", "-p maptr"),
         ("compare good.mg poor.mg --csv", "--classes all"),

@@ -30,6 +30,7 @@ CALLS = {
     "export": "WORLD/good.mg -o drive.rrd",
     "paper": "WORLD/good.mg WORLD/poor.mg --samples 10 -o paper",
     "confidence": "WORLD/good.mg --figure confidence.png",
+    "errors": "WORLD/good.mg --figure errors.png",
     "changes": "WORLD/good.mg --prior WORLD/truth.geojson",
     "masks": "WORLD/good.json WORLD/truth.geojson -p maptracker-iou-60x30",
     "track": "WORLD/good.json --poses WORLD/truth.geojson -o tracked.geojson",
@@ -41,6 +42,7 @@ CALLS = {
     "list": "published",
     "cite": "WORLD/good.mg",
     "compile": "--metrics pld",
+    "doctor": "",
     "demo": "--size 5 -o demo",
     "truth": "map WORLD/truth.geojson --poses WORLD/truth.geojson -o own.geojson",
 }

@@ -30,9 +30,9 @@ def test_the_recipe_for_a_paper_shows_the_cutoff_of_the_protocol_and_keeps_the_o
 ) -> None:
     pytest.importorskip("matplotlib")
     methods = ("good.json,name=Zed", "poor.json,name=Abe", "truth.geojson")
-    options = ("--ranges", "0,10,20,30", "--cutoff", "0.5,1.0,1.5", "--brief")
+    options = ("--ranges", "0,10,20,30", "--cutoff", "0.5,1.0,1.5")
     done = call("evaluate", *methods, *options, "-o", tmp_path / "runs")
-    assert "PLD (1.5 m) ↓" in done.stdout
+    assert "PLD (1.5 m)" in done.stdout
     assert call("paper", tmp_path / "runs", "-o", tmp_path / "paper", "--samples", "9").returncode == 0
     good, poor = (mg.load_results(world / f"{name}.mg").mean["pld"] for name in ("good", "poor"))
     table = (tmp_path / "paper" / "table.tex").read_text(encoding="utf-8")

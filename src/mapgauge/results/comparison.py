@@ -341,7 +341,7 @@ def sorted_by_token(method: "Results") -> "Results":
 def method_names(methods: Sequence["Results"], names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the methods: as given, or from their files."""
     if names is None:
-        stems = [Path(method.inputs[0].name).stem for method in methods]
+        stems = [Path(method.input_names[0]).stem for method in methods]
         names = [stem if stem and stems.count(stem) == 1 else f"{stem or 'method'} {k}" for k, stem in enumerate(stems)]
     if len(names) != len(methods) or len(set(names)) < len(names):
         raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")

@@ -1,10 +1,11 @@
 """Results, comparisons and assignments in a notebook: tables with small drawings."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mapgauge.markup import Html, Stroke, bars, block, drawing, interval, legend, line, note, number, table
+from mapgauge.markup import Html, Stroke, bars, block, drawing, element, interval, legend, line, note, number, table
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, colours_of, heading, part_colours, setting_of, title_of
 from mapgauge.protocols import full_name
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 MOST_NAMES = 4  # methods that a repr names
 
 
-def summary_html(summary: Summary) -> str:
-    """Return the main values of each class, with the parts of the error as bars."""
+def summary_html(summary: Summary, said: Sequence[str] = ()) -> str:
+    """Return what is said, and the main values of each class, with the parts of the error as bars."""
     metrics = [METRICS[name] for name in summary.metrics]
     split = next((metric for metric in metrics if _has_parts(metric, summary.mean)), None)
     keys = [value.key for metric in metrics for value in metric.with_role("main", "headline")]
@@ -44,6 +45,7 @@ def summary_html(summary: Summary) -> str:
     pieces: list[str] = [
         line(f"Results {full_name(summary.protocol)}: {summary.totals.frames:,} frames"),
         line(sides),
+        *(element("div", text) for text in said),
         table(header, rows),
     ]
     if split is not None:

@@ -93,6 +93,22 @@ def test_without_poses_it_is_the_area_around_the_vehicle() -> None:
     assert "good: not found 0 % ahead, 0 % beside, 0 % behind" in text
 
 
+def test_methods_without_a_common_map_are_shown_around_the_vehicle() -> None:
+    first, second = methods()
+    other = replace(planted.truth(), polylines=planted.truth().rotate(1.0).polylines)
+    text = SECTION.in_panel([first, planted.evaluated(planted.predictions(), other)], NAMES)
+    assert read(text)[0]["kind"] == "ego"
+    assert read(SECTION.in_panel([first, second], NAMES))[0]["kind"] == "map"
+
+
+def test_nothing_is_said_of_a_method_with_an_error() -> None:
+    first, second = methods()
+    doubtful = replace(second, findings=(mg.Finding("error", "wrong", "the axes are wrong", count=1),))
+    text = SECTION.in_panel([first, doubtful], NAMES)
+    assert "poor misses most" not in text
+    assert "poor misses most" in SECTION.in_panel([first, second], NAMES)
+
+
 def test_without_data_there_is_no_panel() -> None:
     assert SECTION.in_panel([method.without_data() for method in methods()], NAMES) == ""
 
