@@ -202,7 +202,7 @@ class Fits:
     def share(self) -> Floats:
         """The distance from the own truth as a share of the distance from others: near 1 for unrelated frames.
 
-        It is 0 if the frame is near the truth of others, too: frames that look alike cannot be told apart.
+        It is 0 if the frame is near the truth of others, too: frames that look alike cannot be distinguished.
         """
         away = self.others > _AWAY
         return np.where(away, self.own / np.where(away, self.others, 1.0), 0.0)

@@ -243,6 +243,8 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     values = [_TableColumn(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
     causes = _TableColumn("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
     title = "method" if len(overview.names) > 1 else "class"
+    may_have_bar = keys[:1] == ["pld"] and any(row.families is not None for row in rows)
+    kept = _SHORTEST_BAR + _GAP if may_have_bar else 0
     for longest in (_LONGEST, _LONGEST_BESIDE):
         names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
         left = room() - names.width + _GAP
@@ -250,13 +252,13 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
             left -= causes.width
         shown = []
         for column in values:
-            if column.width <= left - _SHORTEST_BAR - _GAP:
+            if column.width <= left - kept:
                 shown.append(column)
                 left -= column.width
         if len(shown) == len(values):
             break
     bar = min(left - _GAP, _LONGEST_BAR)
-    has_bar = bar >= _SHORTEST_BAR and keys[:1] == ["pld"] and any(row.families is not None for row in rows)
+    has_bar = may_have_bar and bar >= _SHORTEST_BAR
     if has_bar:
         shown.insert(1, _TableColumn("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
     columns = [names, *shown]

@@ -34,7 +34,7 @@ CONFIDENCE = 0.0  # every match counts, as in completeness
 _FAR = 1e9  # metres from the origin of the world
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ErrorMap(CountedPieces):
     """The pieces of the road, how often methods found them, and the worst places.
 
