@@ -119,6 +119,7 @@ FEATURE = Feature(
         ),
         "list": Command(place="cli.lists:lists", group="More", order=1, examples=("protocols", "metrics --json")),
         "compile": Command(place="cli.compile:compile", group="More", examples=("", "--metrics pld,ap_chamfer")),
+        "doctor": Command(place="cli.doctor:doctor", group="More", order=3, examples=("", "--json")),
         "demo": Command(place="cli.demo:demo", group="More", examples=("", "--size 20 -o demo-small")),
     },
     lists={

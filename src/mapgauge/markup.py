@@ -1,5 +1,6 @@
 """Tables, HTML and SVG as text."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from string import Formatter
@@ -40,13 +41,32 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two for a letter of Chinese, none for a combining accent.
+
+    >>> columns_of("divider"), columns_of("車線"), columns_of("e\u0301")
+    (7, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of_letter(letter) for letter in text)
+
+
+def _columns_of_letter(letter: str) -> int:
+    # Combining accents, and letters without a width such as a joiner.
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+
+
 def text_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int = 1, width: int | None = None
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int = 1, ids: int = 0, width: int | None = None
 ) -> str:
     """Return a table as text.
 
-    The ``fixed`` columns name a row. They are aligned to the left, the others to the right. A table that is wider than
-    ``width`` is split into several, one below the other, each with the fixed columns.
+    The ``fixed`` columns name a row. They are aligned to the left, the others to the right. The last ``ids`` columns
+    are aligned to the left, too. A table that is wider than ``width`` is split into several, one below the other, each
+    with the fixed columns.
 
     >>> print(text_table(["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]], width=14))
     class    PLD
@@ -56,16 +76,20 @@ def text_table(
     mean   0.267
     """
     lines = [header, *rows]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
+    widths = [max(columns_of(line[k]) for line in lines) for k in range(len(header))]
+    left = {*range(fixed), *range(len(header) - ids, len(header))}
     parts = [list(range(fixed))]
     for k in range(fixed, len(widths)):
         if width and len(parts[-1]) > fixed and sum(widths[i] + 2 for i in parts[-1]) + widths[k] > width:
             parts.append(list(range(fixed)))
         parts[-1].append(k)
 
+    def cell(text: str, k: int) -> str:
+        space = " " * (widths[k] - columns_of(text))
+        return text + space if k in left else space + text
+
     def aligned(line: Sequence[str], part: list[int]) -> str:
-        cells = (line[k].ljust(widths[k]) if k < fixed else line[k].rjust(widths[k]) for k in part)
-        return "  ".join(cells).rstrip()
+        return "  ".join(cell(line[k], k) for k in part).rstrip()
 
     return "\n\n".join("\n".join(aligned(line, part) for line in lines) for part in parts)
 

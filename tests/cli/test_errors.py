@@ -104,7 +104,6 @@ USAGE = {
     "evaluate good.json truth.geojson --window ahead": "No such option: --window. Write --set window=VALUE",
     "show good.json truth.geojson --window ahead": "Evaluate first: mapgauge evaluate PREDICTIONS TRUTH --set window=",
     "compare good.mg poor.mg --latex --correction holm": "--correction: has no effect with --latex",
-    "confidence good.mg --csv --level 0.9 --seed 1": "--level, --seed: have no effect with --csv",
     "confidence good.mg --csv --bins 5": "--bins: has no effect with --csv",
     "track good.json -o x.parquet --region 100x50": "--region: has no effect without --method maptracker",
     "track good.json -o x.parquet --method maptracker -c 1": "--cutoff: has no effect without --method pld",

@@ -18,7 +18,7 @@ def test_frames_are_listed_from_the_worst(call: Run, world: Path) -> None:
     rows = mg.load_results(world / "poor.mg").frames(count=4)
     lines = done.stdout.splitlines()
     assert lines[0] == "4 of 20 frames with predictions and truth"
-    assert [line.split()[0] for line in lines[2:]] == [row["token"] for row in rows]
+    assert [line.split()[-1] for line in lines[2:]] == [row["token"] for row in rows]
     assert len(call("frames", "poor.mg").stdout.splitlines()) == 12
 
 

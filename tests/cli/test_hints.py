@@ -24,6 +24,7 @@ PRINTED_BY = {
     "arguments.py": EVALUATING,
     "cameras/": ("view", "export"),
     "features/": ("evaluate",),  # they advise to evaluate in another way
+    "features/error_map/": ("errors",),
     "features/global_map/": ("global",),
     "features/priors/": ("changes",),
     "features/splits/": ("splits propose",),

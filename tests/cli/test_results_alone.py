@@ -87,7 +87,7 @@ def test_a_folder_stands_for_the_results_in_it(call: Run, world: Path, tmp_path:
         "report a.mg b.mg -o x.html",
         "why a.mg b.mg",
         "show a.mg b.mg -o x.svg",
-        "confidence a.mg b.mg --samples 20",
+        "confidence a.mg b.mg",
     ],
 )
 def test_errors_among_the_findings_are_said_whenever_results_are_used(

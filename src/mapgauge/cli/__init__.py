@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -23,6 +23,7 @@ from mapgauge.dependencies import lacks_memory
 from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
 
+COMPLETION = "_MAPGAUGE_COMPLETE"  # what a shell sets when it asks how a line may go on
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
@@ -60,12 +61,16 @@ def _run(received: list[int]) -> int | str | None:
     WATCH.interrupted = False
     try:
         try:
-            from mapgauge.cli.app import application, commands_of
+            from mapgauge.cli.app import DAILY, application, commands_of
 
             _show_warnings_of_plugins()
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
-            named = arguments[:1] if arguments and arguments[0] in commands_of(plug_ins=False) else None
+            named: Sequence[str] | None = None
+            if not arguments and COMPLETION not in os.environ:
+                named = DAILY
+            elif arguments and arguments[0] in commands_of(plug_ins=False):
+                named = arguments[:1]
             application(named)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code

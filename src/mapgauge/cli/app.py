@@ -1,5 +1,6 @@
 """The application: commands from the manifests, and how help and usage errors look."""
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from mapgauge.cli.compile import show_compiling
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
+from mapgauge.cli.options import RARE, WORK
 from mapgauge.cli.output import set_quiet
 from mapgauge.manifest import GROUPS, Command, Manifest, load_if_possible, mapping, own
 from mapgauge.version import __version__
@@ -23,11 +25,36 @@ def commands_of(*, plug_ins: bool) -> dict[str, tuple[Manifest, Command]]:
     return {name: found[name] for name in sorted(found, key=order)}
 
 
+HELP = "--help"
+HELP_ALL = "--help-all"
+SCREEN = 40  # lines of a help that is not shortened
+SELDOM = (WORK, RARE)  # the panels that a short help leaves out
+_OF_ALL = "Options"  # the panel of those that every command has
+_BRIEF = "brief"  # a key of the context, while a short help is written
+_DEFAULT = re.compile(r"\s+(\[[^]]*\])$")  # what Typer adds to the help of an option
+
+
+def first_sentence(about: str) -> str:
+    """Return the first sentence of the help of an option, with its default.
+
+    >>> first_sentence("Seed of the draws. The same seed gives the same intervals.  [default: 0]")
+    'Seed of the draws.  [default: 0]'
+    """
+    ending = _DEFAULT.search(about)
+    text = about[: ending.start()] if ending else about
+    sentence, end, _ = text.partition(". ")
+    brief = sentence + end.strip()
+    return f"{brief}  {ending[1]}" if ending else brief
+
+
 class _PanelCommand(TyperCommand):
     """A command. Its help has a section per panel of options, and its usage errors say what to write instead."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments. The parser takes a single file for the truth, because the predictions are a list."""
+        if HELP_ALL in args:
+            ctx.meta[HELP_ALL] = True
+            args = [HELP]
         # ``-,format=NAME`` is the standard input, and would be an option.
         args = [f"/dev/stdin{text[1:]}" if text.startswith("-,") else text for text in args]
         try:
@@ -46,17 +73,40 @@ class _PanelCommand(TyperCommand):
                     error.possibilities = []  # type: ignore[attr-defined]
             raise
 
+    def get_help(self, ctx: Any) -> str:
+        """Return the help: the whole, or its daily part if the whole is longer than a screen."""
+        whole = super().get_help(ctx)
+        if ctx.meta.get(HELP_ALL) or whole.count("\n") < SCREEN:
+            return whole
+        ctx.meta[_BRIEF] = True
+        more = f"  All options, and more about each: {ctx.command_path} {HELP_ALL}"
+        return f"{super().get_help(ctx)}\n\n{more}"
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command does; in brief only the first paragraph."""
+        if ctx.meta.get(_BRIEF):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(self.get_short_help_str(_SHORT))
+            return
+        super().format_help_text(ctx, formatter)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options of each panel, in the order of the command."""
+        brief = ctx.meta.get(_BRIEF)
         panels: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
-                usual = "Arguments" if param.param_type_name == "argument" else "Options"
-                panels.setdefault(getattr(param, "rich_help_panel", None) or usual, []).append(record)
-        for panel, records in panels.items():
+            usual = "Arguments" if param.param_type_name == "argument" else _OF_ALL
+            panel = getattr(param, "rich_help_panel", None) or usual
+            if record is None or (brief and (panel in SELDOM or panel == _OF_ALL)):
+                continue
+            names, about = record
+            panels.setdefault(panel, []).append((names, first_sentence(about) if brief else about))
+        last = (RARE, _OF_ALL)
+        for panel in sorted(panels, key=lambda panel: last.index(panel) if panel in last else -1):
             with formatter.section(panel):
-                formatter.write_dl(records)
+                formatter.write_dl(panels[panel])
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples, one per line."""
@@ -66,7 +116,11 @@ class _PanelCommand(TyperCommand):
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
 
 
+_WIDEST = 100  # columns of a help, also in a wider terminal
 _SHORT = 200  # characters of the sentence about a command; longer ones would be cut
+
+
+DAILY = ("evaluate", "compare", "report", "show", "why")  # what `mapgauge` alone lists
 
 
 class _Commands(TyperGroup):
@@ -75,6 +129,25 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order in which the commands were added."""
         return list(self.commands)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Print a few lines if nothing is asked for."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(self._welcome(ctx))
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def _welcome(self, ctx: Any) -> str:
+        """Return what to do first, and the commands of every day."""
+        formatter = ctx.make_formatter()
+        formatter.write_text(f"mapgauge {__version__}: how good are online HD maps?")
+        formatter.write_text("Evaluate first: mapgauge evaluate PREDICTIONS... TRUTH -o results.mg")
+        formatter.write_text("All commands: mapgauge --help. To try them without data: mapgauge demo")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in DAILY])
+        text: str = formatter.getvalue()
+        return text.rstrip("\n")
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group."""
@@ -146,10 +219,9 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
     made = typer.Typer(
         name="mapgauge",
         cls=_Commands,
-        no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", HELP], "max_content_width": _WIDEST},
     )
     made.callback()(about)
     commands = commands_of(plug_ins=names is None)

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command
 from mapgauge.cli.output import can_rewrite, inform, rewrite, say, warn
 from mapgauge.cli.parsing import listed, refuse
 from mapgauge.kernels.progress import WATCH
@@ -14,7 +16,16 @@ from mapgauge.kernels.progress import WATCH
 _SMALL = 100_000  # bytes: a few frames
 
 
-def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions:
+    """The options of ``mapgauge compile``."""
+
+    metrics: o.MetricsOption = None
+    quiet: o.QuietOption = False
+
+
+@command
+def compile(options: CompileOptions) -> None:
     """Compile the kernels for this processor and store them.
 
     Kernels are compiled on first use and stored in a folder. This command fills the folder before, for an image or the
@@ -25,7 +36,7 @@ def compile(metrics: o.MetricsOption = None, quiet: o.QuietOption = False) -> No
     from mapgauge.metrics.table import METRICS
 
     known = list(compiling.table())
-    wanted = listed(metrics) or []
+    wanted = listed(options.metrics)
     unknown = [name for name in wanted if name not in METRICS]
     if unknown:
         refuse("--metrics", str(no_such("unknown metric", unknown[0], list(METRICS))))

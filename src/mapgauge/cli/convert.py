@@ -1,6 +1,6 @@
 """``mapgauge convert``: writes a file in another format, or files as a Parquet data set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command
 from mapgauge.cli.inputs import Reading, check_files, check_unnamed, split_options
 from mapgauge.cli.output import exit_on, inform, progress, say, tell_findings, warn
 from mapgauge.cli.parsing import refuse
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from mapgauge.io.dataset import DatasetWriter
 
 
-def convert(
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions:
+    """The options of ``mapgauge convert``."""
+
     sources: Annotated[
         list[Path],
         o.files_argument("IN", "File to read; several for a data set. Options follow a name: FILE,scenes=FILE."),
-    ],
+    ]
     target: Annotated[
         str,
         typer.Argument(
@@ -33,55 +37,79 @@ def convert(
             "compressed. Options of the format follow the name: OUT,points=float16.",
             show_default=False,
         ),
-    ],
-    to: o.ToOption = None,
-    workers: o.WorkersOption = None,
-    fail_on: o.FailOnOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+    ]
+    to: o.ToOption = None
+    workers: o.WorkersOption = None
+    fail_on: o.FailOnOption = None
+    quiet: o.QuietOption = False
+
+
+@command
+def convert(options: ConvertOptions) -> None:
     """Write a file in another format.
 
     If OUT is a folder, one or more files become a Parquet data set, which `evaluate` reads in chunks. The data set is
     sorted, so that a chunk of predictions and its truth are found together. Several files are converted in parallel.
     """
-    from mapgauge.io import format_to_write, write
-    from mapgauge.io.files.places import UNFINISHED, is_folder_target, is_url
+    from mapgauge.io import write
+    from mapgauge.io.files.places import is_folder_target
 
+    sources = options.sources
     check_unnamed(*sources)
-    reading = Reading(workers)
-    target, settings = split_options(target)
-    folder = is_folder_target(target)
-    if not folder:
-        check_targets([Path(target)], sources)
-        if len(sources) > 1:
-            refuse("OUT", f"several files become a data set, which is a folder: {target}/")
-        row = format_to_write(Path(target), to)
-        unknown = [name for name in settings if name not in row.write_options]
-        if unknown:
-            known = ", ".join(row.write_options) or "none"
-            refuse("OUT", f"must be followed by options of {row.name} ({known}), got {unknown[0]!r}")
-    elif to not in (None, "parquet"):
-        refuse("--to", f"a folder is a Parquet data set, got {to}")
-    elif settings:
+    target, settings = split_options(options.target)
+    if is_folder_target(target):
+        _check_folder(options, target, settings)
+        check_files(*sources)
+        done = _convert_all(sources, target, options.workers)
+        _tell(options, done)
+    else:
+        _check_file(options, target, settings)
+        check_files(*sources)
+        frames = Reading(options.workers).alone(sources[0])
+        done = [_written(frames)]
+        _tell(options, done)
+        write(frames, target, options.to, **settings)
+    inform(f"written to {target}")
+    exit_on(options.fail_on, [finding for written in done for finding in written.findings])
+
+
+def _check_folder(options: ConvertOptions, target: str, settings: Mapping[str, str]) -> None:
+    """Refuse a data set that cannot be written."""
+    from mapgauge.io.files.places import UNFINISHED, is_url
+
+    if options.to not in (None, "parquet"):
+        refuse("--to", f"a folder is a Parquet data set, got {options.to}")
+    if settings:
         refuse("OUT", "a Parquet data set has no options")
-    elif not is_url(target):
-        check_targets([], sources, folders=[Path(target) / UNFINISHED])
-    check_files(*sources)
-    frames = None if folder else reading.alone(sources[0])
-    done = _convert_all(sources, target, reading, workers) if frames is None else [_written(frames)]
-    for source, written in zip(sources, done, strict=True):
+    if not is_url(target):
+        check_targets([], options.sources, folders=[Path(target) / UNFINISHED])
+
+
+def _check_file(options: ConvertOptions, target: str, settings: Mapping[str, str]) -> None:
+    """Refuse a file that cannot be written."""
+    from mapgauge.io import format_to_write
+
+    check_targets([Path(target)], options.sources)
+    if len(options.sources) > 1:
+        refuse("OUT", f"several files become a data set, which is a folder: {target}/")
+    row = format_to_write(Path(target), options.to)
+    unknown = [name for name in settings if name not in row.write_options]
+    if unknown:
+        known = ", ".join(row.write_options) or "none"
+        refuse("OUT", f"must be followed by options of {row.name} ({known}), got {unknown[0]!r}")
+
+
+def _tell(options: ConvertOptions, done: "Sequence[_Written]") -> None:
+    """Print what was read from each file."""
+    for source, written in zip(options.sources, done, strict=True):
         tell_findings(written.findings)
-        if not quiet:
+        if not options.quiet:
             say(f"{source} ({written.format}): {written.frames} frames, {written.instances} instances")
     if len(done) > 1 and not all(written.scenes for written in done):
         warn(
             "this data set has no scenes, so its files overlap and must be read at the same time. "
             "Give the scenes of each file to sort it by scene, which needs less reading: IN,scenes=FILE"
         )
-    if frames is not None:
-        write(frames, target, to, **settings)
-    inform(f"written to {target}")
-    exit_on(fail_on, [finding for written in done for finding in written.findings])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +123,13 @@ class _Written:
     findings: tuple[Finding, ...]
 
 
-def _convert_all(sources: Sequence[Path], target: str, reading: Reading, workers: int | None) -> list[_Written]:
+def _convert_all(sources: Sequence[Path], target: str, workers: int | None) -> list[_Written]:
     """Write files to a data set. It appears when all of them are written; after an error, nothing is left."""
     from mapgauge.evaluation.engines import open_engine, run
     from mapgauge.io.dataset import DatasetWriter
 
     writer = DatasetWriter(target)
-    work = partial(_convert, writer, reading)
+    work = partial(_convert, writer, Reading(workers))
     tasks = list(enumerate(sources))
     done: dict[int, _Written] = {}
     try:

@@ -1,11 +1,14 @@
 """``mapgauge demo``: runs every step of an evaluation on synthetic data."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mapgauge.cli import options as o
-from mapgauge.cli.compare import show_comparison
+from mapgauge.cli.command import command
+from mapgauge.cli.comparison import Compared
 from mapgauge.cli.compile import compile_for
+from mapgauge.cli.emit import show
 from mapgauge.cli.output import progress, say
 from mapgauge.cli.plot import corners_of
 from mapgauge.cli.summary import show_results
@@ -27,20 +30,25 @@ FILES = (
 MARK = ".mapgauge-demo"  # lists the files of the demo in its folder
 
 
-def demo(
-    output: Annotated[Path, o.output_option("FOLDER", "A folder.")] = Path("demo"),
-    size: Annotated[int, o.option("--size N", o.COMPUTED, "Number of frames to make. A scene has ten.", least=1)] = 80,
-    seed: o.SeedOption = 0,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """The options of ``mapgauge demo``."""
+
+    output: Annotated[Path, o.output_option("FOLDER", "A folder.")] = Path("demo")
+    size: Annotated[int, o.option("--size N", o.COMPUTED, "Number of frames to make. A scene has ten.", least=1)] = 80
+    seed: o.SeedOption = 0
+
+
+@command
+def demo(options: DemoOptions) -> None:
     """Try everything on synthetic data.
 
     Makes synthetic roads and the output of two detectors, evaluates both, and writes files, figures and a report.
     """
+    output = options.output
     own_folder(output, MARK, FILES, "the demo")
 
-    from mapgauge import compare, evaluate, read, sweep, write
-    from mapgauge.demo import demo_world
-    from mapgauge.metrics.pld import PLD
+    from mapgauge import compare
     from mapgauge.metrics.table import METRICS
     from mapgauge.report import write_report
 
@@ -48,26 +56,38 @@ def demo(
     say("The first run compiles the kernels for this processor, which takes some seconds.")
     compile_for(["read", *(name for name in METRICS if METRICS[name].default), "report"])
     names: list[str] = list(METHODS)
-    results, sweeps, files = [], [], ["truth.geojson"]
-    for quality in METHODS:
-        made, streets = demo_world(size, seed=seed, quality=quality)
-        write(made, output / f"{quality}.json", "streammapnet")
-        write(streets, output / "truth.geojson")
-        # Results of data that was read from files record the files, as in a usual evaluation.
-        predictions, truth = read(output / f"{quality}.json"), read(output / "truth.geojson")
-        with progress(f"evaluating {quality}") as advance:
-            results.append(evaluate(predictions, truth, ranges=(0, 10, 20, 30), progress=advance))
-            sweeps.append(sweep(predictions, truth, cutoffs=(0.5, 1.0, 1.5, 2.0), metrics=[PLD.name]))
-        results[-1].save(output / f"{quality}.mg")
-        files += [f"{quality}.json", f"{quality}.mg"]
+    results, sweeps = _evaluate(options)
     show_results("text", results, names)
     say()
-    show_comparison("text", compare(results, names=names), ["mean"])
+    show(Compared(compare(results, names=names), ["mean"]).text())
     write_report(results, output / "report.html", names=names, title="mapgauge demo")
     say()
     _draw(results, sweeps, names, output)
+    files = ["truth.geojson", *(f"{method}{suffix}" for method in METHODS for suffix in (".json", ".mg"))]
     say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
     say(f"Open this in a browser: {output / 'report.html'}")
+
+
+def _evaluate(options: DemoOptions) -> "tuple[list[Results], list[Sweep]]":
+    """Write the files of both detectors, and return their results and their values over the cutoff."""
+    from mapgauge import evaluate, read, sweep, write
+    from mapgauge.demo import demo_world
+    from mapgauge.metrics.pld import PLD
+
+    results = []
+    sweeps = []
+    for quality in METHODS:
+        made, streets = demo_world(options.size, seed=options.seed, quality=quality)
+        write(made, options.output / f"{quality}.json", "streammapnet")
+        write(streets, options.output / "truth.geojson")
+        # Results of data that was read from files record the files, as in a usual evaluation.
+        predictions = read(options.output / f"{quality}.json")
+        truth = read(options.output / "truth.geojson")
+        with progress(f"evaluating {quality}") as advance:
+            results.append(evaluate(predictions, truth, ranges=(0, 10, 20, 30), progress=advance))
+            sweeps.append(sweep(predictions, truth, cutoffs=(0.5, 1.0, 1.5, 2.0), metrics=[PLD.name]))
+        results[-1].save(options.output / f"{quality}.mg")
+    return results, sweeps
 
 
 def _draw(results: "list[Results]", sweeps: "list[Sweep]", names: list[str], output: Path) -> None:

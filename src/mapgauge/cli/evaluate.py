@@ -168,7 +168,7 @@ def _check_options(
         parsing.without_effect(context, ["correction"], "without --by COLUMN or several --tokens FILE")
     if form in ("csv", "latex"):
         parsing.without_effect(context, ["correction"], f"with --{form}, which has no differences")
-    parsing.check_settings_used(context, metrics)
+    parsing.check_settings_used(metrics, cutoff=given["cutoff"], changes=given["changes"])
     if given["page"] is None:
         parsing.without_effect(context, ["title"], "without --report FILE")
     if "://" in (given["engine"] or ""):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from mapgauge.io.files.source import Content
 
 _exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
-_HEADER = slice(30, 40), b"header.npy"  # the name of the first file in a ZIP with results
+_HEADER = b"header.npy"  # the name of the first file in a ZIP with results
+_HEADER_AT = 30  # bytes of a ZIP before that name
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
 STDIN = ("-", "/dev/stdin")  # names of the standard input
 _PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
@@ -95,13 +96,19 @@ def named_file(path: Path, key: str) -> Path | None:
         return None
     if "://" in given:
         return path_or_url(given)
-    other, sibling = Path(given), path.parent / given
-    return sibling if len(other.parts) == 1 and (_exists(str(sibling)) or not _exists(given)) else other
+    other = Path(given)
+    if len(other.parts) != 1:
+        return other
+    sibling: Path = path.parent / given
+    if _exists(given) and not _exists(str(sibling)):
+        return other
+    return sibling
 
 
 def files_of(path: Path) -> list[Path]:
     """Return all other files that the options of a file name."""
-    return [other for key in _PATHS if (other := named_file(path, key)) is not None]
+    named = [named_file(path, key) for key in _PATHS]
+    return [other for other in named if other is not None]
 
 
 def is_results(file: Path) -> bool:
@@ -116,7 +123,8 @@ def is_results(file: Path) -> bool:
         if not is_plain_file(file):  # opening a pipe would wait for its writer
             return False
         with file.open("rb") as stream:
-            begins_so = stream.read(_HEADER[0].stop)[_HEADER[0]] == _HEADER[1]
+            stream.seek(_HEADER_AT)
+            begins_so = stream.read(len(_HEADER)) == _HEADER
         # Damaged results are results too: reading them says what is wrong.
         return begins_so or file.suffix == ".mg"
     except OSError:
@@ -131,24 +139,33 @@ def check_unnamed(*paths: Path) -> None:
 
 
 def _parse(file: str, items: Sequence[Text]) -> dict[str, Any]:
+    """Return the values of the options of a file. Options with several values are joined."""
     options: dict[str, Any] = {}
     for item in items:
-        before, equals, value = item.partition("=")
-        key = before.letters
         where = f"{file},{item.letters}"
-        if key not in _KEYS:
-            known = ", ".join(key if flag else f"{key}=" for key, flag in FILE_KEYS.items())
-            hint = did_you_mean(key, FILE_KEYS)
-            refuse(where, f"the file has no option {key!r}. Options of a file: {known}{hint}")
-        if FILE_KEYS[key] == equals:
-            refuse(where, f"expected {key}" if FILE_KEYS[key] else f"expected {key}=VALUE")
-        parsed = _KEYS[key](where, value)
-        if isinstance(parsed, dict) and isinstance(options.get(key, {}), dict):
-            parsed = options.get(key, {}) | parsed
-        elif options.get(key, parsed) != parsed:
+        key, value = _parsed(where, item)
+        before = options.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            value = before | value
+        elif before is not None and before != value:
             refuse(where, f"{key} is given twice")
-        options[key] = parsed
+        options[key] = value
     return options
+
+
+def _parsed(where: str, item: Text) -> tuple[str, Any]:
+    """Return the name and the value of one option."""
+    before, has_value, value = item.partition("=")
+    key = before.letters
+    if key not in _KEYS:
+        known = ", ".join(key if is_flag else f"{key}=" for key, is_flag in FILE_KEYS.items())
+        hint = did_you_mean(key, FILE_KEYS)
+        refuse(where, f"the file has no option {key!r}. Options of a file: {known}{hint}")
+    if FILE_KEYS[key] and has_value:
+        refuse(where, f"expected {key}")
+    if not FILE_KEYS[key] and not has_value:
+        refuse(where, f"expected {key}=VALUE")
+    return key, _KEYS[key](where, value)
 
 
 def _flag(where: str, value: Text) -> bool:
@@ -275,9 +292,9 @@ class Reading:
     def truth(self, path: Path) -> "MapFrames":
         """Read a file of truth."""
         options = options_of(path)
-        unable = [key for key in ("name", "confidence", "certain") if key in options] or ["rotate"] * (
-            options.get("rotate") == AUTO
-        )
+        unable = [key for key in ("name", "confidence", "certain") if key in options]
+        if options.get("rotate") == AUTO:
+            unable.append("rotate")
         if unable:
             refuse(f"{path},{unable[0]}", f"truth has no option {unable[0]!r}, only predictions have it")
         return self._read(path, truth=True)
@@ -311,38 +328,50 @@ class Reading:
         """Read a file as its options say."""
         from mapgauge.io import DECLARED, read
 
-        how = {"format": None, "degenerate": "strict", **options_of(path)}
+        options = options_of(path)
         for key in ("predictions", "truth"):
-            if key in how:
+            if key in options:
                 refuse(f"{path},{key}", f"only results have the option {key!r}")
-        special: dict[str, Any] = {key: how[key] for key in ("unshrink", "properties", "project") if key in how}
-        if how.get("project") == AUTO and not truth:
-            special["project"] = DECLARED  # ``turned`` projects them as the truth
-        if (tracks := named_file(path, "tracks")) is not None:
-            special["tracks"] = tracks
-        special |= {"degenerate": how["degenerate"], "workers": self.workers}
-        frames = read(opened or place(path), how["format"], **special)
+        how: dict[str, Any] = {key: options[key] for key in ("unshrink", "properties", "project") if key in options}
+        if options.get("project") == AUTO and not truth:
+            how["project"] = DECLARED  # ``turned`` projects them as the truth
+        tracks = named_file(path, "tracks")
+        if tracks is not None:
+            how["tracks"] = tracks
+        how["degenerate"] = options.get("degenerate", "strict")
+        how["workers"] = self.workers
+        frames = read(opened or place(path), options.get("format"), **how)
         if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
-            frames = read(path, frames.format, part="truth", **special)
-        frames = frames.rename(how.get("rename", {}))
-        if "planar" in how and frames.dimension == 3:
-            frames = frames.planar()
-        if "confidence" in how:
-            frames = frames.filter(how["confidence"])
-        if "certain" in how:
-            frames = frames.with_confidence(1)
-        if "forward" in how:
-            frames = frames.with_forward(how["forward"])
-        if (poses := named_file(path, "poses")) is not None:
-            from mapgauge.truth.poses import with_poses
+            frames = read(path, frames.format, part="truth", **how)
+        return _changed(path, frames)
 
-            frames = with_poses(frames, poses)
-        if (scenes := named_file(path, "scenes")) is not None:
-            from mapgauge.scoring.prepare import with_scenes
 
-            frames = with_scenes(frames, read_scenes(scenes), str(scenes))
-        angle = how.get("rotate", 0.0)
-        return frames.rotate(angle) if angle and angle != AUTO else frames
+def _changed(path: Path, frames: "MapFrames") -> "MapFrames":
+    """Return frames that were read, changed as the options of their file say."""
+    options = options_of(path)
+    frames = frames.rename(options.get("rename", {}))
+    if "planar" in options and frames.dimension == 3:
+        frames = frames.planar()
+    if "confidence" in options:
+        frames = frames.filter(options["confidence"])
+    if "certain" in options:
+        frames = frames.with_confidence(1)
+    if "forward" in options:
+        frames = frames.with_forward(options["forward"])
+    poses = named_file(path, "poses")
+    if poses is not None:
+        from mapgauge.truth.poses import with_poses
+
+        frames = with_poses(frames, poses)
+    scenes = named_file(path, "scenes")
+    if scenes is not None:
+        from mapgauge.scoring.prepare import with_scenes
+
+        frames = with_scenes(frames, read_scenes(scenes), str(scenes))
+    angle = options.get("rotate", 0.0)
+    if angle in (0.0, AUTO):
+        return frames
+    return frames.rotate(angle)
 
 
 def turned(path: Path, predictions: "MapFrames", truth: "MapFrames") -> "MapFrames":

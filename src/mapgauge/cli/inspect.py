@@ -1,7 +1,7 @@
 """``mapgauge inspect``: prints what is in files, as other commands do with their inputs."""
 
 from contextlib import nullcontext, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +10,11 @@ import typer
 from numpy.typing import NDArray
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
-from mapgauge.cli.output import distrust, exit_on, paint, printable, say, tell_findings, warn, write_json
-from mapgauge.cli.summary import show_results
+from mapgauge.cli.output import Table, distrust, exit_on, paint, printable, say, warn, warn_of
+from mapgauge.cli.summary import frames_in_words, table_of
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.links import SUCCESSOR
@@ -22,79 +24,162 @@ from mapgauge.protocols import LANE
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from mapgauge.frames.findings import Finding
     from mapgauge.results.results import Results
     from mapgauge.results.values import Input
 
 
-def inspect(
-    files: Annotated[list[Path], o.files_argument("FILE", "One or more files of predictions, truth or results.")],
-    json: o.JsonOption = False,
-    fail_on: o.FailOnOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions(Printing):
+    """The options of ``mapgauge inspect``."""
+
+    files: Annotated[list[Path], o.files_argument("FILE", "One or more files of predictions, truth or results.")]
+    json: o.JsonOption = False
+    fail_on: o.FailOnOption = None
+    quiet: o.QuietOption = False
+
+
+@command
+def inspect(options: InspectOptions) -> None:
     """Print what is in files.
 
     Prints the format, frames, classes, confidences, extents, and what the reader found. For results, prints the tables.
     """
-    from mapgauge import load_results
-    from mapgauge.checks import findings_of_side
-    from mapgauge.io import FORMATS
-
+    files = options.files
     check_unnamed(*files)
-    are_results = ["format" not in options_of(file) and is_results(file) for file in files]
     with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
-        check_files(*(file for file, stored in zip(files, are_results, strict=True) if not stored))
-    documents: list[dict[str, Any]] = []
-    findings: list[Finding] = []
-    of_results: list[Finding] = []  # other files have no numbers to distrust
-    read = 0
-    for file, stored in zip(files, are_results, strict=True):
+        check_files(*(file for file in files if not _is_stored(file)))
+    read: list[InspectedFrames | InspectedResults] = []
+    for file in files:
         try:
-            content: Any = load_results(file) if stored else Reading().alone(file)
+            read.append(_inspected(file))
         except MapgaugeError as error:
             if len(files) == 1:
                 raise
             warn(error.for_shell())
-            continue
-        read += 1
-        of_file = list(content.findings) if stored else findings_of_side(content)
-        findings += of_file
-        of_results += of_file if stored else ()
-        if read > 1 and not json:
-            say()
-        if json and stored:
-            documents.append({"name": file.stem} | content.to_dict())
-        elif json:
-            documents.append(contents_of(content) | {"findings": [asdict(finding) for finding in of_file]})
-        elif stored:
-            _tell_results(content, file)
-        else:
-            # Parquet keeps the format that frames came from, which may be one of a plug-in that is not here.
-            about = content.format
-            if content.format in FORMATS:
-                about += f": {FORMATS[content.format].about}"
-            tell_frames(content.name, f"({about})", content)
-            tell_findings(of_file)
-    if json:
-        write_json(documents[0] if len(files) == 1 else documents)
-    distrust(of_results)
-    if read < len(files):
-        warn(f"{len(files) - read} of {len(files)} files could not be read")
+    emit(options, Inspected(read, is_list=len(files) > 1, is_quiet=options.quiet))
+    if options.quiet and options.form == "text":
+        for one in read:
+            warn_of(one.findings)
+    distrust(finding for one in read if isinstance(one, InspectedResults) for finding in one.findings)
+    if len(read) < len(files):
+        warn(f"{len(files) - len(read)} of {len(files)} files could not be read")
         raise typer.Exit(1)
-    exit_on(fail_on, findings)
+    exit_on(options.fail_on, [finding for one in read for finding in one.findings])
 
 
-def _tell_results(results: "Results", file: Path) -> None:
-    """Print what a file of results holds."""
-    from mapgauge.protocols import full_name
+def _is_stored(file: Path) -> bool:
+    """Whether a file is read as results."""
+    return "format" not in options_of(file) and is_results(file)
 
-    protocol = printable(full_name(results.protocol))
-    say(f"{paint(str(file), 'bold')} (results of mapgauge {results.version}, protocol {protocol})")
-    for side, read in zip(("predictions", "truth"), results.inputs, strict=True):
-        say(f"  {side}: {read.name or 'from memory'}, {_size(read)}")
-    tell_findings(results.findings)
-    show_results("text", [results], [file.stem])
+
+def _inspected(file: Path) -> "InspectedFrames | InspectedResults":
+    """Return what is in a file."""
+    from mapgauge import load_results
+    from mapgauge.checks import findings_of_side
+    from mapgauge.io import FORMATS
+
+    if _is_stored(file):
+        return InspectedResults(file, load_results(file))
+    frames = Reading().alone(file)
+    # Parquet keeps the format that frames came from, which may be one of a plug-in that is not here.
+    about = frames.format
+    if frames.format in FORMATS:
+        about += f": {FORMATS[frames.format].about}"
+    return InspectedFrames(
+        title=f"{paint(frames.name, 'bold')} ({about})",
+        words=in_words(frames),
+        contents=contents_of(frames),
+        findings=findings_of_side(frames),
+    )
+
+
+@dataclass(frozen=True)
+class InspectedFrames:
+    """What is in a file of frames."""
+
+    title: str
+    words: "Sequence[str]"
+    contents: dict[str, Any]
+    findings: "Sequence[Finding]"
+
+    def text(self) -> "Iterator[Piece]":
+        """Return a title and a few lines."""
+        yield Line(self.title, indent="  ")
+        for line in self.words:
+            yield Line(f"  {line}", indent="    ")
+
+    def tables(self) -> "Iterator[Piece]":
+        """Return nothing: frames have no tables."""
+        yield from ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents and the findings."""
+        return self.contents | {"findings": [asdict(finding) for finding in self.findings]}
+
+
+@dataclass(frozen=True)
+class InspectedResults:
+    """What is in a file of results."""
+
+    file: Path
+    results: "Results"
+
+    @property
+    def findings(self) -> "Sequence[Finding]":
+        """The findings that the results hold."""
+        return self.results.findings
+
+    def text(self) -> "Iterator[Piece]":
+        """Return a title and the inputs."""
+        from mapgauge.protocols import full_name
+
+        protocol = printable(full_name(self.results.protocol))
+        made = f"results of mapgauge {self.results.version}, protocol {protocol}"
+        yield Line(f"{paint(str(self.file), 'bold')} ({made})")
+        for side, read in zip(("predictions", "truth"), self.results.inputs, strict=True):
+            yield Line(f"  {side}: {read.name or 'from memory'}, {_size(read)}")
+
+    def tables(self) -> "Iterator[Piece]":
+        """Return the tables of all metrics, and the number of frames."""
+        for metric in self.results.metrics:
+            yield table_of(metric, [self.results], [self.file.stem])
+        yield Line(frames_in_words(self.results), indent="  ", gap=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values."""
+        return {"name": self.file.stem} | self.results.to_dict()
+
+
+@dataclass(frozen=True)
+class Inspected(Document):
+    """What is in some files."""
+
+    files: "Sequence[InspectedFrames | InspectedResults]"
+    is_list: bool  # whether several files were given
+    is_quiet: bool  # whether findings are left out of the text
+
+    def text(self) -> "Iterator[Piece]":
+        """Return what is in each file, with the findings."""
+        for k, file in enumerate(self.files):
+            for first, piece in enumerate(file.text()):
+                yield replace(piece, gap=True) if k and not first and isinstance(piece, Line) else piece
+            if not self.is_quiet:
+                for finding in file.findings:
+                    yield Line(printable(finding.for_shell()), indent="  ", painted=finding.level)
+            for number, table in enumerate(file.tables()):
+                # Without findings, the first table follows the title.
+                if self.is_quiet and number == 0 and isinstance(table, Table):
+                    yield replace(table, gap=False)
+                else:
+                    yield table
+
+    def to_dict(self) -> Any:
+        """Return the document of the only file, or the list of those that could be read."""
+        documents = [file.to_dict() for file in self.files]
+        return documents if self.is_list else documents[0]
 
 
 _LIKELY = 0.5  # a link of a larger weight counts as predicted

@@ -1,60 +1,106 @@
 """``mapgauge list``: lists what the package knows. The manifests name the lists."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Line, Listing, Piece, Printing, emit
 from mapgauge.cli.options import JsonOption
-from mapgauge.cli.output import Table, say, say_columns, show_table, write_json
+from mapgauge.cli.output import Table
 from mapgauge.manifest import load_if_possible, mapping
 
 if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
 
 
-def formats(json: JsonOption = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(Printing):
+    """The options of the lists."""
+
+    json: JsonOption = False
+
+
+@command
+def formats(options: ListOptions) -> None:
     """List the file formats."""
-    from mapgauge.io import FORMATS
-
-    if json:
-        write_json([{"name": row.name, "about": row.about, "write": row.write is not None} for row in FORMATS.values()])
-        return
-    say_columns([[row.name, "read, write" if row.write else "read", row.about] for row in FORMATS.values()])
+    emit(options, ListedFormats())
 
 
-def protocols(json: JsonOption = False) -> None:
+class ListedFormats(Document):
+    """All formats of files."""
+
+    def text(self) -> Iterator[Piece]:
+        """Return a row for each format."""
+        from mapgauge.io import FORMATS
+
+        yield Listing([[row.name, "read, write" if row.write else "read", row.about] for row in FORMATS.values()])
+
+    def to_dict(self) -> Any:
+        """Return a mapping for each format."""
+        from mapgauge.io import FORMATS
+
+        return [{"name": row.name, "about": row.about, "write": row.write is not None} for row in FORMATS.values()]
+
+
+@command
+def protocols(options: ListOptions) -> None:
     """List the protocols and their settings."""
-    from mapgauge.protocols import PARTS, PROTOCOLS
-
-    if json:
-        write_json([protocol.to_dict() for protocol in PROTOCOLS.values()])
-        return
-    say_columns([[protocol.name, protocol.about] for protocol in PROTOCOLS.values()])
-    parts = " ".join(f"-{part}" for part in PARTS)
-    say(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
-    rows = [[protocol.name, protocol.sampling_in_words, _settings(protocol)] for protocol in PROTOCOLS.values()]
-    show_table(Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3))
+    emit(options, ListedProtocols())
 
 
-def metrics(json: JsonOption = False) -> None:
+class ListedProtocols(Document):
+    """All protocols."""
+
+    def text(self) -> Iterator[Piece]:
+        """Return what each protocol is for, and its settings."""
+        from mapgauge.protocols import PARTS, PROTOCOLS
+
+        yield Listing([[protocol.name, protocol.about] for protocol in PROTOCOLS.values()])
+        parts = " ".join(f"-{part}" for part in PARTS)
+        yield Line(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
+        rows = [[protocol.name, protocol.sampling_in_words, _settings(protocol)] for protocol in PROTOCOLS.values()]
+        yield Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3)
+
+    def to_dict(self) -> Any:
+        """Return all settings of each protocol."""
+        from mapgauge.protocols import PROTOCOLS
+
+        return [protocol.to_dict() for protocol in PROTOCOLS.values()]
+
+
+@command
+def metrics(options: ListOptions) -> None:
     """List the metrics, and their settings for --set."""
-    from mapgauge.metrics.settings import as_text, fields_of
-    from mapgauge.metrics.table import METRICS, settings_rows
+    emit(options, ListedMetrics())
 
-    settings = {row.name: {} if row.settings_type is None else fields_of(row.settings_type) for row in METRICS.values()}
-    if json:
-        write_json(
-            [
-                {"name": row.name, "title": row.title, "better": row.better}
-                | {"settings": {key: field.metadata["help"] for key, field in settings[row.name].items()}}
-                for row in METRICS.values()
-            ]
-        )
-        return
-    rows = [[row.name, row.title, row.better] for row in METRICS.values()]
-    show_table(Table("", ["metric", "title", "better"], rows, 3), gap=False)
-    rows = [[row["name"], as_text(row["default"]), row["unit"], row["help"]] for row in settings_rows()]
-    show_table(Table("Settings, for --set NAME=VALUE", ["name", "recommended", "unit", "what it is"], rows, 4))
+
+class ListedMetrics(Document):
+    """All metrics."""
+
+    def text(self) -> Iterator[Piece]:
+        """Return a row for each metric, and one for each setting."""
+        from mapgauge.metrics.settings import as_text
+        from mapgauge.metrics.table import METRICS, settings_rows
+
+        rows = [[row.name, row.title, row.better] for row in METRICS.values()]
+        yield Table("", ["metric", "title", "better"], rows, 3)
+        rows = [[row["name"], as_text(row["default"]), row["unit"], row["help"]] for row in settings_rows()]
+        yield Table("Settings, for --set NAME=VALUE", ["name", "recommended", "unit", "what it is"], rows, 4)
+
+    def to_dict(self) -> Any:
+        """Return a mapping for each metric."""
+        from mapgauge.metrics.settings import fields_of
+        from mapgauge.metrics.table import METRICS
+
+        documents = []
+        for row in METRICS.values():
+            fields = {} if row.settings_type is None else fields_of(row.settings_type)
+            settings = {key: field.metadata["help"] for key, field in fields.items()}
+            documents.append({"name": row.name, "title": row.title, "better": row.better, "settings": settings})
+        return documents
 
 
 def _settings(protocol: "Protocol") -> str:

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import typer
-
 from mapgauge.cli.app import evaluate_first
 from mapgauge.cli.inputs import RESULTS_KEYS, Reading, is_results, named_file, options_of
 from mapgauge.cli.output import distrust, progress, warn, warn_of
-from mapgauge.cli.parsing import file_names, listed, path_or_url, place, refuse, settings_of, without_effect
+from mapgauge.cli.parsing import Texts, file_names, listed, path_or_url, place, refuse, settings_of
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 from mapgauge.io.files.writing import save
@@ -40,20 +38,22 @@ class Methods:
     workers: int | None = None
 
     @classmethod
-    def of(cls, context: typer.Context, files: list[Path]) -> "Methods":
+    def of(
+        cls, command: str, files: Sequence[Path], *, protocol: Texts = None, workers: int | None = None
+    ) -> "Methods":
         """Return the methods of a command. A protocol has no effect on results."""
-        given, command = context.params, context.command.name or ""
-        protocols = listed(given.get("protocol")) or ["paper-60x30"]
+        protocols = listed(protocol) or ["paper-60x30"]
         if all_results(files):
-            without_effect(context, ["protocol"], "on results, which have been compared already")
-            return cls(command, each_results(files), True, protocols[0], given.get("workers"))
+            if protocol:
+                refuse("--protocol", "has no effect on results, which have been compared already")
+            return cls(command, each_results(files), True, protocols[0], workers)
         if len(files) < 2:
             check_there(files[0])
             refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
         if len(protocols) > 1:
             line = evaluate_first(command, files, "-p", ",".join(protocols))
             refuse("--protocol", f"this command takes one protocol. With several, evaluate first: {line}")
-        return cls(command, files, False, protocols[0], given.get("workers"))
+        return cls(command, list(files), False, protocols[0], workers)
 
     @property
     def names(self) -> list[str]:

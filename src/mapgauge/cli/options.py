@@ -16,7 +16,13 @@ from mapgauge.cli.parsing import Texts, bounded, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 from mapgauge.words import did_you_mean
 
-COMPUTED, READ, DRAWN, WORK, WRITTEN = "What is computed", "Files", "Figure", "Where it runs", "Output"
+# The panels of the help, by what options are about. The last has options that few users need.
+COMPUTED = "What is computed"
+READ = "Files"
+DRAWN = "Figure"
+WORK = "Where it runs"
+WRITTEN = "Output"
+RARE = "Seldom needed"
 
 
 def option(names: str, panel: str, text: str, least: int | None = None, **settings: Any) -> Any:
@@ -44,7 +50,7 @@ def choice(name: str, panel: str, text: str, *choices: str) -> Any:
 
 def output_option(metavar: str, what: str) -> Any:
     """Return the option that says where a command writes."""
-    return option(f"--output -o {metavar}", WRITTEN, f"Where to write. {what}")
+    return option(f"--output -o {metavar}", WRITTEN, f"Where to write: {what[0].lower()}{what[1:]}")
 
 
 def figure_option(what: str) -> Any:
@@ -103,7 +109,8 @@ def _engine(name: str | None) -> str | None:
 _PREDICTIONS = "One or more files of predictions. Options follow a name: FILE,rotate=-90,name=MapTR."
 _RESULTS = "Files written by `mapgauge evaluate -o`, or folders of them."
 _METHODS = (
-    f"{_RESULTS} Or files of predictions and, as the last, the file of the truth, which are evaluated by the protocol."
+    "Files written by `mapgauge evaluate -o`, or folders of them; or predictions and, as the last, the truth, "
+    "which are evaluated by the protocol."
 )
 PredictionsArgument = Annotated[list[Path], files_argument("PREDICTIONS", _PREDICTIONS)]
 TruthArgument = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
@@ -115,7 +122,7 @@ ProtocolOption = Annotated[
     option(
         "--protocol -p NAME,...",
         COMPUTED,
-        "Names of the settings; see `mapgauge list protocols`. With several, `evaluate` reads the files once and "
+        "Settings by name; see `mapgauge list protocols`. With several, `evaluate` reads the files once and "
         "prints one table.  [default: paper-60x30]",
         autocompletion=_names("protocols", "PROTOCOLS"),
     ),
@@ -160,7 +167,7 @@ ToOption = Annotated[
     str | None, option("--to NAME", WRITTEN, _TO, callback=_known_format, autocompletion=_writable_formats)
 ]
 _UNKNOWN = "Ignore predicted frames that are not in the truth."
-IgnoreUnknownOption = Annotated[bool, option("--ignore-unknown", READ, _UNKNOWN)]
+IgnoreUnknownOption = Annotated[bool, option("--ignore-unknown", RARE, _UNKNOWN)]
 _POSES = "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the other files."
 PosesOption = Annotated[Path | None, option("--poses FILE", READ, _POSES, parser=input_file)]
 _REGION = "Region around the vehicle, in metres. The length is along the driving direction."
@@ -183,22 +190,22 @@ WorkOption = Annotated[Path | None, option("--work FOLDER", WORK, _WORK)]
 ResumeOption = Annotated[bool, option("--resume", WORK, "Continue an interrupted run from the folder of --work.")]
 _ON_ERROR = "What to do when a part of Parquet cannot be read: stop, or skip it with a warning."
 OnErrorOption = Annotated[str, choice("--on-error", WORK, _ON_ERROR, "stop", "skip")]
-SamplesOption = Annotated[int, option("--samples N", COMPUTED, "Number of bootstrap samples.", 1)]
+SamplesOption = Annotated[int, option("--samples N", RARE, "Number of bootstrap samples.", 1)]
 _LEVEL = bounded("--level", "between 0 and 1", lambda level: 0 < level < 1)
-LevelOption = Annotated[float, option("--level SHARE", COMPUTED, "Confidence level of the intervals.", callback=_LEVEL)]
-SeedOption = Annotated[int, option("--seed N", COMPUTED, "Seed of the random numbers.", 0)]
+LevelOption = Annotated[float, option("--level SHARE", RARE, "Confidence level of the intervals.", callback=_LEVEL)]
+SeedOption = Annotated[int, option("--seed N", RARE, "Seed of the random numbers.", 0)]
 _CORRECTION = "Correct the verdicts for the number of all differences that the command tests."
-CorrectionOption = Annotated[str, choice("--correction", COMPUTED, _CORRECTION, "none", "holm")]
+CorrectionOption = Annotated[str, choice("--correction", RARE, _CORRECTION, "none", "holm")]
 _IMAGES = "Folder of nuScenes or Argoverse 2 with the camera images of the frames. It is read, never written."
 ImagesOption = Annotated[Path | None, option("--images ROOT", READ, _IMAGES)]
 _SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD, for `export` all."
 SceneOption = Annotated[str | None, option("--scene NAME", DRAWN, _SCENE)]
-TitleOption = Annotated[str | None, option("--title TEXT", DRAWN, "Title of the figure or the page.")]
-StyleOption = Annotated[str, choice("--style", DRAWN, "Size of the figure and of its text.", "paper", "slides")]
+TitleOption = Annotated[str | None, option("--title TEXT", RARE, "Title of the figure or the page.")]
+StyleOption = Annotated[str, choice("--style", RARE, "Size of the figure and of its text.", "paper", "slides")]
 _FRAMES = "Number of frames that the report can draw. Or a condition, as in `frames --where`: those that meet it."
 FramesOption = Annotated[str, option("--frames N|QUERY", WRITTEN, _FRAMES)]
 _FAIL_ON = "Exit with code 1, after all work, if there are findings of this level or a more serious one."
-FailOnOption = Annotated[str | None, choice("--fail-on", WRITTEN, _FAIL_ON, "warning", "error")]
+FailOnOption = Annotated[str | None, choice("--fail-on", RARE, _FAIL_ON, "warning", "error")]
 _QUIET = "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay."
 QuietOption = Annotated[bool, option("--quiet -q", WRITTEN, _QUIET, callback=set_quiet)]
 JsonOption = Annotated[bool, option("--json", WRITTEN, "Print JSON instead of text.")]

@@ -58,15 +58,17 @@ def set_quiet(quiet: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left.
+    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left, as the last ``ids``.
 
-    A table that is wider than a terminal is split into several, one below the other.
+    A table that is wider than a terminal is split into several, one below the other, unless it has ``ids``.
     """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     fixed: int = 1
+    ids: int = 0
+    gap: bool = True  # an empty line before it, unless it comes first
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -116,7 +118,9 @@ def show_table(table: Table, *, gap: bool = True) -> None:
     from mapgauge.markup import text_table
 
     header, *rows = ([printable(cell) for cell in line] for line in (table.header, *table.rows))
-    first, *rest = text_table(header, rows, fixed=table.fixed, width=width_of(sys.stdout)).split("\n")
+    width = None if table.ids else width_of(sys.stdout)  # a table with ids was made for the width
+    text = text_table(header, rows, fixed=table.fixed, ids=table.ids, width=width)
+    first, *rest = text.split("\n")
     if gap:
         say()
     if table.title:
@@ -126,9 +130,11 @@ def show_table(table: Table, *, gap: bool = True) -> None:
 
 def say_columns(rows: Sequence[Sequence[str]]) -> None:
     """Print rows without a header. The last column is wrapped in a terminal."""
-    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)][:-1]
+    from mapgauge.markup import columns_of
+
+    widths = [max(map(columns_of, column)) + 2 for column in zip(*rows, strict=True)][:-1]
     for row in rows:
-        names = "".join(text.ljust(width) for text, width in zip(row[:-1], widths, strict=True))
+        names = "".join(text + " " * (width - columns_of(text)) for text, width in zip(row[:-1], widths, strict=True))
         say(names + row[-1], indent=" " * sum(widths))
 
 

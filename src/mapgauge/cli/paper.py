@@ -1,14 +1,14 @@
 """``mapgauge paper``: writes tables, figures and a line of provenance for a paper into a folder."""
 
 import io
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mapgauge.cli import Attempts
 from mapgauge.cli import options as o
-from mapgauge.cli.compare import intervals_in_words, latex_of, rows_of
+from mapgauge.cli.command import command
+from mapgauge.cli.comparison import intervals_in_words, latex_of, rows_of
 from mapgauge.cli.latex import methods_table
 from mapgauge.cli.methods import Methods, named_by
 from mapgauge.cli.output import inform, say_columns, warn, write_csv
@@ -43,33 +43,39 @@ FILES = tuple(ABOUT)
 MARK = ".mapgauge-paper"  # lists the files of this command in its folder
 
 
-def paper(
-    context: typer.Context,
-    files: o.MethodsArgument,
-    output: Annotated[Path, o.output_option("FOLDER", "The folder is new, empty, or written by this command before.")],
-    protocol: o.ProtocolOption = None,
-    samples: o.SamplesOption = 1000,
-    level: o.LevelOption = 0.95,
-    seed: o.SeedOption = 0,
-    quiet: o.QuietOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PaperOptions:
+    """The options of ``mapgauge paper``."""
+
+    files: o.MethodsArgument
+    output: Annotated[Path, o.output_option("FOLDER", "A folder that is new, empty, or was written by this command.")]
+    protocol: o.ProtocolOption = None
+    samples: o.SamplesOption = 1000
+    level: o.LevelOption = 0.95
+    quiet: o.QuietOption = False
+
+
+@command
+def paper(options: PaperOptions) -> None:
     """Write tables and figures for a paper.
 
     Writes LaTeX and CSV tables, figures as PDF, and a line that says how the numbers were made. The figures over ranges
     and cutoffs need results of `evaluate --ranges` and of several values of `--cutoff`.
     """
+    output = options.output
     check_figure(output / "parts.pdf")
-    sides = Methods.of(context, files)
-    names, methods = sides.names, sides.load(data=False)
+    sides = Methods.of("paper", options.files, protocol=options.protocol)
+    names = sides.names
+    methods = sides.load(data=False)
     check_targets([output / file for file in FILES], [*sides.files, *named_by(methods)], new_folder=output)
     own_folder(output, MARK, FILES, "mapgauge paper")
 
     from mapgauge import compare
     from mapgauge import plot as figures
 
-    comparison = compare(methods, names=names, samples=samples, level=level, seed=seed)
+    comparison = compare(methods, names=names, samples=options.samples, level=options.level)
     drawn = _figures(methods, names)
-    line = provenance(methods, names, comparison, seed)
+    line = provenance(methods, names, comparison)
     texts = _tables(methods, names, comparison, line)
     outputs = Attempts()
     for file in FILES:
@@ -83,7 +89,7 @@ def paper(
     for note in comparison.notes:
         warn(note)
     outputs.end()
-    if not quiet:
+    if not options.quiet:
         say_columns([[file, text] for file, text in ABOUT.items() if file in texts or file in drawn])
     inform(f"written to {output}")
 
@@ -127,7 +133,7 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
     }
 
 
-def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison", seed: int) -> str:
+def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison") -> str:
     """Return one line that says how the numbers were made: versions, settings, hashes of the inputs, and the draws."""
     from mapgauge.protocols import NO_SETTINGS, full_name
 
@@ -144,7 +150,7 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
         *([f"ranges {_text(ranges)}"] if (ranges := methods[0].ranges) else []),
         f"truth {' and '.join(truths)}",
         *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
-        f"{intervals_in_words(comparison)}, seed {seed}",
+        f"{intervals_in_words(comparison)}, seed 0",
         *(note for note in comparison.notes if note.startswith("error")),
     ]
     return "; ".join(parts)

@@ -176,14 +176,15 @@ def metrics_of_each(protocols: Sequence["Protocol"], metrics: Texts) -> list[tup
     return chosen
 
 
-def check_settings_used(context: typer.Context, metrics: Sequence[str]) -> None:
+def check_settings_used(metrics: Sequence[str], *, cutoff: Texts, changes: Texts) -> None:
     """Refuse settings that none of the chosen metrics has."""
     from mapgauge.metrics.table import METRICS
 
     able = [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"]  # normalised SOSPA has a cutoff too
-    if not set(able) & {*metrics}:
-        without_effect(context, ["cutoff"], f"without a metric that has this setting: --metrics {' or '.join(able)}")
-    for text in context.params.get("changes") or ():
+    if cutoff and not set(able) & {*metrics}:
+        known = " or ".join(able)
+        refuse("--cutoff", f"has no effect without a metric that has this setting: --metrics {known}")
+    for text in changes or ():
         metric, dot, _ = text.partition("=")[0].rpartition(".")
         if dot and metric in METRICS and metric not in metrics:
             refuse("--set", f"{text} has no effect without the metric {metric}: --metrics {metric}")

@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.frames import frames_of, pointing
 from mapgauge.cli.methods import Choose, Methods, with_data, with_data_if_there
 from mapgauge.cli.output import inform, printable, progress, save_figure, say
-from mapgauge.cli.parsing import Texts, bounded, listed, refuse, without_effect
+from mapgauge.cli.parsing import Texts, bounded, listed, refuse
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_page, check_targets
 from mapgauge.errors import InvalidInput
@@ -45,8 +46,10 @@ _THRESHOLD_HELP = "Threshold of a hit (pr, calibration). Default: a panel for ea
 _VALUE_HELP = "Value of a frame (histogram), such as pld, missed or truth. Default: pld."
 
 
-def plot(
-    context: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class PlotOptions:
+    """The options of ``mapgauge plot``."""
+
     figure: Annotated[
         str,
         typer.Argument(
@@ -56,47 +59,55 @@ def plot(
             autocompletion=lambda: list(figures()),
             show_default=False,
         ),
-    ],
-    files: o.MethodsArgument,
-    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
-    metric: Annotated[str | None, o.option("--metric NAME", o.DRAWN, _METRIC_HELP)] = None,
-    threshold: Annotated[float | None, o.option("--threshold VALUE", o.DRAWN, _THRESHOLD_HELP)] = None,
-    value: Annotated[str | None, o.option("--value KEY", o.DRAWN, _VALUE_HELP)] = None,
-    scene: o.SceneOption = None,
-    classes: Annotated[Texts, o.classes_option("all; only `strip` chooses")] = None,
-    title: o.TitleOption = None,
-    style: o.StyleOption = "paper",
-    protocol: o.ProtocolOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+    ]
+    files: o.MethodsArgument
+    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")]
+    metric: Annotated[str | None, o.option("--metric NAME", o.DRAWN, _METRIC_HELP)] = None
+    threshold: Annotated[float | None, o.option("--threshold VALUE", o.DRAWN, _THRESHOLD_HELP)] = None
+    value: Annotated[str | None, o.option("--value KEY", o.DRAWN, _VALUE_HELP)] = None
+    scene: o.SceneOption = None
+    classes: Annotated[Texts, o.classes_option("all; only `strip` chooses")] = None
+    title: o.TitleOption = None
+    style: o.StyleOption = "paper"
+    protocol: o.ProtocolOption = None
+    quiet: o.QuietOption = False
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The given options that only some figures have."""
+        given = {
+            "metric": self.metric,
+            "threshold": self.threshold,
+            "value": self.value,
+            "scene": self.scene,
+            "classes": listed(self.classes) or None,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+@command
+def plot(options: PlotOptions) -> None:
     """Draw results as a figure.
 
     Each file is a method. To draw a frame, use `mapgauge show`.
     """
-    function, manifest, row = figures()[figure]
-    given = {
-        "metric": metric,
-        "threshold": threshold,
-        "value": value,
-        "scene": scene,
-        "classes": listed(classes) or None,
-    }
-    chosen = {key: value for key, value in given.items() if value is not None}
-    for key in chosen:
+    function, manifest, row = figures()[options.figure]
+    for key in options.chosen:
         if key not in row.options:
             able = ", ".join(name for name, (_, _, other) in figures().items() if key in other.options)
-            refuse(f"--{key}", f"has no effect on the figure {figure}, only on {able}")
-    sides = Methods.of(context, files)
-    check_targets([output], sides.files)
-    check_figure(output)
+            refuse(f"--{key}", f"has no effect on the figure {options.figure}, only on {able}")
+    sides = Methods.of("plot", options.files, protocol=options.protocol)
+    check_targets([options.output], sides.files)
+    check_figure(options.output)
     methods = sides.load(data=False)
 
     from mapgauge import plot as functions
 
-    if sides.from_results and row.needs_data and manifest.load(row.needs_data)(methods, chosen):
+    if sides.from_results and row.needs_data and manifest.load(row.needs_data)(methods, options.chosen):
         methods = [with_data(method, path) for method, path in zip(methods, sides.files, strict=True)]
     draw = getattr(functions, function)
-    save_figure(draw(methods, names=sides.names, title=title, style=style, **chosen), output)
+    drawn = draw(methods, names=sides.names, title=options.title, style=options.style, **options.chosen)
+    save_figure(drawn, options.output)
 
 
 _CAUSES_HELP = (
@@ -106,45 +117,60 @@ _CAUSES_HELP = (
 _PATHS_HELP = "Name the inputs by their whole paths. By default, the page has the names of the files only."
 
 
-def report(
-    context: typer.Context,
-    files: o.MethodsArgument,
-    output: Annotated[Path, o.output_option("FILE", "A page (.html).")],
-    frames: o.FramesOption = "200",
-    title: o.TitleOption = None,
-    causes: Annotated[
-        bool | None, o.option("--causes/--no-causes", o.COMPUTED, _CAUSES_HELP, show_default=False)
-    ] = None,
-    by: o.ByOption = None,
-    with_paths: Annotated[bool, o.option("--with-paths", o.WRITTEN, _PATHS_HELP)] = False,
-    protocol: o.ProtocolOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """The options of ``mapgauge report``."""
+
+    files: o.MethodsArgument
+    output: Annotated[Path, o.output_option("FILE", "A page (.html).")]
+    frames: o.FramesOption = "200"
+    title: o.TitleOption = None
+    causes: Annotated[bool | None, o.option("--causes/--no-causes", o.RARE, _CAUSES_HELP, show_default=False)] = None
+    by: o.ByOption = None
+    with_paths: Annotated[bool, o.option("--with-paths", o.RARE, _PATHS_HELP)] = False
+    protocol: o.ProtocolOption = None
+    quiet: o.QuietOption = False
+
+
+@command
+def report(options: ReportOptions) -> None:
     """Write results as an HTML page.
 
     The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
-    drawn = frames_of(frames)
-    check_targets([output], files)
+    output = options.output
+    drawn = frames_of(options.frames)
+    check_targets([output], options.files)
     check_page("--output", output)
-    sides = Methods.of(context, files)
+    sides = Methods.of("report", options.files, protocol=options.protocol)
     check_targets([output], sides.files)
 
     from mapgauge.report import write_report
 
-    tags, methods = tags_of(sides.files, by), sides.load(data=False)
+    tags = tags_of(sides.files, options.by)
+    methods = sides.load(data=False)
     if sides.from_results:
         methods = [with_data_if_there(method, path) for method, path in zip(methods, sides.files, strict=True)]
     with pointing("--frames"), progress("writing the report") as advance:
-        shown: dict[str, Any] = {"names": sides.names, "frames": drawn, "title": title, "causes": causes}
-        write_report(methods, output, **shown, by=by, tags=tags, with_paths=with_paths, progress=advance)
+        write_report(
+            methods,
+            output,
+            names=sides.names,
+            frames=drawn,
+            title=options.title,
+            causes=options.causes,
+            by=options.by,
+            tags=tags,
+            with_paths=options.with_paths,
+            progress=advance,
+        )
     inform(f"report in {output}")
 
 
 RANKS = ("worst", "best", "median")
+_OTHERWISE = f"one of {', '.join(RANKS)}"  # what else than a token --frame takes
 PANELS = 12  # frames of a scene
-_LISTED = 5  # tokens in an error
 SHEET, MOST, ACROSS = 6, 60, 3  # frames of a sheet that meet a condition, frames of any sheet, and those side by side
 _FRAME_HELP = (
     "Frame to draw; the beginning of a token is enough. Ranks are worst, best and median, by the first value of frames "
@@ -156,19 +182,19 @@ _RANKED = re.compile(
 )
 _CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
 _PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
-_FORWARD_HELP = "Axis that points forward. Default: the axis that the files name, or x."
-_CONFIDENCE_HELP = "Do not draw predictions with a lower confidence. Matches and values do not change."
+_CONFIDENCE_HELP = "Leave out predictions with a lower confidence. Matches and values do not change."
 
 
-def show(
-    context: typer.Context,
-    files: o.MethodsArgument,
-    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")],
-    frame: Annotated[str, o.option("--frame TOKEN|RANK|QUERY", o.DRAWN, _FRAME_HELP)] = "worst",
-    scene: o.SceneOption = None,
-    panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None,
-    side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False,
-    forward: Annotated[str | None, o.choice("--forward", o.DRAWN, _FORWARD_HELP, "x", "y")] = None,
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """The options of ``mapgauge show``."""
+
+    files: o.MethodsArgument
+    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")]
+    frame: Annotated[str, o.option("--frame TOKEN|RANK|QUERY", o.DRAWN, _FRAME_HELP)] = "worst"
+    scene: o.SceneOption = None
+    panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None
+    side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False
     confidence: Annotated[
         float,
         o.option(
@@ -177,37 +203,46 @@ def show(
             _CONFIDENCE_HELP,
             callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
-    ] = 0.0,
-    title: o.TitleOption = None,
-    style: o.StyleOption = "paper",
-    protocol: o.ProtocolOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+    ] = 0.0
+    title: o.TitleOption = None
+    style: o.StyleOption = "paper"
+    protocol: o.ProtocolOption = None
+    quiet: o.QuietOption = False
+
+
+@command
+def show(options: ShowOptions) -> None:
     """Draw one frame with its matches, or frames of a scene.
 
     From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
     """
-    sides = Methods.of(context, files)
-    if scene is None:
-        without_effect(context, ["panels"], "without --scene NAME")
+    sides = Methods.of("show", options.files, protocol=options.protocol)
+    if options.scene is None:
+        without_effect(options, ["panels"], "without --scene NAME")
     else:
-        without_effect(context, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
-    check_targets([output], sides.files)
-    check_figure(output)
-    wanted = _wanted(frame) if scene is None else None
-    methods, names = sides.load(cutoff=True, choose=_choose(frame, scene, wanted)), sides.names
-
-    shared: dict[str, Any] = {"names": names, "forward": forward, "confidence": confidence, "style": style}
-    shared |= {"region": methods[0].protocol.region}
-    if scene is not None:
-        figure = _draw_scene(methods, scene, PANELS if panels is None else panels, title, shared)
-    else:
-        tokens = _chosen(methods, frame, wanted, tags_of(sides.files))
-        if side_by_side and len(tokens) > 1:
-            refuse("--side-by-side", "has no effect on several frames, which --frame chooses")
-        title = title if title is not None else frame if len(tokens) > 1 else tokens[0]
-        figure = _draw_frames(methods, tokens, shared | {"side_by_side": side_by_side, "title": title})
-    save_figure(figure, output)
+        without_effect(options, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
+    check_targets([options.output], sides.files)
+    check_figure(options.output)
+    wanted = _wanted(options.frame) if options.scene is None else None
+    methods = sides.load(cutoff=True, choose=_choose(options.frame, options.scene, wanted))
+    shared: dict[str, Any] = {
+        "names": sides.names,
+        "confidence": options.confidence,
+        "style": options.style,
+        "region": methods[0].protocol.region,
+    }
+    if options.scene is not None:
+        count = PANELS if options.panels is None else options.panels
+        save_figure(_draw_scene(methods, options.scene, count, options.title, shared), options.output)
+        return
+    tokens = _chosen(methods, options.frame, wanted, tags_of(sides.files))
+    if options.side_by_side and len(tokens) > 1:
+        refuse("--side-by-side", "has no effect on several frames, which --frame chooses")
+    shared["side_by_side"] = options.side_by_side
+    shared["title"] = options.title
+    if options.title is None:
+        shared["title"] = options.frame if len(tokens) > 1 else tokens[0]
+    save_figure(_draw_frames(methods, tokens, shared), options.output)
 
 
 def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Drawn":
@@ -287,10 +322,14 @@ def _wanted(frame: str) -> _Wanted | None:
 
 def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | None:
     """Return the choice of the frame or the scene to draw; None if a rank or a condition needs all frames."""
+    from mapgauge.frames.tokens import token_meant
     from mapgauge.results.scene_order import scene_frames
 
     def choose(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
-        y = y.at([y.index[_token(y.name, frame, y.tokens)]] if scene is None else scene_frames(y, scene))
+        if scene is None:
+            y = y.at([y.index[token_meant(y.name, frame, y.tokens, otherwise=_OTHERWISE)]])
+        else:
+            y = y.at(scene_frames(y, scene))
         return x.at([x.index[token] for token in y.tokens if token in x]), y
 
     return None if scene is None and wanted is not None else choose
@@ -319,37 +358,14 @@ def _ranked(method: "Results", token: str, values: Mapping[str, float]) -> str:
     return f"; {key} of all classes together {together:.3f}"
 
 
-def _token(name: str, text: str, tokens: Sequence[str]) -> str:
-    """Return the token that a text means: the token itself, its beginning, or its ends as findings print them."""
-    if text in tokens:
-        return text
-    head, _, tail = text.replace("...", "…").partition("…")
-    fitting = [token for token in tokens if head and token.startswith(head) and token.endswith(tail)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        more = f" and {len(fitting) - _LISTED} more" if len(fitting) > _LISTED else ""
-        raise InvalidInput(
-            f"{name}: {text!r} fits {len(fitting)} frames: {', '.join(fitting[:_LISTED])}{more}",
-            remedy="Give more letters of the token",
-        )
-    raise _no_frame(name, text, tokens)
-
-
-def _no_frame(name: str, token: str, tokens: Sequence[str]) -> InvalidInput:
-    """Return the error for a token that does not exist."""
-    near = get_close_matches(token, tokens, 3, 0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else f"; the first is {tokens[0]}" if tokens else ""
-    remedy = f"Give the token of a frame, or one of {', '.join(RANKS)}"
-    return InvalidInput(f"{name}: no frame {token!r}{hint}", remedy=remedy)
-
-
 def _chosen(methods: Sequence["Results"], frame: str, wanted: _Wanted | None, tags: "Tags | None" = None) -> list[str]:
     """Return the tokens of the frames to draw. All methods must have them."""
+    from mapgauge.frames.tokens import no_such_frame, token_meant
     from mapgauge.results.frame_query import FrameTable
 
     if wanted is None or frame in methods[0].tokens:
-        tokens = [_token(str(methods[0].origin or "the results"), frame, methods[0].tokens)]
+        where = str(methods[0].origin or "the results")
+        tokens = [token_meant(where, frame, methods[0].tokens, otherwise=_OTHERWISE)]
     else:
         table = FrameTable(methods[0], tags)
         with pointing("--frame"):
@@ -364,5 +380,6 @@ def _chosen(methods: Sequence["Results"], frame: str, wanted: _Wanted | None, ta
     for method in methods:
         for token in tokens:
             if token not in method.tokens:
-                raise _no_frame(str(method.origin or "the results"), token, method.tokens)
+                where = str(method.origin or "the results")
+                raise no_such_frame(where, token, method.tokens, otherwise=_OTHERWISE)
     return tokens

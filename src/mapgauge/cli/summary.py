@@ -66,7 +66,7 @@ def show_results(
         sys.stdout.write(latex.methods_table(names, values, columns, settings, protocol=protocol))
     else:
         for k, metric in enumerate(results[0].metrics):
-            show_table(_table(metric, results, names), gap=k > 0 or not is_quiet())
+            show_table(table_of(metric, results, names), gap=k > 0 or not is_quiet())
         say()
         tell_each(names, [[frames_in_words(method)] for method in results])
 
@@ -76,7 +76,7 @@ def rows_of(results: "Results") -> list[tuple[str, dict[str, Any]]]:
     return [*results.classes.items(), ("mean", results.mean)]
 
 
-def _table(metric: str, results: Sequence["Results"], names: Sequence[str]) -> Table:
+def table_of(metric: str, results: Sequence["Results"], names: Sequence[str]) -> Table:
     """Return a table with a row per method and class, and one for the mean."""
     from mapgauge.metrics.table import METRICS, column_title
 

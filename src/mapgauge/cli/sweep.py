@@ -1,19 +1,21 @@
 """``mapgauge sweep``: evaluates with several cutoffs, samplings and regions."""
 
-import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from mapgauge.cli import latex as la
 from mapgauge.cli import options as o
 from mapgauge.cli import output, parsing
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Piece, Printing, emit
 from mapgauge.cli.inputs import Reading
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.markup import number
 
 if TYPE_CHECKING:
+    from mapgauge.evaluation.sweeps import Sweep
     from mapgauge.protocols import Protocol
 
 _VARIED = ("region", "spacing", "count")
@@ -23,55 +25,84 @@ _VARY_HELP = (
 )
 
 
-def sweep(
-    context: typer.Context,
-    predictions: o.PredictionsArgument,
-    truth: o.TruthArgument,
-    cutoff: o.CutoffOption = None,
-    vary: Annotated[parsing.Texts, o.option("--vary NAME=VALUE,...", o.COMPUTED, _VARY_HELP)] = None,
-    protocol: o.ProtocolOption = None,
-    metrics: o.MetricsOption = None,
-    classes: o.ClassesOption = None,
-    changes: o.SetOption = None,
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    workers: o.WorkersOption = None,
-    figure: Annotated[Path | None, o.figure_option("PLD over the cutoff")] = None,
-    json: o.JsonOption = False,
-    csv: o.CsvOption = False,
-    latex: o.LatexOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions(Printing):
+    """The options of ``mapgauge sweep``."""
+
+    predictions: o.PredictionsArgument
+    truth: o.TruthArgument
+    cutoff: o.CutoffOption = None
+    vary: Annotated[parsing.Texts, o.option("--vary NAME=VALUE,...", o.COMPUTED, _VARY_HELP)] = None
+    protocol: o.ProtocolOption = None
+    metrics: o.MetricsOption = None
+    classes: o.ClassesOption = None
+    changes: o.SetOption = None
+    ignore_unknown: o.IgnoreUnknownOption = False
+    workers: o.WorkersOption = None
+    figure: Annotated[Path | None, o.figure_option("PLD over the cutoff")] = None
+    json: o.JsonOption = False
+    csv: o.CsvOption = False
+    latex: o.LatexOption = False
+    quiet: o.QuietOption = False
+
+
+@command
+def sweep(options: SweepOptions) -> None:
     """Evaluate with several settings.
 
     Evaluates every combination of the given cutoffs, samplings and regions, and prints the means over classes.
     """
-    form = parsing.form_of(json=json, csv=csv, latex=latex)
-    settings = parsing.settings_of(parsing.one_protocol(protocol), cutoff=cutoff, classes=classes, changes=changes)
-    chosen = parsing.metrics_of(settings, metrics)
-    parsing.check_settings_used(context, chosen)
-    varied = _varied(settings, vary) | {"cutoffs": parsing.numbers("--cutoff", cutoff) or None}
-    names = parsing.file_names(predictions)
-    check_targets([figure], [*predictions, truth])
-    check_figure(figure)
-
-    from mapgauge import sweep as sweep_settings
-
-    sweeps = []
-    number_of_settings = max(sum(len(varied.get(f"{name}s") or ()) for name in ("spacing", "count")), 1)
-    number_of_settings *= len(varied.get("regions") or [None])
-    how: dict[str, Any] = {"metrics": chosen, "unknown": "ignore" if ignore_unknown else "error", "workers": workers}
-    for k, (called, x, y) in enumerate(Reading(workers=workers).each(names, predictions, truth, classes), 1):
-        method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
-        with output.progress(f"evaluating {method}", settings=number_of_settings) as advance:
-            sweeps.append(sweep_settings(x, y, settings, **varied, **how, progress=advance))
-        output.warn_of(sweeps[-1].results[0].findings)
-    output.distrust(dict.fromkeys(finding for swept in sweeps for finding in swept.results[0].findings))
+    name = parsing.one_protocol(options.protocol)
+    settings = parsing.settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+    chosen = parsing.metrics_of(settings, options.metrics)
+    parsing.check_settings_used(chosen, cutoff=options.cutoff, changes=options.changes)
+    varied = _varied(settings, options.vary)
+    varied["cutoffs"] = parsing.numbers("--cutoff", options.cutoff) or None
+    names = parsing.file_names(options.predictions)
+    check_targets([options.figure], [*options.predictions, options.truth])
+    check_figure(options.figure)
+    sweeps = _sweeps(options, names, settings, varied, chosen)
+    findings = dict.fromkeys(finding for swept in sweeps for finding in swept.results[0].findings)
+    output.distrust(findings)
     rows = [{"name": called} | row for called, swept in zip(names, sweeps, strict=True) for row in swept.rows]
-    _print(form, rows, settings)
-    if figure is not None:
+    emit(options, SweptSettings(rows, settings))
+    if options.figure is not None:
         from mapgauge import plot
 
-        output.save_figure(plot.cutoffs(sweeps, names=names), figure)
+        output.save_figure(plot.cutoffs(sweeps, names=names), options.figure)
+
+
+def _sweeps(
+    options: SweepOptions,
+    names: Sequence[str],
+    settings: "Protocol",
+    varied: dict[str, Any],
+    metrics: Sequence[str],
+) -> "list[Sweep]":
+    """Evaluate each method with all settings."""
+    from mapgauge import sweep as sweep_settings
+
+    samplings = max(sum(len(varied.get(f"{name}s") or ()) for name in ("spacing", "count")), 1)
+    regions = len(varied.get("regions") or [None])
+    reading = Reading(workers=options.workers)
+    sweeps = []
+    read = reading.each(names, options.predictions, options.truth, options.classes)
+    for k, (called, x, y) in enumerate(read, 1):
+        method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
+        with output.progress(f"evaluating {method}", settings=samplings * regions) as advance:
+            swept = sweep_settings(
+                x,
+                y,
+                settings,
+                **varied,
+                metrics=metrics,
+                unknown="ignore" if options.ignore_unknown else "error",
+                workers=options.workers,
+                progress=advance,
+            )
+        sweeps.append(swept)
+        output.warn_of(swept.results[0].findings)
+    return sweeps
 
 
 def _varied(settings: "Protocol", vary: parsing.Texts) -> dict[str, Any]:
@@ -93,38 +124,66 @@ def _varied(settings: "Protocol", vary: parsing.Texts) -> dict[str, Any]:
     return varied
 
 
-def _print(form: parsing.Form, rows: list[dict[str, Any]], settings: "Protocol") -> None:
-    """Print a row per method and setting."""
-    from mapgauge.evaluation.sweeps import SETTINGS, region_of, sampling_of
-    from mapgauge.metrics.table import heading
-    from mapgauge.protocols import full_name
+@dataclass(frozen=True)
+class SweptSettings(Document):
+    """Means over classes, a row per method and setting."""
 
-    if form == "json":
-        output.write_json(rows)
-        return
-    if form == "csv":
-        output.write_csv([row | {"region": _size(row["region"])} for row in rows])
-        return
-    keys = [key for key in rows[0] if key not in (*SETTINGS, "name")]
-    several = len({row["name"] for row in rows}) > 1
-    title = f"Means over classes ({full_name(settings, without=('cutoffs',))})"
-    header = [*["name"] * several, "region", "sampling", "cutoff"]
-    heads = [
-        [
-            *[row["name"]] * several,
-            region_of(row),
-            sampling_of(row),
-            "-" if row["cutoff"] is None else f"{row['cutoff']:g} m",
-        ]
-        for row in rows
-    ]
-    pairs = list(zip(heads, rows, strict=True))
-    if form == "latex":  # nothing is bold, because values at different settings are not compared
-        body = [[*map(la.escaped, head), *(f"${la.number(key, row[key])}$" for key in keys)] for head, row in pairs]
-        sys.stdout.write(la.tabular([[la.escaped(text) for text in (*header, *map(la.titled, keys))]], body, [title]))
-    else:
-        body = [[*head, *(number(row[key]) for key in keys)] for head, row in pairs]
-        output.show_table(output.Table(title, [*header, *map(heading, keys)], body, len(header)), gap=False)
+    values: Sequence[dict[str, Any]]
+    settings: "Protocol"
+
+    def text(self) -> Iterator[Piece]:
+        """Return one table."""
+        from mapgauge.metrics.table import heading
+
+        body = [[*self._head(row), *(number(row[key]) for key in self._keys)] for row in self.values]
+        header = [*self._header, *map(heading, self._keys)]
+        yield output.Table(self._title, header, body, len(self._header))
+
+    def to_dict(self) -> Any:
+        """Return the rows."""
+        return self.values
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows, with regions as text."""
+        return [row | {"region": _size(row["region"])} for row in self.values]
+
+    def latex(self) -> str:
+        """Return one table. Nothing is bold, because values at different settings are not compared."""
+        body = []
+        for row in self.values:
+            values = [f"${la.number(key, row[key])}$" for key in self._keys]
+            body.append([*map(la.escaped, self._head(row)), *values])
+        header = [*self._header, *map(la.titled, self._keys)]
+        return la.tabular([list(map(la.escaped, header))], body, [self._title])
+
+    @property
+    def _title(self) -> str:
+        from mapgauge.protocols import full_name
+
+        return f"Means over classes ({full_name(self.settings, without=('cutoffs',))})"
+
+    @property
+    def _keys(self) -> list[str]:
+        from mapgauge.evaluation.sweeps import SETTINGS
+
+        return [key for key in self.values[0] if key not in (*SETTINGS, "name")]
+
+    @property
+    def _several(self) -> bool:
+        return len({row["name"] for row in self.values}) > 1
+
+    @property
+    def _header(self) -> list[str]:
+        settings = ["region", "sampling", "cutoff"]
+        return ["name", *settings] if self._several else settings
+
+    def _head(self, row: dict[str, Any]) -> list[str]:
+        """Return the cells that name a row."""
+        from mapgauge.evaluation.sweeps import region_of, sampling_of
+
+        cutoff = "-" if row["cutoff"] is None else f"{row['cutoff']:g} m"
+        settings = [region_of(row), sampling_of(row), cutoff]
+        return [row["name"], *settings] if self._several else settings
 
 
 def _size(region: tuple[float, float] | None) -> str:

@@ -1,16 +1,18 @@
 """``mapgauge truth``: cuts ground truth from the maps of a data set, or from a map of one's own."""
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.inspect import in_words
-from mapgauge.cli.output import Table, exit_on, inform, is_quiet, progress, say, show_table, tell_findings, warn
-from mapgauge.cli.parsing import Texts, listed, parse_region, refuse, valid, without_effect
+from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, tell_findings, warn
+from mapgauge.cli.parsing import Texts, listed, parse_region, refuse, valid
 from mapgauge.cli.targets import check_targets
 from mapgauge.errors import MapgaugeError
 
@@ -48,26 +50,31 @@ RestartOption = Annotated[
 _TABLES_HELP = "Folder of the tables, with the version."
 
 
+@dataclass(frozen=True, kw_only=True)
+class NuscenesOptions:
+    """The options of ``mapgauge truth nuscenes``."""
+
+    dataroot: DataArgument
+    output: OutputOption
+    split: SplitOption = None
+    tables: Annotated[str, o.option("--tables NAME", o.READ, _TABLES_HELP)] = "v1.0-trainval"
+    region: o.RegionOption = "60x30"
+    rules: RulesOption = "streammapnet"
+    every: EveryOption = 1
+    scenes: ScenesOption = None
+    tokens: o.TokensOption = None
+    centerlines: CenterlinesOption = False
+    whole: WholeOption = False
+    workers: o.WorkersOption = None
+    restart: RestartOption = False
+    to: o.ToOption = None
+    fail_on: o.FailOnOption = None
+    quiet: o.QuietOption = False
+
+
 @truth.command("nuscenes")
-def nuscenes(
-    context: typer.Context,
-    dataroot: DataArgument,
-    output: OutputOption,
-    split: SplitOption = None,
-    tables: Annotated[str, o.option("--tables NAME", o.READ, _TABLES_HELP)] = "v1.0-trainval",
-    region: o.RegionOption = "60x30",
-    rules: RulesOption = "streammapnet",
-    every: EveryOption = 1,
-    scenes: ScenesOption = None,
-    tokens: o.TokensOption = None,
-    centerlines: CenterlinesOption = False,
-    whole: WholeOption = False,
-    workers: o.WorkersOption = None,
-    restart: RestartOption = False,
-    to: o.ToOption = None,
-    fail_on: o.FailOnOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+@command
+def nuscenes(options: NuscenesOptions) -> None:
     """Cut truth from nuScenes and its map expansion.
 
     Splits: train, val, mini-train, mini-val, and StreamMapNet's new-train and new-val.
@@ -75,36 +82,41 @@ def nuscenes(
     from mapgauge.truth import nuscenes as cut
     from mapgauge.truth.selection import split_named
 
-    if split is not None:
-        valid("--split", split_named, "nuscenes", split)
-    _make(context, cut, _settings(context, "nuscenes") | {"version": tables})
+    if options.split is not None:
+        valid("--split", split_named, "nuscenes", options.split)
+    _make(options, cut, _settings(options, "nuscenes") | {"version": options.tables})
 
 
 _EVERY_THROUGH_ALL_HELP = "Count --every through the frames of all scenes, as the public repositories do."
 _HEIGHT_HELP = "Write points with their height, for the rules of public converters."
 
 
+@dataclass(frozen=True, kw_only=True)
+class Argoverse2Options:
+    """The options of ``mapgauge truth av2``."""
+
+    dataroot: DataArgument
+    output: OutputOption
+    split: SplitOption = None
+    region: o.RegionOption = "60x30"
+    rules: RulesOption = "streammapnet"
+    every: EveryOption = 1
+    every_through_all: Annotated[bool, o.option("--every-through-all", o.RARE, _EVERY_THROUGH_ALL_HELP)] = False
+    height: Annotated[bool, o.option("--height", o.RARE, _HEIGHT_HELP)] = False
+    scenes: ScenesOption = None
+    tokens: o.TokensOption = None
+    centerlines: CenterlinesOption = False
+    whole: WholeOption = False
+    workers: o.WorkersOption = None
+    restart: RestartOption = False
+    to: o.ToOption = None
+    fail_on: o.FailOnOption = None
+    quiet: o.QuietOption = False
+
+
 @truth.command("av2")
-def av2(
-    context: typer.Context,
-    dataroot: DataArgument,
-    output: OutputOption,
-    split: SplitOption = None,
-    region: o.RegionOption = "60x30",
-    rules: RulesOption = "streammapnet",
-    every: EveryOption = 1,
-    every_through_all: Annotated[bool, o.option("--every-through-all", o.READ, _EVERY_THROUGH_ALL_HELP)] = False,
-    height: Annotated[bool, o.option("--height", o.COMPUTED, _HEIGHT_HELP)] = False,
-    scenes: ScenesOption = None,
-    tokens: o.TokensOption = None,
-    centerlines: CenterlinesOption = False,
-    whole: WholeOption = False,
-    workers: o.WorkersOption = None,
-    restart: RestartOption = False,
-    to: o.ToOption = None,
-    fail_on: o.FailOnOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+@command
+def av2(options: Argoverse2Options) -> None:
     """Cut truth from Argoverse 2 and the map of each log.
 
     Splits: train, val, test, and StreamMapNet's new-train and new-val.
@@ -112,10 +124,14 @@ def av2(
     from mapgauge.truth import argoverse2 as cut
     from mapgauge.truth.rules import rules_named, with_height
 
-    settings = _settings(context, "argoverse2")
-    if height:
-        valid("--height", with_height, rules_named("argoverse2", rules))
-    _make(context, cut, settings | {"height": height, "every_counts": "all" if every_through_all else "scene"})
+    settings = _settings(options, "argoverse2")
+    if options.whole:
+        without_effect(options, ["height"], "with --global")
+    if options.height:
+        valid("--height", with_height, rules_named("argoverse2", options.rules))
+    settings["height"] = options.height
+    settings["every_counts"] = "all" if options.every_through_all else "scene"
+    _make(options, cut, settings)
 
 
 _MAP_HELP = (
@@ -124,19 +140,24 @@ _MAP_HELP = (
 _MAP_KEYS = ("properties", "rename", "project")
 
 
+@dataclass(frozen=True, kw_only=True)
+class OwnMapOptions:
+    """The options of ``mapgauge truth map``."""
+
+    file: Annotated[Path, o.files_argument("FILE", _MAP_HELP)]
+    output: OutputOption
+    poses: o.PosesOption = None
+    region: o.RegionOption = "60x30"
+    rules: RulesOption = "plain"
+    whole: WholeOption = False
+    to: o.ToOption = None
+    fail_on: o.FailOnOption = None
+    quiet: o.QuietOption = False
+
+
 @truth.command("map")
-def own_map(
-    context: typer.Context,
-    file: Annotated[Path, o.files_argument("FILE", _MAP_HELP)],
-    output: OutputOption,
-    poses: o.PosesOption = None,
-    region: o.RegionOption = "60x30",
-    rules: RulesOption = "plain",
-    whole: WholeOption = False,
-    to: o.ToOption = None,
-    fail_on: o.FailOnOption = None,
-    quiet: o.QuietOption = False,
-) -> None:
+@command
+def own_map(options: OwnMapOptions) -> None:
     """Cut truth from a map of your own, at the poses of a drive.
 
     Classes are divider, boundary and ped_crossing. Other names: FILE,rename=kerb:boundary,properties=class:kind.
@@ -145,19 +166,22 @@ def own_map(
     from mapgauge.truth import own_map as cut
     from mapgauge.truth.rules import rules_named
 
-    options = {key: value for key, value in options_of(file).items() if key != "format"}  # the content tells it
-    for key in options:
+    file = options.file
+    given = {key: value for key, value in options_of(file).items() if key != "format"}  # the content tells it
+    for key in given:
         if key not in _MAP_KEYS:
             refuse(f"{file},{key}", f"a map has no option {key!r}. Options of a map: {', '.join(_MAP_KEYS)}")
-    if poses is None:
+    if options.poses is None:
         refuse("--poses", "is needed: a file of poses, or of frames that have poses")
-    valid("--rules", rules_named, "map", rules)
-    size = valid("--region", check_size, parse_region(region))
-    check_targets([output], [file, poses])
-    _check_format(output, to, ())
+    valid("--rules", rules_named, "map", options.rules)
+    size = valid("--region", check_size, parse_region(options.region))
+    check_targets([options.output], [file, options.poses])
+    _check_format(options.output, options.to, ())
     with progress("cutting truth") as advance:
-        frames = cut(file, poses, region=size, rules=rules, whole=whole, progress=advance, **options)
-    _finish(context, frames, None)
+        frames = cut(
+            file, options.poses, region=size, rules=options.rules, whole=options.whole, progress=advance, **given
+        )
+    _finish(options, frames, None)
 
 
 @truth.command("rules")
@@ -170,67 +194,72 @@ def list_rules() -> None:
         show_table(Table(dataset, ["rules", "description"], rows, 2), gap=dataset != "nuscenes")
 
 
-def _settings(context: typer.Context, dataset: str) -> dict[str, Any]:
+def _settings(options: NuscenesOptions | Argoverse2Options, dataset: str) -> dict[str, Any]:
     """Return the options as keyword arguments. Invalid values are usage errors, before any file is opened."""
     from mapgauge.io.files.source import read_tokens
     from mapgauge.truth import check_size
     from mapgauge.truth.rules import rules_named
 
-    options = context.params
-    valid("--rules", rules_named, dataset, options["rules"])
-    given = [f"--{name}" for name in ("split", "scenes", "tokens") if options[name]]
+    valid("--rules", rules_named, dataset, options.rules)
+    chosen = {"--split": options.split, "--scenes": options.scenes, "--tokens": options.tokens}
+    given = [name for name, value in chosen.items() if value]
     if len(given) > 1:
         refuse(given[1], f"give {' or '.join(given)}, not both")
-    if options["whole"]:
-        without_effect(context, ["centerlines", "height"], "with --global")
-    kept = ("rules", "every", "centerlines", "whole", "workers", "restart")
-    lists = options["tokens"] or []
-    return {name: options[name] for name in kept} | {
-        "split": options["split"] or "val",
-        "region": valid("--region", check_size, parse_region(options["region"])),
-        "scenes": listed(options["scenes"]) or None,
-        "tokens": [token for file in lists for token in read_tokens(file)] if lists else None,
+    if options.whole:
+        without_effect(options, ["centerlines"], "with --global")
+    tokens = None
+    if options.tokens:
+        tokens = [token for file in options.tokens for token in read_tokens(file)]
+    return {
+        "rules": options.rules,
+        "every": options.every,
+        "centerlines": options.centerlines,
+        "whole": options.whole,
+        "workers": options.workers,
+        "restart": options.restart,
+        "split": options.split or "val",
+        "region": valid("--region", check_size, parse_region(options.region)),
+        "scenes": listed(options.scenes) or None,
+        "tokens": tokens,
     }
 
 
-def _make(context: typer.Context, cut: "Callable[..., MapFrames]", settings: dict[str, Any]) -> None:
+def _make(
+    options: NuscenesOptions | Argoverse2Options, cut: "Callable[..., MapFrames]", settings: dict[str, Any]
+) -> None:
     """Cut truth and write it. Finished scenes are kept beside the target until it is written."""
-    to = context.params["to"]
-    # The parameters of the context are texts before typer 0.29.
-    dataroot = Path(context.params["dataroot"])
-    output = Path(context.params["output"])
-    lists = [Path(file) for file in context.params["tokens"] or ()]
+    output = options.output
     parts = output.parent / f"{output.name}.parts"
-    check_targets([output], [dataroot, *lists], folders=[parts])
-    _check_format(output, to, ("centerline",) if settings["centerlines"] else ())
-
+    check_targets([output], [options.dataroot, *(options.tokens or ())], folders=[parts])
+    _check_format(output, options.to, ("centerline",) if options.centerlines else ())
     try:
         with progress("cutting truth") as advance:
-            frames = cut(dataroot, parts=parts, progress=advance, **settings)
+            frames = cut(options.dataroot, parts=parts, progress=advance, **settings)
     except KeyboardInterrupt:
         _tell_kept(parts)
         raise
-    _finish(context, frames, parts)
+    _finish(options, frames, parts)
 
 
-def _finish(context: typer.Context, frames: "MapFrames", parts: Path | None) -> None:
+def _finish(
+    options: NuscenesOptions | Argoverse2Options | OwnMapOptions, frames: "MapFrames", parts: Path | None
+) -> None:
     """Print what was cut, and write it. Then the folder of finished scenes is not needed any more."""
     from mapgauge.io import write
 
     tell_findings(frames.findings)
-    if not is_quiet():
+    if not options.quiet:
         say(f"{frames.name}: {in_words(frames)[0]}")
-    output = Path(context.params["output"])
     try:
-        write(frames, output, context.params["to"])
+        write(frames, options.output, options.to)
     except MapgaugeError:
         if parts is not None:
             _tell_kept(parts)
         raise
     if parts is not None:
         shutil.rmtree(parts, ignore_errors=True)
-    inform(f"written to {output}")
-    exit_on(context.params["fail_on"], frames.findings)
+    inform(f"written to {options.output}")
+    exit_on(options.fail_on, frames.findings)
 
 
 def _tell_kept(parts: Path) -> None:

@@ -1,112 +1,117 @@
 """``mapgauge why``: splits PLD by cause, and says what fixing one cause would bring."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
-
-import typer
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from mapgauge.cli import options as o
+from mapgauge.cli.by_cause import ByCause, differences_by_cause
+from mapgauge.cli.command import command, without_effect
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all
 from mapgauge.cli.methods import Methods, with_data, with_data_if_there
-from mapgauge.cli.output import Table, printable, progress, say, show_table, write_csv, write_json
-from mapgauge.cli.parsing import form_of, refuse, without_effect
+from mapgauge.cli.output import Table, progress
+from mapgauge.cli.parsing import refuse
 from mapgauge.cli.slices import each_slice, tags_of
-from mapgauge.markup import number
 from mapgauge.words import did_you_mean
 
 if TYPE_CHECKING:
-    from mapgauge.results.causes import Causes, Lengths
-    from mapgauge.results.comparison import Differences
+    from mapgauge.results.causes import Causes
     from mapgauge.results.families import Correction, Tested
     from mapgauge.results.results import Results
 
 
-def why(
-    context: typer.Context,
-    files: o.MethodsArgument,
+@dataclass(frozen=True, kw_only=True)
+class WhyOptions(Printing):
+    """The options of ``mapgauge why``."""
+
+    files: o.MethodsArgument
     fixes: Annotated[
         bool,
         o.option("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
-    ] = False,
+    ] = False
     cause: Annotated[
         str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames with most of this cause.")
-    ] = None,
-    worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10,
-    by: o.ByOption = None,
-    correction: o.CorrectionOption = "none",
-    protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
-    json: o.JsonOption = False,
-    csv: o.CsvOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+    ] = None
+    worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10
+    by: o.ByOption = None
+    correction: o.CorrectionOption = "none"
+    protocol: o.ProtocolOption = None
+    workers: o.WorkersOption = None
+    json: o.JsonOption = False
+    csv: o.CsvOption = False
+    quiet: o.QuietOption = False
+
+
+@command
+def why(options: WhyOptions) -> None:
     """Split PLD by cause.
 
     The causes exclude each other and add up to PLD. From results, the metric `causes`, the geometry in the file or the
     evaluated files are used. With several methods, the last table splits the difference to the first, with intervals.
     """
-    form = form_of(json=json, csv=csv)
-    cause = _check(context, cause, csv=csv)
-    sides = Methods.of(context, files)
-    if len(sides.names) == 1 or by is not None or form == "csv":
-        without_effect(context, ["correction"], "without differences: with one method, with --by and with --csv")
-    names, methods = sides.names, _load(sides, fixes=fixes)
-    if by is not None:  # every slice is a method of its own
-        parts = each_slice(names, methods, by, tags_of(sides.files, by))
+    options = replace(options, cause=_cause(options.cause))
+    sides = Methods.of("why", options.files, protocol=options.protocol, workers=options.workers)
+    _check(options, sides)
+    names = sides.names
+    methods = _load(sides, fixes=options.fixes)
+    if options.by is not None:  # every slice is a method of its own
+        parts = each_slice(names, methods, options.by, tags_of(sides.files, options.by))
         names = [f"{name}, {called}" if len(names) > 1 else name for name in parts for called in names]
         methods = [part for some in parts.values() for part in some]
+    emit(options, _split(options, names, methods))
 
+
+def _split(options: WhyOptions, names: Sequence[str], methods: Sequence["Results"]) -> "SplitByCause":
+    """Return the causes of each method, and of the differences to the first."""
     from mapgauge import causes
-    from mapgauge.protocols import full_name
     from mapgauge.results.families import Tested, correct_together, count_tests
     from mapgauge.results.intervals import LEVEL
 
     splits: dict[str, Causes] = {}
     for called, method in zip(names, methods, strict=True):
         with progress(f"splitting {called}") as advance:
-            splits[called] = causes(method, fixes=fixes, workers=workers, progress=advance)
-    pairs_of = [(names[0], name) for name in names[1:]] if form != "csv" and by is None else []
-    by_cause = differences_by_cause(names, methods, pairs_of)
-    tested = Tested(count_tests(by_cause.differences), cast("Correction", correction), LEVEL, "classes and causes")
+            splits[called] = causes(method, fixes=options.fixes, workers=options.workers, progress=advance)
+    pairs: list[tuple[str, str]] = []
+    if options.form != "csv" and options.by is None:
+        pairs = [(names[0], name) for name in names[1:]]
+    by_cause = differences_by_cause(names, methods, pairs)
+    correction = cast("Correction", options.correction)
+    tested = Tested(count_tests(by_cause.differences), correction, LEVEL, "classes and causes")
     if correction == "holm":
         (corrected,) = correct_together(by_cause.differences)
-        by_cause = by_cause._replace(differences=corrected)
-    if form == "json":
-        documents = _documents(splits, by_cause, cause, worst, tested=tested)
-        write_json(documents[0] if len(documents) == 1 else documents)
-    elif form == "csv":
-        write_csv(
-            [
-                {"name": called, "protocol": full_name(split.protocol), "class": class_name}
-                | {"pld": split.pld[class_name]}
-                | costs
-                for called, split in splits.items()
-                for class_name, costs in [*split.classes.items(), ("mean", split.mean)]
-            ]
-        )
-    else:
-        for k, (called, split) in enumerate(splits.items()):
-            _show(called if len(names) > 1 else "", split, cause, worst, gap=k > 0)
-        for _, called in pairs_of:
-            by_cause.show(names[0], called, "mean")
-        if tested.count:
-            say(str(tested))
+        by_cause = replace(by_cause, differences=corrected)
+    return SplitByCause(splits, by_cause, tested, options.cause, options.worst)
 
 
-def _check(context: typer.Context, cause: str | None, *, csv: bool) -> str | None:
-    """Return the key of a cause, which may be given as tables show it. Refuse options that do not fit."""
+def _cause(name: str | None) -> str | None:
+    """Return the key of a cause, which may be given as tables show it."""
     from mapgauge.metrics.causes import CAUSES, label_of
 
-    cause = cause and cause.strip().lower().replace(" ", "_").replace("-", "_")
-    cause = next((key for key in CAUSES if label_of(key).replace(" ", "_").replace("-", "_") == cause), cause)
-    if cause is not None and cause not in CAUSES:
-        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {cause!r}{did_you_mean(cause, CAUSES)}")
-    if cause is None:
-        without_effect(context, ["worst"], "without --cause NAME")
-    if csv:
-        without_effect(context, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
-        without_effect(context, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
-    return cause
+    if name is None:
+        return None
+    by_label = {_typed(label_of(key)): key for key in CAUSES}
+    wanted = _typed(name)
+    key = by_label.get(wanted, wanted)
+    if key not in CAUSES:
+        refuse("--cause", f"must be one of {', '.join(CAUSES)}, got {key!r}{did_you_mean(key, CAUSES)}")
+    return key
+
+
+def _typed(name: str) -> str:
+    """Return a name as one word in small letters."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _check(options: WhyOptions, sides: Methods) -> None:
+    """Refuse options that do not fit."""
+    if options.cause is None:
+        without_effect(options, ["worst"], "without --cause NAME")
+    if options.form == "csv":
+        without_effect(options, ["cause", "worst"], "with --csv, which has no frames. Text and --json have them")
+        without_effect(options, ["fixes"], "with --csv, which has no fixes. Text and --json have them")
+    if len(sides.names) == 1 or options.by is not None or options.form == "csv":
+        without_effect(options, ["correction"], "without differences: with one method, with --by and with --csv")
 
 
 def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
@@ -121,131 +126,102 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     for method in methods:
         check_settings(method.protocol)
     if sides.from_results:
-        needed = [fixes or CAUSES_OF_PLD.name not in method.metrics for method in methods]
         methods = [
-            method
-            if set(wanted) <= set(method.metrics) and not need
-            else (with_data if need else with_data_if_there)(method, path)
-            for method, path, need in zip(methods, sides.files, needed, strict=True)
+            _with_data(method, path, wanted, fixes=fixes) for method, path in zip(methods, sides.files, strict=True)
         ]
     return [method if method.geometry is None else with_metrics(method, wanted, sides.workers) for method in methods]
 
 
-def _documents(
-    splits: "Mapping[str, Causes]", by_cause: "ByCause", cause: str | None, worst: int, *, tested: "Tested"
-) -> list[dict[str, Any]]:
-    """Return the causes of each method, its difference to the first, and the frames with most of a cause, for JSON."""
-    documents = []
-    first = next(iter(splits))
-    for called, split in splits.items():
-        document = {"name": called} | split.to_dict() | {"lengths": by_cause.to_dict()[called]}
-        if cause is not None:
-            frames = [{"token": token, "cost": cost} for token, cost in split.frames(cause, count=worst)]
-            document["frames"] = {cause: frames}
-        if (first, called) in by_cause.differences:
+def _with_data(method: "Results", path: Path, wanted: Sequence[str], *, fixes: bool) -> "Results":
+    """Return results with the geometry, if something is still to be computed from it."""
+    from mapgauge.metrics.causes import CAUSES_OF_PLD
+
+    if fixes or CAUSES_OF_PLD.name not in method.metrics:
+        return with_data(method, path)
+    if set(wanted) <= set(method.metrics):
+        return method
+    return with_data_if_there(method, path)
+
+
+@dataclass(frozen=True)
+class SplitByCause(Document):
+    """The causes of methods, and of their differences to the first."""
+
+    splits: "Mapping[str, Causes]"  # by the names of the methods
+    by_cause: ByCause
+    tested: "Tested"
+    cause: str | None  # whose worst frames are listed
+    worst: int  # how many of them
+
+    def text(self) -> Iterator[Piece]:
+        """Return the causes of each method, then of the differences."""
+        for called, split in self.splits.items():
+            yield from self._of_method(called if len(self.splits) > 1 else "", split)
+        for first, second in self.by_cause.differences:
+            yield from self.by_cause.text(first, second, "mean")
+        if self.tested.count:
+            yield Line(str(self.tested))
+
+    def _of_method(self, called: str, split: "Causes") -> Iterator[Piece]:
+        """Return the causes of one method, its fixes, and the frames with most of a cause."""
+        from mapgauge.metrics.causes import label_of
+        from mapgauge.protocols import full_name
+
+        of = f" of {called}" if called else ""
+        (header, rows), *fixes = split.tables(about=True)
+        yield Table(f"{split.title}{of} by cause ({full_name(split.protocol)})", header, rows, 2)
+        yield Line(split.sentence())
+        if split.mean["localisation"] > 0:
+            yield Line(
+                "Localisation is not Loc of `mapgauge evaluate`. It also has unmatched points beside the true line, "
+                f"and missing confidence of matches that do not fit (normalised SOSPA from {split.thresholds.worth:g})"
+            )
+        for header, rows in fixes:
+            title = f"What fixing one cause alone would bring{of}: changes of means over classes"
+            yield Table(title, header, rows, 2)
+            yield Line(
+                "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences "
+                "also remove false predictions of every cause. Fixes do not add up"
+            )
+        if self.cause is not None:
+            body = [[token, f"{cost:.3f}"] for token, cost in split.frames(self.cause, count=self.worst)]
+            title = f"Frames{of} with most of the cause {label_of(self.cause)}"
+            yield Table(title, ["token", "cost (a missed line = 0.5)"], body)
+
+    def to_dict(self) -> Any:
+        """Return the causes of each method, its difference to the first, and the frames with most of a cause."""
+        return one_or_all([self._document(called, split) for called, split in self.splits.items()])
+
+    def _document(self, called: str, split: "Causes") -> dict[str, Any]:
+        document = {"name": called} | split.to_dict() | {"lengths": self.by_cause.to_dict()[called]}
+        if self.cause is not None:
+            frames = [{"token": token, "cost": cost} for token, cost in split.frames(self.cause, count=self.worst)]
+            document["frames"] = {self.cause: frames}
+        first = next(iter(self.splits))
+        if (first, called) in self.by_cause.differences:
             classes = {
                 class_name: {key: change._asdict() for key, change in changes.items()}
-                for class_name, changes in by_cause.differences[first, called].items()
+                for class_name, changes in self.by_cause.differences[first, called].items()
             }
             document["difference"] = {
                 "to": first,
-                "correction": tested.correction,
-                "tested": tested.count,
+                "correction": self.tested.correction,
+                "tested": self.tested.count,
                 "classes": classes,
             }
-        documents.append(document)
-    return documents
+        return document
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each method and class."""
+        from mapgauge.protocols import full_name
 
-def _show(called: str, split: "Causes", cause: str | None, worst: int, *, gap: bool) -> None:
-    """Print the causes of one method, its fixes, and the frames with most of a cause."""
-    from mapgauge.metrics.causes import label_of
-    from mapgauge.protocols import full_name
-
-    of = f" of {called}" if called else ""
-    (header, rows), *fixes = split.tables(about=True)
-    show_table(Table(f"{split.title}{of} by cause ({full_name(split.protocol)})", header, rows, 2), gap=gap)
-    say(split.sentence())
-    if split.mean["localisation"] > 0:
-        say(
-            "Localisation is not Loc of `mapgauge evaluate`. It also has unmatched points beside the true line, and "
-            f"missing confidence of matches that do not fit (normalised SOSPA from {split.thresholds.worth:g})"
-        )
-    for header, rows in fixes:
-        title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-        show_table(Table(title, header, rows, 2))
-        say(
-            "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences also "
-            "remove false predictions of every cause. Fixes do not add up"
-        )
-    if cause is not None:
-        body = [[token, f"{cost:.3f}"] for token, cost in split.frames(cause, count=worst)]
-        title = f"Frames{of} with most of the cause {label_of(cause)}"
-        show_table(Table(title, ["token", "cost (a missed line = 0.5)"], body))
-
-
-class ByCause(NamedTuple):
-    """The differences of all pairs of methods by class and cause, and lengths of each method by class."""
-
-    differences: "Differences"
-    lengths: "dict[str, dict[str, Lengths]]"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the lengths of each method and class as plain values."""
-        return {
-            called: {class_name: lengths._asdict() for class_name, lengths in by_class.items()}
-            for called, by_class in self.lengths.items()
-        }
-
-    def show(self, first: str, second: str, class_name: str) -> None:
-        """Print the difference in PLD between two methods by cause, the largest first. ``"pld"`` is the sum."""
-        from mapgauge.metrics.causes import label_of
-        from mapgauge.results.comparison import verdict_of
-
-        names = printable(first), printable(second)
-        changes = self.differences[first, second][class_name]
-        both = [by_class[class_name] for name in (first, second) if class_name in (by_class := self.lengths[name])]
-        causes = sorted((key for key in changes if key != "pld"), key=lambda key: -abs(changes[key].value))
-        rows = [
-            [
-                "PLD" if key == "pld" else label_of(key),
-                changes[key].numbers,
-                verdict_of(changes[key], "pld" if key == "pld" else f"due_to_{key}", *names),
-                *(number(sum(of.per_km.values()) if key == "pld" else of.per_km[key]) for of in both),
-            ]
-            for key in [*causes, "pld"]
-            if abs(changes[key].value) > 0 or key == "pld"
+        return [
+            {"name": called, "protocol": full_name(split.protocol), "class": class_name}
+            | {"pld": split.pld[class_name]}
+            | costs
+            for called, split in self.splits.items()
+            for class_name, costs in [*split.classes.items(), ("mean", split.mean)]
         ]
-        per_km = [f"{name} per km" for name in names] if both else []
-        title = f"{names[1]} minus {names[0]}, {printable(class_name)}: causes of the difference in PLD"
-        show_table(Table(title, ["cause", "difference", "", *per_km], rows))
-        if not both:
-            say("Evaluate with the metric completeness to see costs per km of truth, offsets and completeness")
-            return
-        say(
-            "All parts of PLD are divided by the same number, which grows with every cost. So a part can fall although "
-            "its cost is the same. Costs per km of truth do not have this effect (a missed line = 0.5)"
-        )
-        for name, (offset, completeness, _) in zip(names, both, strict=True):
-            words = [
-                *([] if isnan(offset) else [f"matched points lie {offset:.2f} m beside the true line (median)"]),
-                *([] if isnan(completeness) else [f"{100 * completeness:.0f} % of the true length found"]),
-            ]
-            say(f"{name}: {', '.join(words) or 'nothing to compare'}")
-
-
-def differences_by_cause(
-    names: Sequence[str], methods: Sequence["Results"], pairs: Iterable[tuple[str, str]], **settings: Any
-) -> ByCause:
-    """Return the differences of pairs of methods by class and cause; none if the causes were not evaluated."""
-    from mapgauge.metrics.causes import CAUSES_OF_PLD
-    from mapgauge.results.causes import compare_causes, lengths_of
-
-    if CAUSES_OF_PLD.name not in methods[0].metrics:
-        return ByCause({}, {})
-    of = dict(zip(names, methods, strict=True))
-    differences = {pair: compare_causes(of[pair[0]], of[pair[1]], **settings) for pair in pairs}
-    return ByCause(differences, {name: lengths_of(method) for name, method in of.items()})
 
 
 def in_words(results: "Results", workers: int | None) -> str:

@@ -42,7 +42,7 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
 def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
     found = mg.confidence(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"]), samples=10)
     best = [of_class.best.value for of_class in found.classes.values() if of_class.best is not None]
-    printed = call("confidence", "good.mg", "--samples", "10").stdout.splitlines()[7]
+    printed = call("confidence", "good.mg").stdout.splitlines()[7]
     options = printed.partition("PREDICTIONS,")[2].partition(" TRUTH")[0]
     done = call("evaluate", f"good.json,{options}", "truth.geojson", "--metrics", "pld", "--json")
     assert json.loads(done.stdout)["mean"]["pld"] == pytest.approx(sum(best) / len(best), abs=1e-3)
@@ -58,7 +58,7 @@ def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
 
 def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tmp_path: Path) -> None:
     mg.write(mg.read(world / "truth.geojson").with_confidence(1), tmp_path / "perfect.parquet")
-    text = call("confidence", tmp_path / "perfect.parquet", "truth.geojson", "--samples", "10").stdout
+    text = call("confidence", tmp_path / "perfect.parquet", "truth.geojson").stdout
     assert "No threshold lowers the mean PLD of 0.000. Over-confident on average: no class" in text
     assert "To apply it" not in text
     words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
@@ -79,9 +79,9 @@ def test_json_and_csv(call: Run) -> None:
     assert (one["name"], one["hit"]) == ("good", 0.3)
     assert len(one["calibration"]["all"]["hit"]["bins"]) == 5
     assert len(one["classes"]["divider"]["curve"]) == 101
-    two = call("confidence", "good.mg,name=a", "poor.mg,name=b", "--json", "--samples", "10")
+    two = call("confidence", "good.mg,name=a", "poor.mg,name=b", "--json")
     assert [document["name"] for document in json.loads(two.stdout)] == ["a", "b"]
-    rows = call("confidence", "good.mg", "--csv", "--samples", "10").stdout.splitlines()
+    rows = call("confidence", "good.mg", "--csv").stdout.splitlines()
     assert rows[0].startswith("name,class,threshold,kept,dropped,rounded,precision,recall,f1,ap_chamfer@0.5,")
     assert len(rows) == 1 + 3 * 101
 
@@ -93,7 +93,7 @@ def test_json_and_csv(call: Run) -> None:
         (["good.mg", "poor.mg", "--thresholds", "x.json"], 2, "is the file of one method, got 2 methods"),
         (["good.mg", "--hit", "1"], 2, "must be at least 0 and less than 1"),
         (["good.mg", "--bins", "0"], 2, "must be at least 1"),
-        (["good.mg", "--level", "1"], 2, "must be between 0 and 1"),
+        (["good.mg", "--hit", "2"], 2, "must be at least 0 and less than 1"),
         (["good.mg", "-p", "maptr"], 2, "--protocol: has no effect on results"),
         (["truth.geojson", "truth.geojson"], 1, "no confidences"),
         (["good.mg", "--thresholds", "good.mg"], 1, "would overwrite an input"),

@@ -94,7 +94,7 @@ def test_lines_and_bars_have_the_values() -> None:
         (("consistency", "bare.json", "--poses", "bare.json"), 1, "has none either"),
         (("consistency", "bare.json", "--poses", "truth.geojson", "--lags", "0"), 2, "--lags"),
         (("consistency", "bare.json", "--lags", "a"), 2, "--lags"),
-        (("consistency", "bare.json", "--margin", "20"), 2, "--margin"),
+        (("consistency", "bare.json", "--region", "3x3"), 2, "--region"),
         (("consistency", "bare.json", "--region", "60"), 2, "--region"),
         (("consistency", "bare.json", "--cutoff", "0"), 2, "--cutoff"),
         (("consistency", "bare.json", "--worst", "-1"), 2, "--worst"),

@@ -1,21 +1,25 @@
 """``mapgauge errors``: which pieces of the road are not found, and where the worst places are."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.parsing import bounded, form_of, one_cutoff, valid
+from mapgauge.cli.parsing import bounded, one_cutoff, valid
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mapgauge.features.error_map.error_map import ErrorMap
     from mapgauge.features.error_map.places import ErrorPlace, Kind
 
-_CONFIDENCE = "Least confidence: a prediction with a lower one does not find anything."
+_CONFIDENCE = "Leave out predictions with a lower confidence. They do not find anything."
 _TITLES = {
     "missed": "Not found, {name}",
     "beside": "Found, but beside the true line, {name}",
@@ -23,12 +27,14 @@ _TITLES = {
 }
 
 
-def errors(
-    context: typer.Context,
-    files: o.MethodsArgument,
+@dataclass(frozen=True, kw_only=True)
+class ErrorsOptions(Printing):
+    """The options of ``mapgauge errors``."""
+
+    files: o.MethodsArgument
     output: Annotated[
         Path | None, o.output_option("FILE", "The pieces as lines, for QGIS and others (.geojson or .parquet).")
-    ] = None,
+    ] = None
     confidence: Annotated[
         float,
         o.option(
@@ -37,18 +43,21 @@ def errors(
             _CONFIDENCE,
             callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
-    ] = 0.0,
-    cutoff: o.CutoffOption = None,
-    poses: o.PosesOption = None,
-    worst: Annotated[int, o.worst_option("connected runs of pieces of one class", least=0)] = 5,
-    figure: Annotated[Path | None, o.figure_option("the road network, coloured by what is not found")] = None,
-    title: o.TitleOption = None,
-    protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
-    json: o.JsonOption = False,
-    csv: o.CsvOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+    ] = 0.0
+    cutoff: o.CutoffOption = None
+    poses: o.PosesOption = None
+    worst: Annotated[int, o.worst_option("connected runs of pieces of one class", least=0)] = 5
+    figure: Annotated[Path | None, o.figure_option("the road network, coloured by what is not found")] = None
+    title: o.TitleOption = None
+    protocol: o.ProtocolOption = None
+    workers: o.WorkersOption = None
+    json: o.JsonOption = False
+    csv: o.CsvOption = False
+    quiet: o.QuietOption = False
+
+
+@command
+def errors(options: ErrorsOptions) -> None:
     """Show where on the map a method fails.
 
     The true lines of all frames are placed in the world by the poses of the frames and cut into pieces of half a metre.
@@ -56,14 +65,14 @@ def errors(
     """
     from mapgauge.features.error_map.writing import check_suffix
 
-    form = form_of(json=json, csv=csv)
-    length = None if cutoff is None else one_cutoff(cutoff, default=1.5)
-    check_targets([output, figure], [*files, poses])
-    if output is not None:
-        valid("--output", check_suffix, output)
-    check_figure(figure)
-    sides = Methods.of(context, files)
-    check_targets([output, figure], [*sides.files, poses])
+    cutoff = None if options.cutoff is None else one_cutoff(options.cutoff, default=1.5)
+    written = [options.output, options.figure]
+    check_targets(written, [*options.files, options.poses])
+    if options.output is not None:
+        valid("--output", check_suffix, options.output)
+    check_figure(options.figure)
+    sides = Methods.of("errors", options.files, protocol=options.protocol, workers=options.workers)
+    check_targets(written, [*sides.files, options.poses])
 
     from mapgauge import error_map
 
@@ -72,26 +81,20 @@ def errors(
         made = error_map(
             methods,
             names=sides.names,
-            confidence=confidence,
-            cutoff=length,
-            poses=poses,
-            workers=workers,
+            confidence=options.confidence,
+            cutoff=cutoff,
+            poses=options.poses,
+            workers=options.workers,
             progress=advance,
         )
-    places = _places(made, worst)
-    if form == "json":
-        out.write_json(_document(made, places))
-    elif form == "csv":
-        out.write_csv([_row(name, rank, place) for name, _, rank, place in _each(places)], keys=_KEYS)
-    else:
-        _show(made, places)
-    if output is not None:
-        made.save(output)
-        out.inform(f"error map in {output}")
-    if figure is not None:
+    emit(options, WorstPlaces(made, _places(made, options.worst)))
+    if options.output is not None:
+        made.save(options.output)
+        out.inform(f"error map in {options.output}")
+    if options.figure is not None:
         from mapgauge import plot
 
-        out.save_figure(plot.errors(made, title=title), figure)
+        out.save_figure(plot.errors(made, title=options.title), options.figure)
 
 
 _Places = dict[tuple[str, "Kind"], list["ErrorPlace"]]
@@ -138,37 +141,46 @@ def _row(name: str, rank: int, place: "ErrorPlace") -> dict[str, Any]:
     return row
 
 
-def _document(made: "ErrorMap", places: _Places) -> dict[str, Any]:
-    """Return everything for JSON."""
-    from mapgauge.features.error_map.places import overall
+@dataclass(frozen=True)
+class WorstPlaces(Document):
+    """What of the map is not found, and the worst places of each method."""
 
-    methods = []
-    for name in made.names:
-        document: dict[str, Any] = {"name": name} | overall(made, name)
-        for (of, kind), some in places.items():
-            if of == name:
-                document[kind] = [place.to_dict() for place in some]
-        methods.append(document)
-    about = {"confidence": made.confidence, "cutoff": made.cutoff, "frames": len(made.tokens)}
-    return about | {"pieces": len(made.pieces.x), "methods": methods}
+    made: "ErrorMap"
+    places: _Places
 
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of CSV."""
+        return _KEYS
 
-def _show(made: "ErrorMap", places: _Places) -> None:
-    """Print the overall values, the worst places, and a sentence for each method."""
-    from mapgauge.features.error_map.places import interval_of, overall, sentence_of
+    def text(self) -> "Iterator[Piece]":
+        """Return the overall values, the worst places, and a sentence for each method."""
+        from mapgauge.features.error_map.places import sentence_of
 
-    rows = []
-    for name in made.names:
-        values = overall(made, name)
-        rows.append([name, f"{values['length'] / 1000:.2f}", _share(values["not_found"]), _share(values["flips"])])
-    about = (
-        f"Pieces of the map over {len(made.tokens):,} frames (found: matched within {made.cutoff:g} m, confidence at "
-        f"least {made.confidence:g})"
-    )
-    out.show_table(out.Table(about, ["name", "road (km)", "not found ↓", "flips ↓"], rows), gap=False)
-    for (name, kind), some in places.items():
-        if not some:
-            continue
+        yield self._overall()
+        found = {(name, kind): some for (name, kind), some in self.places.items() if some}
+        for (name, kind), some in found.items():
+            yield self._worst(name, kind, some)
+        for k, ((name, _), some) in enumerate(found.items()):
+            yield Line(sentence_of(some[0], name), gap=k == 0)
+
+    def _overall(self) -> out.Table:
+        from mapgauge.features.error_map.places import overall
+
+        made = self.made
+        rows = []
+        for name in made.names:
+            values = overall(made, name)
+            rows.append([name, f"{values['length'] / 1000:.2f}", _share(values["not_found"]), _share(values["flips"])])
+        about = (
+            f"Pieces of the map over {len(made.tokens):,} frames (found: matched within {made.cutoff:g} m, confidence "
+            f"at least {made.confidence:g})"
+        )
+        return out.Table(about, ["name", "road (km)", "not found ↓", "flips ↓"], rows)
+
+    def _worst(self, name: str, kind: "Kind", places: "Sequence[ErrorPlace]") -> out.Table:
+        from mapgauge.features.error_map.places import interval_of
+
         header = ["", "class", "x", "y", "metres", "not found", "beside (m)", "frames", "scenes"]
         if kind == "difference":
             header[5] = "difference"
@@ -184,14 +196,28 @@ def _show(made: "ErrorMap", places: _Places) -> None:
                 f"{place.frames:,}",
                 f"{place.scenes:,}" if place.scenes else "-",
             ]
-            for rank, place in enumerate(some, start=1)
+            for rank, place in enumerate(places, start=1)
         ]
-        out.show_table(out.Table(_TITLES[kind].format(name=name, first=made.names[0]), header, body, fixed=2))
-    sentences = [sentence_of(some[0], name) for (name, _), some in places.items() if some]
-    if sentences:
-        out.say()
-    for sentence in sentences:
-        out.say(sentence)
+        return out.Table(_TITLES[kind].format(name=name, first=self.made.names[0]), header, body, fixed=2)
+
+    def to_dict(self) -> Any:
+        """Return the overall values and all places of each method."""
+        from mapgauge.features.error_map.places import overall
+
+        made = self.made
+        methods = []
+        for name in made.names:
+            document: dict[str, Any] = {"name": name} | overall(made, name)
+            for (of, kind), some in self.places.items():
+                if of == name:
+                    document[kind] = [place.to_dict() for place in some]
+            methods.append(document)
+        about = {"confidence": made.confidence, "cutoff": made.cutoff, "frames": len(made.tokens)}
+        return about | {"pieces": len(made.pieces.x), "methods": methods}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each place."""
+        return [_row(name, rank, place) for name, _, rank, place in _each(self.places)]
 
 
 def _share(value: float) -> str:

@@ -1,16 +1,22 @@
 """``mapgauge global`` compares accumulated maps of whole scenes with the truth."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli import parsing
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
 from mapgauge.cli.parsing import Texts, valid
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mapgauge.features.global_map.gap import Gap
     from mapgauge.features.global_map.global_map import GlobalMap
     from mapgauge.frames.map_frames import MapFrames
 
@@ -25,28 +31,34 @@ _NOISE = (
 _TRUTH = "The truth: maps of scenes, a file for each city, or frames with tracks and poses."
 
 
-def global_map(
+@dataclass(frozen=True, kw_only=True)
+class GlobalMapOptions(Printing):
+    """The options of ``mapgauge global``."""
+
     predictions: Annotated[
         Path, o.files_argument("PREDICTIONS", "One map for each scene in world metres, or frames with poses.")
-    ],
-    truth: Annotated[list[Path], o.files_argument("TRUTH", _TRUTH)],
+    ]
+    truth: Annotated[list[Path], o.files_argument("TRUTH", _TRUTH)]
     rule: Annotated[
         str, o.choice("--rule", o.COMPUTED, _RULE, "stack", "last", "longest", "median", "maptracker", "globalmapnet")
-    ] = "median",
-    region: o.RegionOption = "60x30",
-    cutoff: o.CutoffOption = None,
+    ] = "median"
+    region: o.RegionOption = "60x30"
+    cutoff: o.CutoffOption = None
     over_time: Annotated[
         bool, o.option("--over-time", o.COMPUTED, "Also compute the values after 10, 20, ... 100 % of the frames.")
-    ] = False,
-    pose_noise: Annotated[Texts, o.option("--pose-noise LATERAL,LONGITUDINAL,DEGREES", o.COMPUTED, _NOISE)] = None,
-    poses: o.PosesOption = None,
-    workers: o.WorkersOption = None,
+    ] = False
+    pose_noise: Annotated[Texts, o.option("--pose-noise LATERAL,LONGITUDINAL,DEGREES", o.COMPUTED, _NOISE)] = None
+    poses: o.PosesOption = None
+    workers: o.WorkersOption = None
     output: Annotated[
         Path | None, o.output_option("FILE", "A file of results with geometry, for `report`, `view` and `compare`.")
-    ] = None,
-    figure: Annotated[Path | None, o.figure_option("the map of the worst scene, and the values over time")] = None,
-    json: o.JsonOption = False,
-) -> None:
+    ] = None
+    figure: Annotated[Path | None, o.figure_option("the map of the worst scene, and the values over time")] = None
+    json: o.JsonOption = False
+
+
+@command
+def global_map(options: GlobalMapOptions) -> None:
     """Compare maps of whole scenes with the truth.
 
     Both sides are cut by the region that the drive has seen: the union of the boxes of its poses, with the notches
@@ -55,105 +67,129 @@ def global_map(
     from mapgauge.features.global_map import global_map as feature
     from mapgauge.geometry.cropping import check_region
 
-    box = parsing.parse_region(region)
-    most = parsing.one_cutoff(cutoff, default=1.5)
+    box = parsing.parse_region(options.region)
+    cutoff = parsing.one_cutoff(options.cutoff, default=1.5)
     valid("--region", check_region, box)
-    valid("--cutoff", feature.checked_cutoff, most)
-    named = (pose_noise or [""])[0]
-    noise: str | list[float] | None = named
-    if named not in feature.NOISES:
-        noise = parsing.numbers("--pose-noise", pose_noise) or None
-    if noise is not None:
-        valid("--pose-noise", feature.check_noise, noise)
-    check_unnamed(predictions, *truth)
-    check_targets([figure, output], [predictions, poses, *truth])
-    check_figure(figure)
-    check_files(predictions, *truth)
-    reading = Reading(workers=workers)
-    x, y, drive = _read(reading, predictions, truth, poses=poses, rule=rule, region=box)
-    with out.progress(f"comparing {predictions}", "scenes") as advance:
+    valid("--cutoff", feature.checked_cutoff, cutoff)
+    noise = _noise(options.pose_noise)
+    check_unnamed(options.predictions, *options.truth)
+    check_targets([options.figure, options.output], [options.predictions, options.poses, *options.truth])
+    check_figure(options.figure)
+    check_files(options.predictions, *options.truth)
+    x, y, drive = _read(options, box)
+    with out.progress(f"comparing {options.predictions}", "scenes") as advance:
         made = feature.global_map(
             x,
             y,
-            rule=rule,
+            rule=options.rule,
             poses=drive,
             region=box,
-            cutoff=most,
-            over_time=over_time,
+            cutoff=cutoff,
+            over_time=options.over_time,
             pose_noise=noise,
-            workers=workers,
+            workers=options.workers,
             progress=advance,
         )
-    if json:
-        out.write_json(made.to_dict())
-    else:
-        _show(made)
+    emit(options, ComparedMaps(made))
+    if options.form == "text":
         out.distrust(made.findings)
-    _write(made, output, figure)
+    _write(made, options.output, options.figure)
 
 
-def _read(
-    reading: Reading, predictions: Path, truth: list[Path], poses: Path | None, rule: str, region: Any
-) -> "tuple[MapFrames, MapFrames, MapFrames]":
+def _noise(given: Texts) -> str | list[float] | None:
+    """Return the noise of poses: a name, or numbers."""
+    from mapgauge.features.global_map import global_map as feature
+
+    named = (given or [""])[0]
+    noise: str | list[float] | None = named
+    if named not in feature.NOISES:
+        noise = parsing.numbers("--pose-noise", given) or None
+    if noise is not None:
+        valid("--pose-noise", feature.check_noise, noise)
+    return noise
+
+
+def _read(options: GlobalMapOptions, region: tuple[float, float]) -> "tuple[MapFrames, MapFrames, MapFrames]":
     """Return predictions, truth and evaluated poses. Predictions without tracks get some if the rule needs them."""
     from mapgauge.features.global_map.accumulate import lacks_tracks
     from mapgauge.features.global_map.scenes import sides_of
     from mapgauge.features.tracks.tracking import track
     from mapgauge.truth.poses import read_poses
 
-    frames = reading.alone(predictions)
-    true = [reading.truth(path) for path in truth]
-    x, y, drive = sides_of(frames, true, None if poses is None else read_poses(poses, frames))
-    if lacks_tracks(rule, x):
-        out.inform(f"{predictions} has no tracks: they are made as `mapgauge track` does")
-        limit: dict[str, Any] = {"confidence": None} if "confidence" in options_of(predictions) else {}
-        x = track(x, region=region, workers=reading.workers, **limit)
+    reading = Reading(workers=options.workers)
+    frames = reading.alone(options.predictions)
+    true = [reading.truth(path) for path in options.truth]
+    poses = None if options.poses is None else read_poses(options.poses, frames)
+    x, y, drive = sides_of(frames, true, poses)
+    if lacks_tracks(options.rule, x):
+        out.inform(f"{options.predictions} has no tracks: they are made as `mapgauge track` does")
+        limit: dict[str, Any] = {"confidence": None} if "confidence" in options_of(options.predictions) else {}
+        x = track(x, region=region, workers=options.workers, **limit)
     return x, y, drive
 
 
-def _show(made: "GlobalMap") -> None:
-    """Print all tables."""
-    from mapgauge.features.global_map.global_map import SHOWN, stated
-    from mapgauge.results.intervals import too_few
+@dataclass(frozen=True)
+class ComparedMaps(Document):
+    """The maps of whole scenes beside the truth."""
 
-    rows = [
-        [name, *(_cell(key, values.get(key)) for key in SHOWN)]
-        for name, values in made.estimates.items()
-        if len(made.estimates) > 2 or name != "mean"
-    ]
-    out.show_table(out.Table(stated(made), ["class", *SHOWN.values()], rows), gap=False)
-    if few := too_few(len(made.regions), "scene"):
-        out.say(f"note: {few}", painted="note")
-    if made.gap is not None:
-        header = [
-            "class",
-            "GAP ↑",
-            *(f"at {each:g} m" for each in made.gap.thresholds),
-            "lines",
-            "parts",
-            "predictions",
+    made: "GlobalMap"
+
+    def text(self) -> "Iterator[Piece]":
+        """Return the values of each class, GAP, the values over time, and the findings."""
+        yield self._values()
+        yield from self._too_few()
+        if self.made.gap is not None:
+            yield from self._gap(self.made.gap)
+        if self.made.shares:
+            yield self._over_time()
+        for finding in self.made.findings:
+            yield Line(out.printable(finding.for_shell()), indent="  ", painted=finding.level)
+
+    def to_dict(self) -> Any:
+        """Return all values."""
+        return self.made.to_dict()
+
+    def _values(self) -> out.Table:
+        from mapgauge.features.global_map.global_map import SHOWN, stated
+
+        estimates = self.made.estimates
+        rows = [
+            [name, *(_cell(key, values.get(key)) for key in SHOWN)]
+            for name, values in estimates.items()
+            if len(estimates) > 2 or name != "mean"
         ]
+        return out.Table(stated(self.made), ["class", *SHOWN.values()], rows)
+
+    def _too_few(self) -> "Iterator[Piece]":
+        from mapgauge.results.intervals import too_few
+
+        few = too_few(len(self.made.regions), "scene")
+        if few:
+            yield Line(f"note: {few}", painted="note")
+
+    def _gap(self, gap: "Gap") -> "Iterator[Piece]":
+        at = [f"at {each:g} m" for each in gap.thresholds]
+        header = ["class", "GAP ↑", *at, "lines", "parts", "predictions"]
         body = [
-            [name, *(f"{value:.4f}" for value in values.values()), *map(str, made.gap.lines[name])]
-            for name, values in made.gap.classes.items()
+            [name, *(f"{value:.4f}" for value in values.values()), *map(str, gap.lines[name])]
+            for name, values in gap.classes.items()
         ]
-        title = f"mGAP {made.gap.value:.4f}, as GlobalMapNet's evaluator prints it"
-        out.show_table(out.Table(title, header, body))
-        out.say(
-            f"GAP samples each line. A perfect prediction of the longest part of the truth ({made.gap.longest:.0f} m) "
-            f"has a distance of {made.gap.floor:.2f} m for this reason alone. The first threshold is "
-            f"{made.gap.thresholds[0]:g} m."
+        yield out.Table(f"mGAP {gap.value:.4f}, as GlobalMapNet's evaluator prints it", header, body)
+        yield Line(
+            f"GAP samples each line. A perfect prediction of the longest part of the truth ({gap.longest:.0f} m) "
+            f"has a distance of {gap.floor:.2f} m for this reason alone. The first threshold is "
+            f"{gap.thresholds[0]:g} m."
         )
-    if made.shares:
-        over = [
-            [
-                f"{share:.0%}",
-                *("-" if (value := results.mean.get(key)) is None else f"{value:{_digits(key)}}" for key in SHOWN),
-            ]
-            for share, results in made.shares.items()
-        ]
-        out.show_table(out.Table("After a share of the frames, mean over classes", ["frames", *SHOWN.values()], over))
-    out.show_findings(made.findings)
+
+    def _over_time(self) -> out.Table:
+        from mapgauge.features.global_map.global_map import SHOWN
+
+        rows = []
+        for share, results in self.made.shares.items():
+            values = {key: results.mean.get(key) for key in SHOWN}
+            cells = ["-" if value is None else f"{value:{_digits(key)}}" for key, value in values.items()]
+            rows.append([f"{share:.0%}", *cells])
+        return out.Table("After a share of the frames, mean over classes", ["frames", *SHOWN.values()], rows)
 
 
 def _digits(key: str) -> str:

@@ -1,16 +1,17 @@
 """``mapgauge changes``: splits PLD by what changed since a prior map."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
+from mapgauge.cli.command import command, without_effect
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all, show
 from mapgauge.cli.inputs import Reading, check_files, options_of
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.parsing import Form, bounded, form_of, place, refuse, settings_of, without_effect
+from mapgauge.cli.parsing import bounded, place, refuse, settings_of
 from mapgauge.cli.summary import show_results
 from mapgauge.features.priors import TRUE_STATES
 from mapgauge.hooks import PriorTables
@@ -30,44 +31,47 @@ def _share_option(name: str, text: str) -> Any:
     return o.option(f"{name} SHARE", o.COMPUTED, text, callback=within)
 
 
-def changes(
-    context: typer.Context,
-    files: o.MethodsArgument,
-    prior: Annotated[Path, o.PRIOR],
-    same: Annotated[float, _share_option("--same", "Largest normalised SOSPA of a line that is kept.")] = 0.25,
+@dataclass(frozen=True, kw_only=True)
+class ChangesOptions(Printing):
+    """The options of ``mapgauge changes``."""
+
+    files: o.MethodsArgument
+    prior: Annotated[Path, o.PRIOR]
+    same: Annotated[float, _share_option("--same", "Largest normalised SOSPA of a line that is kept.")] = 0.25
     floor: Annotated[
         float, _share_option("--floor", "Least confidence of predictions that say something about the prior.")
-    ] = 0.4,
+    ] = 0.4
     only: Annotated[
         str | None,
         o.choice("--only", o.COMPUTED, "Evaluate true lines in this state only. Ignore the others.", *TRUE_STATES),
-    ] = None,
-    protocol: o.ProtocolOption = None,
-    workers: o.WorkersOption = None,
-    json: o.JsonOption = False,
-    csv: o.CsvOption = False,
-) -> None:
+    ] = None
+    protocol: o.ProtocolOption = None
+    workers: o.WorkersOption = None
+    json: o.JsonOption = False
+    csv: o.CsvOption = False
+
+
+@command
+def changes(options: ChangesOptions) -> None:
     """Split PLD by what changed since a prior map.
 
     Prints PLD of lines that were kept, moved and inserted, of stale and of invented predictions, the same of a copy of
     the prior, and the gain over it; then how well changes are detected. With --only, prints the tables of evaluate.
     """
-    form = form_of(json=json, csv=csv)
-    sides = Methods.of(context, files)
-    check_files(prior)
-    if only is not None:
-        _evaluate_only(context, form, sides)
+    sides = Methods.of("changes", options.files, protocol=options.protocol, workers=options.workers)
+    check_files(options.prior)
+    if options.only is not None:
+        _evaluate_only(options, options.only, sides)
         return
     measured = since_prior(
-        sides.load(cutoff=True, metrics=["pld"]), sides.names, prior, same=same, floor=floor, workers=workers
+        sides.load(cutoff=True, metrics=["pld"]),
+        sides.names,
+        options.prior,
+        same=options.same,
+        floor=options.floor,
+        workers=options.workers,
     )
-    if form == "json":
-        documents = [method.to_dict() | {"name": called} for called, method in measured.items()]
-        out.write_json(documents[0] if len(documents) == 1 else documents)
-    elif form == "csv":
-        out.write_csv([{"name": called} | row for called, method in measured.items() for row in method.values()])
-    else:
-        show(measured)
+    emit(options, SplitByChange(measured))
 
 
 def since_prior(
@@ -98,32 +102,31 @@ def _read(prior: Path, workers: int | None) -> "Frames":
     return MapOptions(path=Path(prior), read=lambda: reading.truth(prior), options=given)
 
 
-def _evaluate_only(context: typer.Context, form: Form, sides: Methods) -> None:
+def _evaluate_only(options: ChangesOptions, state: str, sides: Methods) -> None:
     """Evaluate truth of which only lines in one state count, and print the tables of ``evaluate``."""
     from mapgauge.features.priors.prior import mark_ignored
     from mapgauge.metrics.table import METRICS, chosen_metrics
 
-    only, same, workers = (context.params[name] for name in ("only", "same", "workers"))
-    without_effect(context, ["floor"], "with --only, which evaluates all predictions")
+    without_effect(options, ["floor"], "with --only, which evaluates all predictions")
     if sides.from_results:
         refuse("--only", "needs predictions and truth, not results, which have been compared already")
     settings = settings_of(sides.protocol)
-    prior = _read(context.params["prior"], workers)
+    prior = _read(options.prior, options.workers)
     marked: list[MapFrames] = []  # all methods have the same truth
 
     def choose(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
         if not marked:
-            marked.append(mark_ignored(y, prior, only, protocol=settings, same=same, workers=workers))
+            marked.append(mark_ignored(y, prior, state, protocol=settings, same=options.same, workers=options.workers))
         return x, marked[0]
 
     able = [name for name in chosen_metrics(settings, metrics=None) if METRICS[name].ignores]
     if not able:
         refuse("--protocol", f"{settings.name} has no metric that can ignore lines")
     results = sides.load(metrics=able, choose=choose)
-    show_results(form, results, sides.names)
-    if form == "text":
+    show_results(options.form, results, sides.names)
+    if options.form == "text":
         out.say(
-            f"Only {only} lines of the truth count. Predictions that are matched with other true lines are ignored."
+            f"Only {state} lines of the truth count. Predictions that are matched with other true lines are ignored."
         )
 
 
@@ -145,38 +148,62 @@ def _rules(measured: "Changes") -> list[str]:
     return rules
 
 
-def show(methods: "dict[str, Changes]", *, gap: bool = False) -> None:
-    """Print PLD by change, the detection of changes and the accuracy over frames."""
-    from mapgauge.features.priors.changes import cells_of
+@dataclass(frozen=True)
+class SplitByChange(Document):
+    """PLD of methods by what changed since a prior."""
 
-    first = next(iter(methods.values()))
-    settings = f"cutoff {first.protocol.cutoffs[0]:g} m, {first.protocol.sampling_in_words}"
-    title = f"PLD by change ({settings}), and the gain over a copy ({first.level:.0%} of draws of {first.units})"
-    out.show_table(out.Table(title, *cells_of(methods), 2), gap=gap)
-    for sentence in _rules(first):
-        out.say(sentence)
-    head = ["of", "state", "lines", "stated", "right", "precision ↑", "recall ↑", "F1 ↑"]
-    rows = [
-        [
-            called,
-            *(str(row[key]) for key in ("state", "true", "stated", "right")),
-            *("-" if row[key] is None else f"{row[key]:.3f}" for key in ("precision", "recall", "f1")),
-        ]
-        for called, method in methods.items()
-        for row in method.detection()
-    ]
-    out.show_table(out.Table(f"Changes of the prior, from a confidence of {first.floor:g}", head, rows, fixed=2))
-    labels = {called: method.labels for called, method in methods.items() if method.labels is not None}
-    if labels:
+    methods: "Mapping[str, Changes]"  # by name
+
+    def text(self) -> Iterator[Piece]:
+        """Return PLD by change, the detection of changes and the accuracy over frames."""
+        from mapgauge.features.priors.changes import cells_of
+
+        first = next(iter(self.methods.values()))
+        settings = f"cutoff {first.protocol.cutoffs[0]:g} m, {first.protocol.sampling_in_words}"
+        title = f"PLD by change ({settings}), and the gain over a copy ({first.level:.0%} of draws of {first.units})"
+        yield out.Table(title, *cells_of(dict(self.methods)), 2)
+        for sentence in _rules(first):
+            yield Line(sentence)
+        yield self._detection(first.floor)
+        yield from self._by_labels()
+        for called, method in self.methods.items():
+            yield Line(
+                f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "
+                f"{method.stated_changed.sum()} are called so; mean accuracy {method.mean_accuracy:.3f}"
+            )
+
+    def _detection(self, floor: float) -> out.Table:
+        head = ["of", "state", "lines", "stated", "right", "precision ↑", "recall ↑", "F1 ↑"]
+        rows = []
+        for called, method in self.methods.items():
+            for row in method.detection():
+                counts = [str(row[key]) for key in ("state", "true", "stated", "right")]
+                shares = ["-" if row[key] is None else f"{row[key]:.3f}" for key in ("precision", "recall", "f1")]
+                rows.append([called, *counts, *shares])
+        return out.Table(f"Changes of the prior, from a confidence of {floor:g}", head, rows, fixed=2)
+
+    def _by_labels(self) -> Iterator[Piece]:
+        """Return the scores by the labels of the files, if files have some."""
+        labels = {called: method.labels for called, method in self.methods.items() if method.labels is not None}
+        if not labels:
+            return
         kinds = [(score, key) for score, values in next(iter(labels.values())).items() for key in values]
         rows = [[called, *(f"{of[score][key]:.3f}" for score, key in kinds)] for called, of in labels.items()]
         head = ["of", *(f"{_LABELS[score]} {key} ↑" for score, key in kinds)]
-        out.show_table(out.Table("Changes by the labels in the files", head, rows, fixed=1))
-    for called, method in methods.items():
-        out.say(
-            f"{called}: the prior of {method.changed.sum()} of {len(method.tokens)} frames is changed. "
-            f"{method.stated_changed.sum()} are called so; mean accuracy {method.mean_accuracy:.3f}"
-        )
+        yield out.Table("Changes by the labels in the files", head, rows, fixed=1)
+
+    def to_dict(self) -> Any:
+        """Return all values of each method."""
+        return one_or_all([method.to_dict() | {"name": called} for called, method in self.methods.items()])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the values of each method."""
+        return [{"name": called} | row for called, method in self.methods.items() for row in method.values()]
 
 
-TABLES = PriorTables(measure=since_prior, show=show)
+def show_changes(methods: "dict[str, Changes]", *, gap: bool) -> None:
+    """Print what ``since_prior`` returned, after an empty line if there is a ``gap``."""
+    show(SplitByChange(methods).text(), gap=gap)
+
+
+TABLES = PriorTables(measure=since_prior, show=show_changes)

@@ -1,12 +1,16 @@
 """``mapgauge diff``, ``mapgauge list published`` and ``mapgauge cite``."""
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import each_results, load_all, moved_files, one_results
-from mapgauge.cli.output import Table, progress, say, show_table, write_json
+from mapgauge.cli.output import Table, progress
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.markup import number
 
@@ -22,18 +26,24 @@ LACKING = "the results have no "  # how the reason begins that a metric is lacki
 _IF_CUT = "may be compared, if the truth is cut to the same region by the same rules"
 
 
-def diff(
-    results: o.ResultsArgument,
-    explain: Annotated[bool, o.option("--explain", o.COMPUTED, _EXPLAIN)] = False,
-    workers: o.WorkersOption = None,
-    json: o.JsonOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(Printing):
+    """The options of ``mapgauge diff``."""
+
+    results: o.ResultsArgument
+    explain: Annotated[bool, o.option("--explain", o.COMPUTED, _EXPLAIN)] = False
+    workers: o.WorkersOption = None
+    json: o.JsonOption = False
+    quiet: o.QuietOption = False
+
+
+@command
+def diff(options: DiffOptions) -> None:
     """Say why two results differ.
 
     It lists settings, frames, truth, predictions, readings of files and versions that differ, and then the values.
     """
-    paths = each_results(results)
+    paths = each_results(options.results)
     if len(paths) != 2:
         refuse("RESULTS", f"give two files of results, got {len(paths)}")
     names = file_names(paths)
@@ -42,33 +52,51 @@ def diff(
     from mapgauge import explain as walk
 
     first, second = load_all(paths, names)
-    apart = differences(first, second)
-    values = _values(first, second)
-    walked = None
-    if not json:
-        _show_differences(names, apart, values)
-    if explain:
+
+    def walked() -> "Explanation":
         with progress(f"walking from {names[0]} to {names[1]}", "steps") as advance:
             inputs = [moved_files(path) for path in paths]
-            walked = walk(first, second, inputs=inputs, workers=workers, progress=advance)
-    if json:
-        document = {"names": names, "differences": [row._asdict() for row in apart], "values": values}
-        write_json(document | ({"explanation": walked.to_dict()} if walked else {}))
-    elif walked:
-        _show_walk(names, walked)
+            return walk(first, second, inputs=inputs, workers=options.workers, progress=advance)
+
+    apart = differences(first, second)
+    values = _values(first, second)
+    emit(options, DifferencesOfResults(names, apart, values, walked if options.explain else None))
 
 
-def _show_differences(names: list[str], apart: "list[Mismatch]", values: list[dict[str, Any]]) -> None:
-    if apart:
-        rows = [[row.name, row.first, row.second] for row in apart]
-        show_table(Table("What differs", ["", *names], rows, fixed=3), gap=False)
-    else:
-        say("The results have the same settings, inputs and version")
-    if values:
-        rows = [[row["key"], row["class"], number(row["first"]), number(row["second"])] for row in values]
-        show_table(Table("Values", ["value", "class", *names], rows, fixed=2))
-    else:
-        say("The results have no metric in common")
+@dataclass(frozen=True)
+class DifferencesOfResults(Document):
+    """Why two results differ."""
+
+    names: Sequence[str]
+    apart: "Sequence[Mismatch]"
+    values: Sequence[dict[str, Any]]
+    walk: "Callable[[], Explanation] | None" = None  # takes long, and is called when the rest is printed
+
+    def text(self) -> Iterator[Piece]:
+        """Return what differs, the values, and what each step adds."""
+        if self.apart:
+            rows = [[row.name, row.first, row.second] for row in self.apart]
+            yield Table("What differs", ["", *self.names], rows, fixed=3)
+        else:
+            yield Line("The results have the same settings, inputs and version")
+        if self.values:
+            rows = [[row["key"], row["class"], number(row["first"]), number(row["second"])] for row in self.values]
+            yield Table("Values", ["value", "class", *self.names], rows, fixed=2)
+        else:
+            yield Line("The results have no metric in common")
+        if self.walk is not None:
+            yield from _steps(self.names, self.walk())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all differences and values."""
+        document: dict[str, Any] = {
+            "names": self.names,
+            "differences": [row._asdict() for row in self.apart],
+            "values": self.values,
+        }
+        if self.walk is not None:
+            document["explanation"] = self.walk().to_dict()
+        return document
 
 
 def _values(first: "Results", second: "Results") -> list[dict[str, Any]]:
@@ -84,54 +112,71 @@ def _values(first: "Results", second: "Results") -> list[dict[str, Any]]:
     ]
 
 
-def _show_walk(names: list[str], walk: "Explanation") -> None:
-    """Print what each step adds to each value, between the values of both results."""
+def _steps(names: Sequence[str], walk: "Explanation") -> Iterator[Piece]:
+    """Return what each step adds to each value, between the values of both results."""
     from mapgauge.features.provenance.explain import DIGITS
 
     added = [walk.added(key) for key in walk.begin]
     first, last = ([number(value, DIGITS) for value in values.values()] for values in (walk.begin, walk.end))
     steps = [[*step[:3], *(f"{column[k]:+}" for column in added)] for k, step in enumerate(walk.steps)]
     rows = [[names[0], "", "", *first], *steps, [names[1], "", "", *last]]
-    show_table(Table("Step by step, mean over classes", ["step", "from", "to", *walk.begin], rows, fixed=3))
+    yield Table("Step by step, mean over classes", ["step", "from", "to", *walk.begin], rows, fixed=3)
     if walk.left_out:
-        say(f"Without a value on the way: {', '.join(walk.left_out)}")
-    say("The steps add up to the difference. What a step adds depends on the steps before it")
+        yield Line(f"Without a value on the way: {', '.join(walk.left_out)}")
+    yield Line("The steps add up to the difference. What a step adds depends on the steps before it")
 
 
-def published(
-    like: Annotated[Path | None, o.option("--like RESULTS", o.COMPUTED, _LIKE, parser=o.input_file)] = None,
-    json: o.JsonOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PublishedOptions(Printing):
+    """The options of ``mapgauge list published``."""
+
+    like: Annotated[Path | None, o.option("--like RESULTS", o.COMPUTED, _LIKE, parser=o.input_file)] = None
+    json: o.JsonOption = False
+
+
+@command
+def published(options: PublishedOptions) -> None:
     """List published values, with their sources."""
     from mapgauge import published as published_values
     from mapgauge.features.provenance.origin import origin_of
 
-    if like is not None:
-        like = one_results("--like", like)
-    results = None
-    if like is not None:
-        results = load_all([like], file_names([like]))[0]
-    rows = published_values(results)
-    if json:
-        write_json([vars(row) for row in rows])
+    if options.like is None:
+        emit(options, PublishedValues(published_values(None)))
         return
-    if results is None:
-        _show_published("", rows)
-        return
-    say(f"{like}: {origin_of(results)}")
-    able = [row for row in rows if not row.reasons]
-    if able:
-        _show_published(f"{len(able)} values {_IF_CUT}", able, own=True)
-    else:
-        say("No published value may be compared with these results")
-    others = [row for row in rows if row.reasons]
-    show_table(
-        Table(f"{len(others)} may not", ["values", "metrics", "methods", "because of"], _grouped(others), fixed=4)
-    )
-    say("`mapgauge list published --json --like RESULTS` has the reasons of each value")
+    like = one_results("--like", options.like)
+    results = load_all([like], file_names([like]))[0]
+    emit(options, PublishedValues(published_values(results), f"{like}: {origin_of(results)}"))
 
 
-def _grouped(rows: "list[Published]") -> list[list[str]]:
+@dataclass(frozen=True)
+class PublishedValues(Document):
+    """Published values, also beside those of results."""
+
+    values: "Sequence[Published]"
+    beside: str = ""  # the results, and what they were made of
+
+    def text(self) -> Iterator[Piece]:
+        """Return the values; beside results, those that may be compared, and why the others may not."""
+        if not self.beside:
+            yield _published_table("", self.values)
+            return
+        yield Line(self.beside)
+        able = [row for row in self.values if not row.reasons]
+        if able:
+            yield _published_table(f"{len(able)} values {_IF_CUT}", able, own=True)
+        else:
+            yield Line("No published value may be compared with these results")
+        others = [row for row in self.values if row.reasons]
+        header = ["values", "metrics", "methods", "because of"]
+        yield Table(f"{len(others)} may not", header, _grouped(others), fixed=4)
+        yield Line("`mapgauge list published --json --like RESULTS` has the reasons of each value")
+
+    def to_dict(self) -> Any:
+        """Return a mapping for each value."""
+        return [vars(row) for row in self.values]
+
+
+def _grouped(rows: "Sequence[Published]") -> list[list[str]]:
     """Return a row for all values that may not be compared for the same reasons: those with few reasons first."""
     groups: dict[tuple[str, ...], list[Published]] = {}
     for row in rows:
@@ -148,7 +193,7 @@ def _grouped(rows: "list[Published]") -> list[list[str]]:
     ]
 
 
-def _show_published(title: str, rows: "list[Published]", *, own: bool = False) -> None:
+def _published_table(title: str, rows: "Sequence[Published]", *, own: bool = False) -> Table:
     header = ["method", "variant", "data", "split", "region", "rules", "thresholds", "metric", "value"]
     header += [*(["own"] if own else []), "note", "source"]
     body = []
@@ -161,7 +206,7 @@ def _show_published(title: str, rows: "list[Published]", *, own: bool = False) -
         settings = [row.dataset, split, row.region, _rules_in_words(row), thresholds, row.metric]
         values = [number(value, digits=1) for value in ([row.value, row.own] if own else [row.value])]
         body.append([row.method, row.variant, *settings, *values, row.note, row.source])
-    show_table(Table(title, header, body, fixed=len(header)), gap=bool(title))
+    return Table(title, header, body, fixed=len(header))
 
 
 def _rules_in_words(row: "Published") -> str:
@@ -173,9 +218,17 @@ def _rules_in_words(row: "Published") -> str:
     return row.rules
 
 
-def cite(results: Annotated[Path, o.files_argument("RESULTS", "A file written by `mapgauge evaluate -o`.")]) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CiteOptions:
+    """The options of ``mapgauge cite``."""
+
+    results: Annotated[Path, o.files_argument("RESULTS", "A file written by `mapgauge evaluate -o`.")]
+
+
+@command
+def cite(options: CiteOptions) -> None:
     """Print BibTeX of the metrics, rules and data of results."""
     from mapgauge import cite as citations
 
-    file = one_results("RESULTS", results)
+    file = one_results("RESULTS", options.results)
     sys.stdout.write(citations(load_all([file], file_names([file]))[0]))

@@ -1,6 +1,7 @@
 """``mapgauge splits``: overlap of training and validation, new splits, and a thinner set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf, isfinite
 from pathlib import Path
@@ -12,6 +13,8 @@ from typer.core import TyperGroup
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli import parsing
+from mapgauge.cli.command import command
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.methods import load_all
 from mapgauge.cli.slices import tags_of
@@ -19,6 +22,7 @@ from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
+    from mapgauge.features.splits.diversity import Diversity
     from mapgauge.features.splits.joint import Joint
     from mapgauge.features.splits.overlap import SplitOverlap
     from mapgauge.features.splits.propose import Proposal
@@ -56,73 +60,129 @@ splits = typer.Typer(
 )
 
 
-@splits.command(_OVERLAP)
-def overlap(
-    train: Annotated[Path, o.files_argument("TRAIN", "Truth of the training frames.")],
-    validation: Annotated[Path, o.files_argument("VAL", "Truth of the validation frames.")],
+@dataclass(frozen=True, kw_only=True)
+class OverlapOptions(Printing):
+    """The options of ``mapgauge splits overlap``."""
+
+    train: Annotated[Path, o.files_argument("TRAIN", "Truth of the training frames.")]
+    validation: Annotated[Path, o.files_argument("VAL", "Truth of the validation frames.")]
     results: Annotated[
         list[Path] | None, o.files_argument("RESULT...", "Results on the validation frames, from `evaluate -o`.")
-    ] = None,
-    protocol: o.ProtocolOption = None,
-    figure: Annotated[Path | None, o.figure_option("the places of both sets, and the error over the distances")] = None,
-    search: Annotated[Path | None, o.option("--search FILE", o.WORK, _SEARCH)] = None,
-    workers: o.WorkersOption = None,
-    json: o.JsonOption = False,
-    csv: o.CsvOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+    ] = None
+    protocol: o.ProtocolOption = None
+    figure: Annotated[Path | None, o.figure_option("the places of both sets, and the error over the distances")] = None
+    search: Annotated[Path | None, o.option("--search FILE", o.WORK, _SEARCH)] = None
+    workers: o.WorkersOption = None
+    json: o.JsonOption = False
+    csv: o.CsvOption = False
+    quiet: o.QuietOption = False
+
+
+@splits.command(_OVERLAP)
+@command
+def overlap(options: OverlapOptions) -> None:
     """Measure how near validation is to training.
 
     The distance of a validation frame in place is the distance to the nearest training pose. The distance in shape is
     the PLD to the most similar truth of a training frame. With results, the command prints the error over both.
     """
-    form = parsing.form_of(json=json, csv=csv)
-    given = list(results or ())
-    check_targets([figure, search], [train, validation, *given])
-    check_figure(figure)
-    check_files(train, validation)
-    names = []
-    if given:
-        names = parsing.file_names(given)
-    reading = Reading(workers=workers)
+    given = list(options.results or ())
+    check_targets([options.figure, options.search], [options.train, options.validation, *given])
+    check_figure(options.figure)
+    check_files(options.train, options.validation)
+    names = parsing.file_names(given) if given else []
+    reading = Reading(workers=options.workers)
 
     from mapgauge.features.splits.overlap import splits as measure
 
-    tags = tags_of([validation, train])
-    methods = []
-    if given:
-        methods = load_all(given, names)
-    of_training = reading.truth(train)
-    of_validation = _with_poses_of(methods, reading.truth(validation))
+    tags = tags_of([options.validation, options.train])
+    methods = load_all(given, names) if given else []
+    of_training = reading.truth(options.train)
+    of_validation = _with_poses_of(methods, reading.truth(options.validation))
     with out.progress("searching similar frames") as advance:
         found = measure(
             of_training,
             of_validation,
-            protocol=parsing.one_protocol(protocol),
+            protocol=parsing.one_protocol(options.protocol),
             tags=tags,
-            work=search,
-            workers=workers,
+            work=options.search,
+            workers=options.workers,
             progress=advance,
         )
     joint = {name: found.joint(method) for name, method in zip(names, methods, strict=True)}
     for note in found.notes:
         out.warn(note)
-    if form == "json":
-        out.write_json(
-            {
-                "summary": _summary(found),
-                "methods": {name: _plain(of) for name, of in joint.items()},
-                "frames": found.rows(),
-            }
-        )
-    elif form == "csv":
-        out.write_csv(found.rows())
-    else:
-        _show(found, joint)
-    if figure is not None:
+    emit(options, OverlapOfSplits(found, joint))
+    if options.figure is not None:
         from mapgauge import plot
 
-        out.save_figure(plot.splits(found, joint), figure)
+        out.save_figure(plot.splits(found, joint), options.figure)
+
+
+@dataclass(frozen=True)
+class OverlapOfSplits(Document):
+    """How near validation is to training, and the error of methods over the distances."""
+
+    found: "SplitOverlap"
+    joint: "Mapping[str, Joint]"  # by the names of the methods
+
+    def text(self) -> Iterator[Piece]:
+        """Return the distances, and the error of each method over them."""
+        from mapgauge.features.splits.joint import CLOSE
+
+        found = self.found
+        about = _summary(found)
+        yield self._distances(about)
+        if found.close is not None:
+            yield Line(f"{found.close:.1%} of the validation frames lie within {CLOSE:g} m of a training frame")
+        if isfinite(about["frechet_median"]):
+            yield Line(f"Fréchet distance to the most similar training frame, median: {about['frechet_median']:.2f} m")
+        share = 1 - about["compared"] / max(about["pairs"], 1)
+        yield Line(
+            f"{about['compared']:,} of {about['pairs']:,} pairs of frames were compared; bounds saved {share:.1%}"
+        )
+        for name, of in self.joint.items():
+            yield from self._errors(name, of)
+
+    def _distances(self, about: Mapping[str, Any]) -> out.Table:
+        """Return the quartiles of the distances in place and in shape."""
+        quartiles = {"shape (PLD)": about["shape_quartiles"]}
+        if about["place_quartiles"] is not None:
+            quartiles = {"place (m)": about["place_quartiles"]} | quartiles
+        rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in quartiles.items()]
+        measured = counted(about["frames"], "validation frame", form=",")
+        against = counted(about["training_frames"], "training frame", form=",")
+        title = f"From {measured} to the nearest of {against}"
+        return out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, fixed=1)
+
+    def _errors(self, name: str, of: "Joint") -> Iterator[Piece]:
+        """Return the error of one method over both distances."""
+        if of.place is not None:
+            yield _by_distance(f"{name} by distance in place, in metres", of.place)
+        yield _by_distance(f"{name} by distance in shape, as PLD to the most similar training frame", of.shape)
+        if of.location is not None:
+            yield Line(f"O_loc of {of.key}: {of.location} (far against close, with the same distances in shape)")
+        elif self.found.place is not None:
+            yield Line(f"O_loc of {of.key}: - (there are no close and far frames with the same distances in shape)")
+        yield Line(f"O_geom of {of.key}: {of.geometry} (from the most to the least similar bin, by a straight line)")
+
+    def to_dict(self) -> Any:
+        """Return a summary, the values of methods, and all frames."""
+        return {
+            "summary": _summary(self.found),
+            "methods": {name: _plain(of) for name, of in self.joint.items()},
+            "frames": self.found.rows(),
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each validation frame."""
+        return self.found.rows()
+
+
+def _by_distance(title: str, sliced: "Slices") -> out.Table:
+    """Return the first table of values by groups of frames."""
+    header, body = sliced.tables()[0]
+    return out.Table(title, header, body, fixed=1)
 
 
 def _with_poses_of(methods: "Sequence[Results]", frames: "MapFrames") -> "MapFrames":
@@ -170,50 +230,16 @@ def _plain(joint: "Joint") -> dict[str, Any]:
     }
 
 
-def _show(found: "SplitOverlap", joint: "dict[str, Joint]") -> None:
-    """Print the overlap, and the error of each method over the distances."""
-    from mapgauge.features.splits.joint import CLOSE
+@dataclass(frozen=True, kw_only=True)
+class ProposeOptions(Printing):
+    """The options of ``mapgauge splits propose``."""
 
-    about = _summary(found)
-    quartiles = {"shape (PLD)": about["shape_quartiles"]}
-    if about["place_quartiles"] is not None:
-        quartiles = {"place (m)": about["place_quartiles"]} | quartiles
-    rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in quartiles.items()]
-    measured = counted(about["frames"], "validation frame", form=",")
-    against = counted(about["training_frames"], "training frame", form=",")
-    title = f"From {measured} to the nearest of {against}"
-    out.show_table(out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, fixed=1), gap=False)
-    if found.close is not None:
-        out.say(f"{found.close:.1%} of the validation frames lie within {CLOSE:g} m of a training frame")
-    if isfinite(about["frechet_median"]):
-        out.say(f"Fréchet distance to the most similar training frame, median: {about['frechet_median']:.2f} m")
-    share = 1 - about["compared"] / max(about["pairs"], 1)
-    out.say(f"{about['compared']:,} of {about['pairs']:,} pairs of frames were compared; bounds saved {share:.1%}")
-    for name, of in joint.items():
-        if of.place is not None:
-            _show_slices(f"{name} by distance in place, in metres", of.place)
-        _show_slices(f"{name} by distance in shape, as PLD to the most similar training frame", of.shape)
-        if of.location is not None:
-            out.say(f"O_loc of {of.key}: {of.location} (far against close, with the same distances in shape)")
-        elif found.place is not None:
-            out.say(f"O_loc of {of.key}: - (there are no close and far frames with the same distances in shape)")
-        out.say(f"O_geom of {of.key}: {of.geometry} (from the most to the least similar bin, by a straight line)")
-
-
-def _show_slices(title: str, sliced: "Slices") -> None:
-    """Print the first table of values by groups of frames."""
-    header, body = sliced.tables()[0]
-    out.show_table(out.Table(title, header, body, fixed=1))
-
-
-@splits.command("propose")
-def propose(
-    truth: TruthArgument,
-    output: Annotated[Path, o.output_option("FOLDER", "A folder for the token lists.")],
-    shares: SharesOption = None,
+    truth: TruthArgument
+    output: Annotated[Path, o.output_option("FOLDER", "A folder for the token lists.")]
+    shares: SharesOption = None
     apart: Annotated[
         float, o.option("--apart METRES", o.COMPUTED, "Smallest distance between frames of two splits.")
-    ] = 5.0,
+    ] = 5.0
     cell: Annotated[
         float,
         o.option(
@@ -222,10 +248,14 @@ def propose(
             "Side of the squares that go to one split.",
             callback=parsing.bounded("--cell", "a positive length in metres", lambda side: 0 < side < inf),
         ),
-    ] = 200.0,
-    json: o.JsonOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+    ] = 200.0
+    json: o.JsonOption = False
+    quiet: o.QuietOption = False
+
+
+@splits.command("propose")
+@command
+def propose(options: ProposeOptions) -> None:
     """Write token lists that are disjoint in space.
 
     The splits are balanced by tags (TRUTH,tags=FILE), by the amount of truth of each class and by curvature.
@@ -233,19 +263,23 @@ def propose(
     from mapgauge.features.splits.propose import SHARES, check_shares
     from mapgauge.features.splits.propose import propose as make
 
-    wanted = parsing.valid("--shares", check_shares, _shares(shares) or SHARES)
-    if not 0 <= apart < cell:
-        parsing.refuse("--apart", f"must be from 0 to less than a square (--cell), {cell:g} m, got {apart:g}")
+    truth = options.truth
+    shares = parsing.valid("--shares", check_shares, _shares(options.shares) or SHARES)
+    if not 0 <= options.apart < options.cell:
+        parsing.refuse(
+            "--apart", f"must be from 0 to less than a square (--cell), {options.cell:g} m, got {options.apart:g}"
+        )
     check_files(truth)
-    targets = {name: output / f"{name}.txt" for name in wanted}
-    check_targets(targets.values(), [truth], new_folder=output)
-    made = make(Reading().truth(truth), shares=wanted, margin=apart, cell=cell, tags=tags_of([truth]))
+    targets = {name: options.output / f"{name}.txt" for name in shares}
+    check_targets(targets.values(), [truth], new_folder=options.output)
+    frames = Reading().truth(truth)
+    made = make(frames, shares=shares, margin=options.apart, cell=options.cell, tags=tags_of([truth]))
     for name, path in targets.items():
         _save_tokens(path, made.splits[name])
-    _show_proposal(made, json)
+    emit(options, ProposedSplits(made))
     for note in made.notes:
         out.warn(note)
-    out.inform(f"token lists in {output}")
+    out.inform(f"token lists in {options.output}")
 
 
 def _save_tokens(path: Path, tokens: Iterable[str]) -> None:
@@ -270,42 +304,49 @@ def _shares(shares: parsing.Texts) -> dict[str, float]:
     return wanted
 
 
-def _show_proposal(made: "Proposal", json: bool) -> None:
-    """Print how large, how balanced and how far apart the splits are."""
-    if json:
-        nearest = [{"first": a, "second": b, "metres": metres} for (a, b), metres in made.nearest.items()]
-        sizes = {name: len(tokens) for name, tokens in made.splits.items()}
-        out.write_json(
-            {
-                "frames": sizes,
-                "dropped": len(made.dropped),
-                "nearest": nearest,
-                "balance": made.balance,
-                "cut_scenes": made.cut_scenes,
-                "notes": made.notes,
-            }
-        )
-        return
-    names = list(made.splits)
-    rows = [["frames", *(f"{len(made.splits[name]):,}" for name in names)]]
-    rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
-    out.show_table(out.Table("Shares of the frames of each group", ["", *names], rows, fixed=1), gap=False)
-    for (first, second), metres in made.nearest.items():
-        apart = "in different cities"
-        if isfinite(metres):
-            apart = f"{metres:.1f} m apart"
-        out.say(f"{first} and {second} are {apart}")
-    left = counted(len(made.dropped), "frame is", "frames are", form=",")
-    out.say(f"{left} left out, closer than {made.margin:g} m to another split")
-    if made.cut_scenes:
-        cut = counted(made.cut_scenes, "scene has", "scenes have", form=",")
-        out.say(f"{cut} frames in several splits")
+@dataclass(frozen=True)
+class ProposedSplits(Document):
+    """How large, how balanced and how far apart new splits are."""
+
+    made: "Proposal"
+
+    def text(self) -> Iterator[Piece]:
+        """Return the shares of each group of frames, and distances."""
+        made = self.made
+        names = list(made.splits)
+        rows = [["frames", *(f"{len(made.splits[name]):,}" for name in names)]]
+        rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
+        yield out.Table("Shares of the frames of each group", ["", *names], rows, fixed=1)
+        for (first, second), metres in made.nearest.items():
+            apart = "in different cities"
+            if isfinite(metres):
+                apart = f"{metres:.1f} m apart"
+            yield Line(f"{first} and {second} are {apart}")
+        left = counted(len(made.dropped), "frame is", "frames are", form=",")
+        yield Line(f"{left} left out, closer than {made.margin:g} m to another split")
+        if made.cut_scenes:
+            cut = counted(made.cut_scenes, "scene has", "scenes have", form=",")
+            yield Line(f"{cut} frames in several splits")
+
+    def to_dict(self) -> Any:
+        """Return sizes, distances and the balance."""
+        made = self.made
+        return {
+            "frames": {name: len(tokens) for name, tokens in made.splits.items()},
+            "dropped": len(made.dropped),
+            "nearest": [{"first": a, "second": b, "metres": metres} for (a, b), metres in made.nearest.items()],
+            "balance": made.balance,
+            "cut_scenes": made.cut_scenes,
+            "notes": made.notes,
+        }
 
 
-@splits.command("thin")
-def thin(
-    truth: TruthArgument,
-    output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")],
+@dataclass(frozen=True, kw_only=True)
+class ThinOptions(Printing):
+    """The options of ``mapgauge splits thin``."""
+
+    truth: TruthArgument
+    output: Annotated[Path, o.output_option("FILE", "A token list (.txt).")]
     radius: Annotated[
         float,
         o.option(
@@ -314,11 +355,15 @@ def thin(
             _RADIUS,
             callback=parsing.bounded("--radius", "from 0 to 1", lambda pld: 0 <= pld <= 1),
         ),
-    ] = 0.3,
-    protocol: o.ProtocolOption = None,
-    json: o.JsonOption = False,
-    quiet: o.QuietOption = False,
-) -> None:
+    ] = 0.3
+    protocol: o.ProtocolOption = None
+    json: o.JsonOption = False
+    quiet: o.QuietOption = False
+
+
+@splits.command("thin")
+@command
+def thin(options: ThinOptions) -> None:
     """Write tokens of frames without near duplicates.
 
     The command also says how diverse all frames and the kept frames are. With --json, it lists the frames that are left
@@ -327,25 +372,39 @@ def thin(
     from mapgauge.features.splits.diversity import diversity
     from mapgauge.features.splits.diversity import thin as make
 
-    check_targets([output], [truth])
-    check_files(truth)
-    frames = Reading().truth(truth)
-    name = parsing.one_protocol(protocol)
+    check_targets([options.output], [options.truth])
+    check_files(options.truth)
+    frames = Reading().truth(options.truth)
+    name = parsing.one_protocol(options.protocol)
     with out.progress("thinning") as advance:
-        thinned = make(frames, radius, protocol=name, progress=advance)
-    _save_tokens(output, thinned.tokens)
+        thinned = make(frames, options.radius, protocol=name, progress=advance)
+    _save_tokens(options.output, thinned.tokens)
     trees = {}
     for called, some in (("all", frames), ("kept", frames.of_tokens(thinned.tokens))):
         with out.progress(f"diversity of {called} frames") as advance:
             trees[called] = diversity(some, protocol=name, progress=advance)
-    if json:
-        sets = {called: {"frames": len(tree.tokens), "diversity": tree.total} for called, tree in trees.items()}
-        pairs = [{"first": a, "second": b, "pld": pld} for a, b, pld in trees["all"].duplicates(radius)]
-        out.write_json({**sets, "left_out": thinned.like, "duplicates": pairs})
-    else:
-        rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in trees.items()]
+    emit(options, ThinnedFrames(trees, thinned.like, options.radius))
+    out.inform(f"tokens in {options.output}")
+
+
+@dataclass(frozen=True)
+class ThinnedFrames(Document):
+    """How diverse all frames and the kept frames are."""
+
+    trees: "Mapping[str, Diversity]"  # of all frames and of those that are kept
+    left_out: Mapping[str, str]  # tokens, each with that of a kept frame
+    radius: float
+
+    def text(self) -> Iterator[Piece]:
+        """Return the diversity of both."""
+        rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in self.trees.items()]
         title = "Diversity: the length of the minimum spanning tree"
-        out.show_table(out.Table(title, ["frames", "number", "diversity"], rows, fixed=1), gap=False)
-        left = counted(len(thinned.like), "frame is", "frames are", form=",")
-        out.say(f"{left} left out, within {radius:g} of a kept frame")
-    out.inform(f"tokens in {output}")
+        yield out.Table(title, ["frames", "number", "diversity"], rows, fixed=1)
+        left = counted(len(self.left_out), "frame is", "frames are", form=",")
+        yield Line(f"{left} left out, within {self.radius:g} of a kept frame")
+
+    def to_dict(self) -> Any:
+        """Return the diversity of both, the frames that are left out, and all near duplicates."""
+        sets = {called: {"frames": len(tree.tokens), "diversity": tree.total} for called, tree in self.trees.items()}
+        pairs = [{"first": a, "second": b, "pld": pld} for a, b, pld in self.trees["all"].duplicates(self.radius)]
+        return {**sets, "left_out": self.left_out, "duplicates": pairs}

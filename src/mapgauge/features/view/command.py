@@ -3,11 +3,13 @@
 import socket
 import sys
 import webbrowser
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from mapgauge.cli import options as o
+from mapgauge.cli.command import command
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all, with_data
 from mapgauge.cli.output import inform, say
 from mapgauge.cli.parsing import file_names, refuse
@@ -19,28 +21,35 @@ _UNTIL_CLOSED = "End when the last tab is closed."
 _HIGHEST = 65535
 
 
-def view(
-    results: o.ResultsArgument,
-    images: o.ImagesOption = None,
-    poses: o.PosesOption = None,
-    title: o.TitleOption = None,
-    port: Annotated[int, o.option("--port N", o.WORK, _PORT, least=0, show_default=False)] = 0,
-    no_browser: Annotated[bool, o.option("--no-browser", o.WORK, _NO_BROWSER)] = False,
-    until_closed: Annotated[bool, o.option("--until-closed", o.WORK, _UNTIL_CLOSED)] = False,
-    quiet: o.QuietOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions:
+    """The options of ``mapgauge view``."""
+
+    results: o.ResultsArgument
+    images: o.ImagesOption = None
+    poses: o.PosesOption = None
+    port: Annotated[int, o.option("--port N", o.WORK, _PORT, least=0, show_default=False)] = 0
+    no_browser: Annotated[bool, o.option("--no-browser", o.WORK, _NO_BROWSER)] = False
+    until_closed: Annotated[bool, o.option("--until-closed", o.WORK, _UNTIL_CLOSED)] = False
+    quiet: o.QuietOption = False
+
+
+@command
+def view(options: ViewOptions) -> None:
     """Look at all frames of results in the browser.
 
     The page lists, filters and draws every frame. It comes from a server on this machine that reads files and writes
     none. End it with Ctrl-C.
     """
-    if port > _HIGHEST:
-        refuse("--port", f"must be at most {_HIGHEST}, got {port}")
+    if options.port > _HIGHEST:
+        refuse("--port", f"must be at most {_HIGHEST}, got {options.port}")
+    images = options.images
     if images is not None and not images.is_dir():
         refuse("--images", f"expected the folder of nuScenes or Argoverse 2, and {images} is no folder")
+    poses = options.poses
     if poses is not None and getattr(poses, "url", None) is None and not poses.exists():
         refuse("--poses", f"expected a file of poses or the folder of a data set, and {poses} does not exist")
-    paths = each_results(results)
+    paths = each_results(options.results)
     names = file_names(paths)
 
     from mapgauge.features.view.explorer import Explorer, Method
@@ -57,18 +66,18 @@ def view(
         Method(name, _given(path), loaded, with_data=partial(with_data, loaded, path))
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
-    shown = {"tags": tags, "title": title, "images": images, "poses": poses, "tell": inform}
-    server = Server(Explorer(given, **shown, tabs=until_closed).routes, port)  # type: ignore[arg-type]
+    explorer = Explorer(given, tags=tags, images=images, poses=poses, tell=inform, tabs=options.until_closed)
+    server = Server(explorer.routes, options.port)
     say(server.address)
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
-    inform("End with Ctrl-C" + (", or by closing the last tab" if until_closed else ""))
+    inform("End with Ctrl-C" + (", or by closing the last tab" if options.until_closed else ""))
     sys.stdout.flush()
-    if no_browser:
-        server.run(until_closed=until_closed)
+    if options.no_browser:
+        server.run(until_closed=options.until_closed)
         return
     with server.page() as page:
         webbrowser.open_new_tab(page.as_uri())
-        server.run(until_closed=until_closed)
+        server.run(until_closed=options.until_closed)
 
 
 def _given(path: Path) -> str:

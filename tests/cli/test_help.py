@@ -1,0 +1,47 @@
+"""What ``mapgauge`` alone prints, and helps that fit a screen."""
+
+from typing import Any
+
+import pytest
+import typer.main
+from tests.cli.conftest import Run
+from tests.cli.test_options import commands
+
+from mapgauge.cli.app import DAILY, HELP_ALL, SCREEN, SELDOM, app, first_sentence
+
+NAMES = [name for name, command in commands() if not hasattr(command, "commands")]
+
+
+def test_the_command_alone_names_what_is_used_daily(call: Run) -> None:
+    done = call()
+    assert done.returncode == 2
+    lines = done.stdout.splitlines()
+    assert len(lines) == 4 + len(DAILY)
+    assert [line.split()[0] for line in lines[4:]] == list(DAILY)
+    assert "mapgauge demo" in lines[2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_help_fits_a_screen_of_100_columns(call: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = call(*name.split(), "--help").stdout.splitlines()
+    assert len(lines) <= SCREEN
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_short_help_leads_to_the_whole(call: Run) -> None:
+    short = call("evaluate", "--help").stdout
+    whole = call("evaluate", HELP_ALL).stdout
+    assert short.endswith(f"mapgauge evaluate {HELP_ALL}\n")
+    assert all(f"\n{panel}:" in whole for panel in SELDOM)
+    assert not any(f"\n{panel}:" in short for panel in SELDOM)
+    command: Any = typer.main.get_command(app)
+    for option in command.commands["evaluate"].params:
+        assert option.opts[-1] in whole
+    assert HELP_ALL not in call("cite", "--help").stdout
+
+
+def test_a_short_help_has_whole_sentences_and_defaults() -> None:
+    assert first_sentence("Cutoffs of PLD. Tables show it.") == "Cutoffs of PLD."
+    assert first_sentence("Seed. It is.  [default: 0]") == "Seed.  [default: 0]"
+    assert first_sentence("One sentence.  [required]") == "One sentence.  [required]"
