@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import plain_graphs as plain
-from benchmarks.extra_kernels import all_distances
+from benchmarks.extra_graph_kernels import all_distances
 from benchmarks.tables import at_least, heading, machine, race, row
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra

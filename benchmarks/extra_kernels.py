@@ -1,9 +1,7 @@
-"""Kernels that only benchmarks and tests call: gains without matchings, and the lengths of all paths."""
+"""Kernels that only benchmarks and tests call: gains without matchings."""
 
 import numba
-import numpy as np
 
-from mapgauge.features.graph_scores.graph_kernels import walk
 from mapgauge.kernels._jit import ZERO, U
 from mapgauge.kernels.chain import gain_by_stretches
 from mapgauge.kernels.gains import fill_gains, make_band
@@ -34,14 +32,3 @@ def gains_of_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     for k in range(len(pairs)):
         x, y = U(pairs[k, 0]), U(pairs[k, 1])
         out[k] = gain_of_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
-
-
-@numba.njit(error_model="numpy")
-def all_distances(first, target, length, starts):
-    """The length of the shortest path from each of some nodes to every node; infinite if there is none."""
-    count = len(first) - 1
-    out = np.full((len(starts), count), np.inf)
-    found, queue, queued = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count, np.bool_)
-    for k in range(len(starts)):
-        walk(first, target, length, starts[k], np.inf, out[k], found, queue, queued)
-    return out

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mapgauge import manifest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,6 +34,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests of features that were deleted. Nothing is skipped where the package is complete."""
+    present = {one.name for one in manifest.own()}
+    for item in items:
+        needed = {name for mark in item.iter_markers("needs_feature") for name in mark.args}
+        absent = sorted(needed - present)
+        if absent:
+            item.add_marker(pytest.mark.skip(reason=f"deleted: {', '.join(absent)}"))
 
 
 @pytest.fixture(scope="session", autouse=True)

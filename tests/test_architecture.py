@@ -11,10 +11,13 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import mapgauge
 from mapgauge import manifest
 
 PACKAGE = Path(mapgauge.__file__).parent
+TESTS = Path(__file__).parent
 
 # A room (a folder or a module at the top) may import from the rooms above it, and from itself. A name with a dot is a
 # part of a room that comes later than the rest of it.
@@ -172,6 +175,7 @@ def feature_of(name: str) -> str:
     return name.split(".")[1]
 
 
+@pytest.mark.whole
 def test_the_law_of_imports_sees_public_names() -> None:
     code = "import mapgauge as mg\nfrom mapgauge import track, sospa\nmg.neighbours\nmg.plot.splits\nmg.__version__"
     found = {_module(target) for target in _targets(ast.parse(code))}
@@ -255,6 +259,7 @@ OPENS = {
 READING = {"open", "read_bytes", "read_text", "fromfile", "loadtxt", "memmap", "np.load"}
 
 
+@pytest.mark.whole
 def test_files_are_read_in_one_place() -> None:
     found = set()
     for name, path in MODULES.items():

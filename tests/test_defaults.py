@@ -30,6 +30,7 @@ def defaults_of(name: str) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in parameters if parameter.name in RULE}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ROWS)
 def test_a_function_has_the_defaults_of_the_rule_and_of_the_table(name: str) -> None:
     defaults = defaults_of(name)
@@ -60,6 +61,7 @@ def test_siblings_agree_to_the_last_bit(normalised: bool, order: float) -> None:
     assert mg.sospa_from_distances(apart, order=order, normalised=normalised) == expected
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("normalised", [False, True])
 def test_torch_agrees_with_the_functions(normalised: bool) -> None:
     torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)

@@ -18,8 +18,8 @@ from docs.pictures.rooms import ROOMS as PICTURED
 from docs.questions import write_files
 from tests.commands import check, consoles_of, said
 from tests.evaluation import twin
-from tests.features.openlane.lane_worlds import write_pickles
 from tests.kernels import reference
+from tests.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 from tools.check_site import faults
 

@@ -36,6 +36,7 @@ def test_code_in_functions_is_changed_except_messages_defaults_and_docstrings() 
     ]
 
 
+@pytest.mark.whole
 def test_modules_and_their_tests_exist() -> None:
     root = SOURCE.parents[1]
     assert all((SOURCE / module).is_file() for module in TESTS)

@@ -121,7 +121,7 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
         "list metrics",
         f"{good} --set price.price=1 --json",
         f"{good} --set price.price=2 --json",
-        f"{good} --set price.price=2 --report page.html -o good.mg",
+        f"{good} --set price.price=2 --report page.html -o good.mg --tables",
         f"{good} --set price.price=2 --metrics price --csv",
         f"{good} --set price.price=2 --metrics price --latex",
         f"{poor} --set price.price=2 -o poor.mg",

@@ -111,6 +111,7 @@ CONTRACT = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_keywords_and_their_defaults_are_a_contract(name: str) -> None:
     parameters = inspect.signature(getattr(mg, name)).parameters.values()

@@ -1,20 +1,27 @@
-"""Deletes features, in a copy of the package, and tries what is left: ``python -m tools.without_features [NAME ...]``.
+"""Deletes features, in copies of the repository, and tries what is left: ``python -m tools.without_features [NAME]``.
 
-Without names, each feature is deleted in turn, with the features that need it, and then all of them. What is left must
-import, list its tables, and evaluate, compare, draw and report the demo. It prints a line for each case, and its exit
-code is 1 if something failed.
+It tries three laws, for all features or for those that are named:
+
+- without a feature, and those that need it, the commands of the core work on the demo;
+- the tests of a feature pass if it is alone with the features that it needs;
+- without any feature, the commands of the core work and its tests pass. ``--core`` tries only this one.
+
+It prints a line for each case, and its exit code is 1 if something failed. ``--commands`` and ``--tests`` leave the
+other kind out. ``make test`` has a short form, ``tests/test_without_features.py``.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from mapgauge import manifest
 
-PACKAGE = Path(manifest.__file__).parent
+ROOT = Path(__file__).parents[1]
 COMMANDS = (
     "--help",
     "list metrics",
@@ -33,6 +40,20 @@ COMMANDS = (
     "convert demo/good.json predictions.parquet",
 )
 NAMES = "import mapgauge as mg; [getattr(mg, name) for name in dir(mg) if name != 'loggers']; print(len(dir(mg)))"
+# Tests of what pages and examples say of all features together. Single tests of this kind have the mark `whole`.
+OF_ALL_FEATURES = (
+    "tests/fuzz",
+    "tests/test_bare.py",
+    "tests/test_docs.py",
+    "tests/test_examples.py",
+    "tests/test_without_features.py",
+)
+SHOWN = 400  # characters of a message
+
+
+def features() -> list[str]:
+    """Return the names of all features of the package."""
+    return [one.name for one in manifest.own() if one.module != manifest.CORE]
 
 
 def deleted_with(name: str) -> set[str]:
@@ -41,44 +62,137 @@ def deleted_with(name: str) -> set[str]:
     return {name, *(other for other, needed in needs.items() if name in needed)}
 
 
-def fault_without(names: set[str]) -> str:
-    """Delete features in a copy, and return what fails, or ""."""
+def needed_by(name: str) -> set[str]:
+    """Return a feature and the features that it needs."""
+    needs = {one.name: one.feature.needs for one in manifest.own()}
+    found = {name}
+    for needed in needs[name]:
+        found |= needed_by(needed)
+    return found
+
+
+def copy_with(kept: Collection[str], folder: Path) -> Path:
+    """Copy the repository into a folder, with some features and their tests only. Returns the folder."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    deleted = set(features()) - set(kept)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        source = ROOT / name
+        parts = source.relative_to(ROOT).parts
+        # src/mapgauge/features/NAME/... and tests/features/NAME/...
+        of_feature = "features" in parts and parts[parts.index("features") + 1] in deleted
+        if of_feature or not source.is_file():
+            continue
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    return folder
+
+
+def run_in(copy: Path, arguments: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run Python in a folder, with the package of a copy."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy / "src"),
+        "PYTHONWARNINGS": "error",
+        "MAPGAUGE_TEST_DATA": os.environ.get("MAPGAUGE_TEST_DATA", str(ROOT.parent / "shared" / "data")),
+    }
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def fault_of_commands(copy: Path, commands: Sequence[str] = COMMANDS) -> str:
+    """Run the commands of the core with the package of a copy. Returns what fails, or ""."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "mapgauge"
-        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("*.nbi", "*.nbc", "*.pyc"))
-        for name in names:
-            shutil.rmtree(copy / "features" / name)
-        environment = {**os.environ, "PYTHONPATH": folder, "PYTHONWARNINGS": "error"}
-        runs = [["-c", NAMES], *(["-m", "mapgauge", *command.split()] for command in COMMANDS)]
+        runs = [["-c", NAMES], *(["-m", "mapgauge", *command.split()] for command in commands)]
         for arguments in runs:
-            done = subprocess.run(
-                [sys.executable, *arguments],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                check=False,
-            )
+            done = run_in(copy, arguments, Path(folder))
             if done.returncode:
-                return f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()[-400:]}"
+                return f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()[-SHOWN:]}"
     return ""
 
 
+def run_tests(copy: Path, paths: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """Run tests of a copy in one process."""
+    without = [f"--ignore={path}" for path in OF_ALL_FEATURES]
+    options = ["-n", "0", "-q", "-p", "no:cacheprovider", "--tb=line", "-m", "not fuzz and not whole", *without]
+    return run_in(copy, ["-m", "pytest", *options, *paths], copy)
+
+
+def outcome_of_tests(copy: Path, paths: Sequence[str]) -> tuple[bool, str]:
+    """Run tests of a copy. Returns whether they pass, and how many there are or what fails."""
+    done = run_tests(copy, paths)
+    lines = done.stdout.strip().splitlines() or [done.stderr.strip()[-SHOWN:]]
+    if done.returncode == 0:
+        return True, lines[-1]
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return False, "\n  ".join([lines[-1], *failed])
+
+
+def try_commands(deleted: set[str]) -> bool:
+    """Try the commands of the core without some features, and print how it went. Returns whether all worked."""
+    called = ", ".join(sorted(deleted))
+    if len(deleted) == len(features()):
+        called = "all features"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copy_with(set(features()) - deleted, Path(folder))
+        fault = fault_of_commands(copy)
+    tell(f"without {called}, commands: {fault or 'work'}")
+    return not fault
+
+
+def try_tests(kept: set[str], paths: Sequence[str]) -> bool:
+    """Try tests with only some features, and print how it went. Returns whether all passed."""
+    called = "no feature"
+    if kept:
+        called = ", ".join(sorted(kept))
+    with tempfile.TemporaryDirectory() as folder:
+        passed, outcome = outcome_of_tests(copy_with(kept, Path(folder)), paths)
+    tell(f"with {called}, {' '.join(paths)}: {outcome}")
+    return passed
+
+
+def tell(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
-    """Try all cases, or those that are named."""
-    features = [one.name for one in manifest.own() if one.module != manifest.CORE]
-    cases = [deleted_with(name) for name in sys.argv[1:] or features]
-    if not sys.argv[1:]:
-        cases.append(set(features))
-    faults = 0
-    for case in cases:
-        fault = fault_without(case)
-        faults += bool(fault)
-        called = "all features" if len(case) == len(features) else ", ".join(sorted(case))
-        sys.stdout.write(f"without {called}: {fault or 'works'}\n")
-        sys.stdout.flush()
-    sys.exit(1 if faults else 0)
+    """Try all cases, or those that are asked for."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="features; all by default, and the core alone")
+    parser.add_argument("--core", action="store_true", help="only the core alone")
+    parser.add_argument("--commands", action="store_true", help="only the commands of the core")
+    parser.add_argument("--tests", action="store_true", help="only tests")
+    options = parser.parse_args()
+
+    names = options.names or features()
+    if options.core:
+        names = []
+    with_core = options.core or not options.names
+    worked = []
+    if not options.tests:
+        cases = [deleted_with(name) for name in names]
+        if with_core:
+            cases.append(set(features()))
+        worked += [try_commands(case) for case in cases]
+    if not options.commands:
+        worked += [try_tests(needed_by(name), [f"tests/features/{name}"]) for name in names]
+        if with_core:
+            worked.append(try_tests(set(), ["tests"]))
+    sys.exit(0 if all(worked) else 1)
 
 
 if __name__ == "__main__":

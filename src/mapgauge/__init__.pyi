@@ -133,6 +133,7 @@ from mapgauge.results.comparison import compare as compare
 from mapgauge.results.differences import Mismatch as Mismatch
 from mapgauge.results.differences import differences as differences
 from mapgauge.results.families import Tested as Tested
+from mapgauge.results.families import TestedDifferences as TestedDifferences
 from mapgauge.results.families import correct_together as correct_together
 from mapgauge.results.instance_costs import Fix as Fix
 from mapgauge.results.intervals import Difference as Difference

@@ -216,6 +216,7 @@ FEATURE = Feature(
         "Mismatch": "results.differences:Mismatch",
         "differences": "results.differences:differences",
         "Tested": "results.families:Tested",
+        "TestedDifferences": "results.families:TestedDifferences",
         "correct_together": "results.families:correct_together",
         "Planned": "results.planning:Planned",
         "margin_verdict": "results.planning:margin_verdict",

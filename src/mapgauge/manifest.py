@@ -96,7 +96,10 @@ class Manifest:
         'our_module:LENGTH'
         """
         module, _, name = place.partition(":")
-        package = "mapgauge" if self.module == CORE else self.module
+        if self.module == CORE:
+            package = "mapgauge"
+        else:
+            package = self.module
         if module:
             return f"{package}.{module}:{name}"
         return f"{self.module}:{name}"
@@ -233,6 +236,11 @@ def load_if_possible(manifest: Manifest, place: str) -> Any:
             raise
         _tell(f"{manifest.owner}: {manifest.full(place)} cannot be imported: {type(error).__name__}: {error}")
         return None
+
+
+def public(name: str) -> Any:
+    """Return what a public name of the package names, for modules that cannot import it: it is made after them."""
+    return next(manifest.load(manifest.feature.names[name]) for manifest in own() if name in manifest.feature.names)
 
 
 class RowTable(MutableMapping[str, Row], Generic[Row]):

@@ -20,25 +20,30 @@ SKY = "#56B4E9"
 # The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 
-CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
+# Classes have no orange and no red: in drawings, these are predictions far from the truth, and missed truth.
+VIOLET = "#9A6BFF"
+CLASSES = (BLUE, VIOLET, GREEN, PURPLE, "#828C07", "#365AD9", "#089CA6", "#A95AA1", "#577334", "#4CA64B")
+CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VIOLET, "boundary": GREEN, "centerline": PURPLE}
 
 
 def colours_of(class_names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each class. Well-known classes have fixed colours; others get the rest in order of name.
 
     >>> colours_of(["divider", "arrow", "boundary"])
-    {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}
+    {'divider': '#9A6BFF', 'boundary': '#009E73', 'arrow': '#0072B2'}
     """
     names = dict.fromkeys(class_names)
     known = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
-    left = [colour for colour in COLOURS if colour not in known.values()]
+    left = [colour for colour in CLASSES if colour not in known.values()]
     others = sorted(name for name in names if name not in known)
     return known | {name: left[k % len(left)] for k, name in enumerate(others)}
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """Return a number as text; None becomes a dash."""
-    return "-" if value is None else f"{value:.{digits}f}"
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}"
 
 
 def columns_of(text: str) -> int:
@@ -354,7 +359,9 @@ def _pixels(points: Points, low: Points, scale: float, height: float) -> Points:
 
 def _polyline(stroke: Stroke, pixels: Points) -> str:
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in pixels.tolist())
-    dashes = ' stroke-dasharray="4 3"' if stroke.dashed else ""
+    dashes = ""
+    if stroke.dashed:
+        dashes = ' stroke-dasharray="4 3"'
     return (
         f'<{"polygon" if stroke.closed else "polyline"} points="{corners}" fill="none" stroke="{stroke.colour}" '
         f'stroke-width="{stroke.width:g}" stroke-opacity="{stroke.opacity:.2f}" stroke-linecap="round"{dashes}/>'

@@ -24,4 +24,6 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """
     by_lower_case = {one.lower(): one for one in known}
     near = get_close_matches(str(name).lower(), by_lower_case, 1)
-    return f". Did you mean {by_lower_case[near[0]]}?" if near else ""
+    if near:
+        return f". Did you mean {by_lower_case[near[0]]}?"
+    return ""

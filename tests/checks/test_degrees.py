@@ -86,6 +86,7 @@ def test_short_lines_all_around_the_ego_are_not_taken_for_degrees(
     assert none("coordinates-world", untrained, truth)
 
 
+@pytest.mark.needs_feature("network")
 def test_an_evaluation_refuses_degrees(predictions: mg.MapFrames, truth: mg.MapFrames, tmp_path: Path) -> None:
     """In memory and streamed, on both sides, or on one if the other was projected; also in a map of one line."""
     x, y = (placed(side, METRE, PLACES["Greenwich"]) for side in (predictions, truth))

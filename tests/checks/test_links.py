@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
@@ -161,6 +162,8 @@ def test_links_of_one_side_are_noted() -> None:
     assert none("links-one-side", without, replace(truth, links=None))
 
 
+@pytest.mark.needs_feature("graph_scores")
+@pytest.mark.needs_feature("lane_graph")
 def test_an_evaluation_reports_links_only_if_a_metric_uses_them() -> None:
     truth = roads()
     assert truth.links is not None

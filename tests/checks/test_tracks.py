@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.features.tracks.scenes import pose, scene
+from tests.scenes_of_lines import pose, scene
 
 import mapgauge as mg
 from mapgauge.checks import check

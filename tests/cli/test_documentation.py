@@ -32,6 +32,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     return run
 
 
+@pytest.mark.whole
 def test_the_page_has_an_example_of_every_command() -> None:
     from mapgauge.cli.app import app
 
@@ -40,6 +41,7 @@ def test_the_page_has_an_example_of_every_command() -> None:
     assert {command.split()[0] for command, _ in EXAMPLES} == names - {"view"}  # which serves until it is interrupted
 
 
+@pytest.mark.whole
 def test_the_table_has_every_command() -> None:
     from mapgauge.cli.app import app
 
@@ -64,6 +66,7 @@ def test_the_page_names_the_commands_that_have_fail_on() -> None:
     assert set(re.findall(r"`(\w+)`", listed)) == able
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("command", "expected"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
 def test_the_example_prints_what_the_page_says(printed: Callable[[str], str], command: str, expected: str) -> None:
     if command.startswith("export "):

@@ -62,6 +62,7 @@ INPUT = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", INPUT)
 def test_an_error_of_the_input_is_one_line_and_exits_1(call: Run, world: Path, broken: Path, command: str) -> None:
     check_refusal(call, world, broken, command)
@@ -146,6 +147,7 @@ USAGE = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", USAGE)
 def test_an_error_of_usage_exits_2_before_a_file_is_opened(call: Run, tmp_path: Path, command: str) -> None:
     done = call(*command.split(), cwd=tmp_path)  # where none of the files is
@@ -163,8 +165,6 @@ def test_an_error_of_usage_ends_the_process_with_2(run: Run) -> None:
 @pytest.mark.parametrize(
     ("command", "more"),
     [
-        ("evaluate good.json truth.geojson -q", "--brief"),
-        ("evaluate good.json truth.geojson --csv", "--brief"),
         ("evaluate good.json truth.geojson --csv", "--correction none"),
         ("evaluate good.json truth.geojson --csv -p maptr", "-p maptr"),
         ("compare good.mg poor.mg --csv", "--classes all"),

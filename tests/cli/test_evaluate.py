@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.cli.conftest import FRAMES, Run
 from tests.shared_data import PARITY
 
 import mapgauge as mg
+from mapgauge.markup import columns_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json-output.md"
 
@@ -21,17 +23,16 @@ PLD = {
 }
 
 
-def test_tables_say_what_was_read_and_have_a_row_per_class(call: Run, world: Path) -> None:
-    done = call("evaluate", "good.json", "truth.geojson")
+def test_tables_have_a_row_per_class(call: Run, world: Path) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--tables")
     assert done.returncode == 0
     assert done.stderr == ""
-    assert f"predictions good.json (streammapnet)\n  {FRAMES} frames, 1500 instances: " in done.stdout
-    assert "no confidences; x -30.0 to 30.0 m, y -15.0 to 15.0 m" in done.stdout
+    assert done.stdout.startswith(f"good.json against truth.geojson: {FRAMES} frames, 2 scenes, paper-60x30\n")
     results = mg.load_results(world / "good.mg")
     for metric in ("PLD", "Chamfer-AP", "Fréchet-AP"):
         assert len(re.findall(rf"^{metric}, (?:lower|higher) is better \(paper-60x30; ", done.stdout, re.M)) == 1
     for name in ("ped_crossing", "divider", "boundary", "mean"):
-        assert len(re.findall(rf"^{name} ", done.stdout, re.M)) == 3
+        assert len(re.findall(rf"^{name} ", done.stdout, re.M)) == 4  # also in the compact table
     assert re.search(rf"^mean +{results.mean['pld']:.3f} +{results.mean['localisation']:.3f} ", done.stdout, re.M)
     assert f"{FRAMES} frames evaluated; 0 missing" in done.stdout
 
@@ -41,6 +42,8 @@ def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world:
     found = json.loads(done.stdout)
     results = mg.load_results(world / "good.mg")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.pop("date"))  # of the run: the results have none
+    said = mg.answer(mg.evaluate(world / "good.json", world / "truth.geojson"), names=["good"])
+    assert found.pop("answer") == json.loads(json.dumps(said.to_dict()))
     assert found == {"name": "good"} | json.loads(json.dumps(results.to_dict() | {"inputs": found["inputs"]}))
     assert set(found) == TOP
     assert set(found["inputs"]) == {"predictions", "truth"}
@@ -79,8 +82,9 @@ def test_json_of_several_predictions_is_a_list(call: Run) -> None:
 
 
 def test_several_predictions_get_their_rows_and_names(call: Run) -> None:
-    done = call("evaluate", "good.json,name=A", "poor.json,name=B", "truth.geojson", "--metrics", "pld")
-    assert re.findall(r"^([AB]) +(\w+) ", done.stdout, re.M) == [
+    done = call("evaluate", "good.json,name=A", "poor.json,name=B", "truth.geojson", "--metrics", "pld", "--tables")
+    assert re.findall(r"^([AB]) +0\.", done.stdout, re.M) == ["A", "B"]
+    assert re.findall(r"^([AB])  +([a-z]\w+) ", done.stdout, re.M) == [
         (name, row) for name in "AB" for row in ("ped_crossing", "divider", "boundary", "mean")
     ]
 
@@ -131,7 +135,18 @@ def test_settings_reach_the_protocol(call: Run) -> None:
 
 
 def test_a_count_takes_the_place_of_the_spacing_and_a_cutoff_brings_pld(call: Run) -> None:
-    done = call("evaluate", "good.json", "truth.geojson", "-p", "streammapnet-60x30", "-c", "1.5", "--set", "count=50")
+    done = call(
+        "evaluate",
+        "good.json",
+        "truth.geojson",
+        "-p",
+        "streammapnet-60x30",
+        "-c",
+        "1.5",
+        "--set",
+        "count=50",
+        "--tables",
+    )
     name = "streammapnet-60x30, count 50, cutoff 1.5 m"
     assert f"PLD, lower is better ({name}; cutoff 1.5 m, order 1, 50 points per polyline)" in done.stdout
 
@@ -183,7 +198,7 @@ def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
     arguments = ("evaluate", predictions, truth, "--metrics", "pld")
     done = call(*arguments)
     assert "error: the predictions are turned by 90 degrees" in done.stdout
-    assert f"Use {predictions},rotate=-90" in done.stdout
+    assert f"Use {predictions},rotate=-90" in " ".join(done.stdout.split())
     assert done.stderr == "mapgauge: 1 of the findings above is an error: do not trust the numbers\n"
     quiet = call(*arguments, "--csv")
     assert quiet.stderr.startswith("error: the predictions are turned by 90 degrees")
@@ -203,9 +218,7 @@ def test_both_files_are_read_and_the_truth_has_the_first_word(call: Run, tmp_pat
     assert (done.returncode, done.stdout) == (1, "")
     assert str(broken[1]) in done.stderr
     done = call("evaluate", broken[0], "truth.geojson", "--workers", workers)
-    assert done.returncode == 1
-    assert done.stdout.startswith("truth truth.geojson (geojson)\n")
-    assert "predictions" not in done.stdout
+    assert (done.returncode, done.stdout) == (1, "")
     assert str(broken[0]) in done.stderr
 
 
@@ -227,3 +240,43 @@ def test_a_confidence_outside_its_range_is_named_with_its_frame(call: Run, world
     assert done.returncode == 1
     assert f"frame {frames.tokens[3]}, instance 0 (" in done.stderr
     assert "confidence 1.5, expected a number in [0, 1]" in done.stderr
+
+
+def test_text_fits_80_columns_and_is_the_same_for_any_number_of_frames(call: Run) -> None:
+    name = "a_method_with_a_name_of_about_sixty_columns_that_is_very_long"
+    files = ("good.json", f"poor.json,name={name}", "good.json,certain,name=車線の検出器", "truth.geojson")
+    for count in (1, 2, 3):
+        done = call("evaluate", *files[:count], files[-1], "--ranges", "0,10,20,30")
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stdout.splitlines() if "mapgauge show" not in line]  # which can be copied
+        assert max(map(columns_of, lines)) <= 80
+        assert len(lines) <= 30
+        assert done.stdout.count("--notes prints") == 1
+
+
+def test_a_metric_without_values_of_frames_names_no_worst_frame(call: Run) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer")
+    assert done.returncode == 0, done.stderr
+    assert "Chamfer-AP is 0.737 (mean over classes)." in done.stdout
+    assert "Worst frame" not in done.stdout
+
+
+def test_notes_are_counted_unless_they_are_asked_for(call: Run) -> None:
+    plain = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    count = int(re.search(r"^(\d+) notes? about the input: --notes prints", plain, re.M)[1])  # type: ignore[index]
+    noted = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes").stdout
+    assert len(re.findall("^note: ", noted, re.M)) == count
+    assert "note: " not in plain
+    refused = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes", "--json")
+    assert refused.returncode == 2
+    assert "--notes: has no effect with --json" in " ".join(refused.stderr.replace("'", "").split())
+
+
+def test_the_command_for_the_worst_frame_draws_it(call: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld")
+    (line,) = [line for line in done.stdout.splitlines() if "mapgauge show" in line]
+    words = shlex.split(line)[1:]
+    drawn = call(*words[:-1], tmp_path / words[-1])
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / words[-1]).exists()

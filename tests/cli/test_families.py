@@ -119,7 +119,7 @@ def test_slices_of_a_comparison_are_one_family_and_small_ones_have_no_intervals(
 
 def test_tables_of_slices_state_the_number_of_tests_of_all_methods(called: Run) -> None:
     words = ["evaluate", "good.json", "poor.json", "truth.geojson,tags=tags.csv", "--by", "city", "--metrics", "pld"]
-    text = called(*words, "--brief").stdout
+    text = called(*words).stdout
     tested = int(re.search(r"^(\d+) differences tested, over all slices, classes and values", text, re.M)[1])  # type: ignore[index]
     assert text.count("differences tested") == 1
     plain, holm = (json.loads(called(*words, "--correction", how, "--json").stdout) for how in ("none", "holm"))

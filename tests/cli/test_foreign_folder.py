@@ -30,6 +30,7 @@ CALLS = {
     "export": "WORLD/good.mg -o drive.rrd",
     "paper": "WORLD/good.mg WORLD/poor.mg --samples 10 -o paper",
     "confidence": "WORLD/good.mg --figure confidence.png",
+    "errors": "WORLD/good.mg --figure errors.png",
     "changes": "WORLD/good.mg --prior WORLD/truth.geojson",
     "masks": "WORLD/good.json WORLD/truth.geojson -p maptracker-iou-60x30",
     "track": "WORLD/good.json --poses WORLD/truth.geojson -o tracked.geojson",
@@ -43,6 +44,7 @@ CALLS = {
     "list": "published",
     "cite": "WORLD/good.mg",
     "compile": "--metrics pld",
+    "doctor": "",
     "demo": "--size 5 -o demo",
     "truth": "map WORLD/truth.geojson --poses WORLD/truth.geojson -o own.geojson",
 }
@@ -154,10 +156,12 @@ def outcome(start: list[str], world: Path, tmp_path: Path, command: str) -> tupl
     return process.returncode, said, sorted(path.name for path in trace.iterdir())
 
 
+@pytest.mark.whole
 def test_every_command_is_tried() -> None:
     assert set(CALLS) == set(commands_of(plug_ins=False))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", CALLS)
 def test_files_of_the_folder_are_not_used(command: str, start: list[str], world: Path, tmp_path: Path) -> None:
     if command == "export":

@@ -29,7 +29,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_an_evaluation_prints_its_tables_and_writes_its_other_files(call: Run, tmp_path: Path, full: list[str]) -> None:
-    sides = ("evaluate", "good.json", "truth.geojson", "--brief")
+    sides = ("evaluate", "good.json", "truth.geojson")
     tables = call(*sides).stdout
     full += [".mg"]
     outputs = ("-o", tmp_path / "r.mg", "--report", tmp_path / "page.html")
@@ -42,7 +42,8 @@ def test_an_evaluation_prints_its_tables_and_writes_its_other_files(call: Run, t
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
     full[:] = [".html"]
     done = call(*sides, *outputs)
-    assert (done.returncode, done.stdout) == (1, tables)
+    assert done.returncode == 1
+    assert f"mapgauge show {tmp_path}/r.mg --frame" in done.stdout  # the results are there
     assert done.stderr.splitlines() == [
         f"mapgauge: results in {tmp_path}/r.mg",
         f"mapgauge: {tmp_path}/page.html: {FULL}",
@@ -66,6 +67,7 @@ def test_results_of_other_methods_are_written(
     assert "poor" in done.stdout
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("command", "told", "suffix"),
     [

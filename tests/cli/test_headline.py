@@ -30,9 +30,9 @@ def test_the_recipe_for_a_paper_shows_the_cutoff_of_the_protocol_and_keeps_the_o
 ) -> None:
     pytest.importorskip("matplotlib")
     methods = ("good.json,name=Zed", "poor.json,name=Abe", "truth.geojson")
-    options = ("--ranges", "0,10,20,30", "--cutoff", "0.5,1.0,1.5", "--brief")
+    options = ("--ranges", "0,10,20,30", "--cutoff", "0.5,1.0,1.5")
     done = call("evaluate", *methods, *options, "-o", tmp_path / "runs")
-    assert "PLD (1.5 m) ↓" in done.stdout
+    assert "PLD (1.5 m)" in done.stdout
     assert call("paper", tmp_path / "runs", "-o", tmp_path / "paper", "--samples", "9").returncode == 0
     good, poor = (mg.load_results(world / f"{name}.mg").mean["pld"] for name in ("good", "poor"))
     table = (tmp_path / "paper" / "table.tex").read_text(encoding="utf-8")
@@ -54,6 +54,7 @@ def test_later_results_follow_those_in_the_folder(call: Run, tmp_path: Path) -> 
     assert json.loads(call("compare", tmp_path, "--json", "--samples", "9").stdout)["names"] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "command",
     [
@@ -132,6 +133,7 @@ def test_results_of_earlier_versions_keep_their_first_cutoff_and_name_it(world: 
     assert "pld (0.5 m)" in old.table()
 
 
+@pytest.mark.whole
 def test_a_full_name_lists_every_changed_setting() -> None:
     assert [full_name(one) for one in PROTOCOLS.values()] == list(PROTOCOLS)
     assert full_name(mg.protocol("openlanev2-v1.1-near")) == "openlanev2-v1.1-near"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
 import typer
 
 import mapgauge
@@ -99,6 +100,7 @@ def advised() -> Iterator[tuple[str, str, str]]:
                 yield f"{module}:{line}", found[0], command
 
 
+@pytest.mark.whole
 def test_advised_options_exist_in_the_commands_that_print_them() -> None:
     found, options = set(advised()), options_by_command()
     assert len({where for where, _, _ in found}) > 30

@@ -54,6 +54,7 @@ def test_the_options_of_a_figure_reach_it(call: Run, ringed: Path, tmp_path: Pat
     assert "Fréchet-AP@2.0 m" in target.read_text(encoding="utf-8")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

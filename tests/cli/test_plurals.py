@@ -39,5 +39,5 @@ def test_commands_call_one_frame_one_frame(call: Run, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         said += done.stdout + done.stderr
     said += (tmp_path / "one.html").read_text(encoding="utf-8")
-    assert "1 frame evaluated" in said
+    assert "truth.geojson: 1 frame, " in said
     assert [said[max(0, found.start() - 40) : found.end() + 40] for found in ONE.finditer(said)] == []

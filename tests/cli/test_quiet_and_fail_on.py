@@ -25,7 +25,8 @@ def test_quiet_commands_print_their_document_only(call: Run, tmp_path: Path) -> 
         "evaluate", "good.json", "truth.geojson", "-q", "-o", tmp_path / "x.mg", "--report", tmp_path / "x.html"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("PLD, lower is better")
+    assert done.stdout.startswith("good.json against truth.geojson: 20 frames, 2 scenes, paper-60x30\n")
+    assert "--notes" not in done.stdout
     assert (tmp_path / "x.mg").exists()
     assert (tmp_path / "x.html").exists()
     for command in (

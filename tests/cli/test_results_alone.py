@@ -78,6 +78,7 @@ def test_a_folder_stands_for_the_results_in_it(call: Run, world: Path, tmp_path:
     assert f"{tmp_path}: no results (.mg) in this folder" in empty.stderr
 
 
+@pytest.mark.needs_feature("confidence")
 @pytest.mark.parametrize(
     "command",
     [

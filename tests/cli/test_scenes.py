@@ -8,6 +8,8 @@ from tests.tracked import tracked_results, tracked_world
 
 import mapgauge as mg
 
+pytestmark = pytest.mark.needs_feature("tracks")
+
 
 @pytest.fixture(scope="module")
 def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:

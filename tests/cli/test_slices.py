@@ -20,7 +20,7 @@ def tags(tmp_path: Path) -> Path:
 
 def test_evaluate_prints_the_values_of_slices(call: Run, world: Path, tags: Path) -> None:
     words = ["evaluate", "poor.json", f"truth.geojson,tags={tags}", "--by", "city"]
-    done = call(*words, "--brief")
+    done = call(*words)
     assert done.returncode == 0, done.stderr
     assert "means over classes by city" in done.stdout
     assert "too few for intervals and differences: boston has 1, miami has 1" in done.stdout
@@ -45,9 +45,9 @@ def test_lists_of_tokens_are_slices(call: Run, world: Path, tmp_path: Path) -> N
     (tmp_path / "near.txt").write_text("\n".join(tokens[:7]), encoding="utf-8")
     (tmp_path / "other.txt").write_text("\n".join(tokens[5:12]), encoding="utf-8")
     lists = ["--tokens", tmp_path / "near.txt", "--tokens", f"{tmp_path / 'other.txt'},name=far"]
-    done = call("evaluate", "poor.json", "truth.geojson", *lists, "--brief", "--metrics", "pld")
+    done = call("evaluate", "poor.json", "truth.geojson", *lists, "--metrics", "pld")
     assert done.returncode == 0, done.stderr
-    assert "12 frames evaluated" in done.stdout
+    assert "truth.geojson: 12 frames" in done.stdout
     assert "too few for intervals and differences: near has 1, far has 2" in done.stdout
 
 

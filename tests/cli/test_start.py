@@ -42,6 +42,7 @@ def test_the_version(run: Run) -> None:
     assert run("--version").stdout == f"mapgauge {__version__}\n"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -83,6 +83,7 @@ ONTO_INPUT = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", ONTO_INPUT)
 def test_an_output_onto_an_input_is_refused_before_the_work(call: Run, place: Path, command: str) -> None:
     before = contents(place)

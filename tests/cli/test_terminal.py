@@ -58,7 +58,7 @@ class Terminal:
 
 def test_a_terminal_gets_colours_and_a_bar(world: Path) -> None:
     page = world / "page.html"
-    options = ["--metrics", "pld", "--report", "page.html"]
+    options = ["--metrics", "pld", "--report", "page.html", "--tables", "--notes"]
     terminal = Terminal("evaluate", "good.json", "truth.geojson", *options, cwd=world)
     text = terminal.finish()
     assert "All 20 frames can be drawn" in page.read_text(encoding="utf-8")
@@ -124,6 +124,8 @@ def test_ctrl_c_ends_the_work_without_a_trace(world: Path, tmp_path: Path) -> No
     text = terminal.finish()
     assert terminal.process.returncode == 130
     assert "Traceback" not in text
+    assert "reading many.json, many.pkl (" in text
+    assert re.search(r"interrupted (while|after \d+ of 600 frames).*; nothing was written", text)
     assert not (tmp_path / "results.mg").exists()
 
 

@@ -35,6 +35,7 @@ def refused(action: Action, *words: str) -> None:
         assert word in str(caught.value), str(caught.value)
 
 
+@pytest.mark.needs_feature("tracks")
 @pytest.mark.parametrize(
     ("action", "words"),
     [

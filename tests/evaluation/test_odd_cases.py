@@ -242,6 +242,7 @@ def test_buffers_with_flat_caps_leave_out_what_lies_ahead() -> None:
     )
 
 
+@pytest.mark.needs_feature("openlane")
 def test_far_truth_is_easier_where_distances_are_relaxed() -> None:
     settings = mg.protocol("openlanev2", classes=["divider"])
     near, far = ([[x, 0.0], [x + 5, 0.0]] for x in (2.0, 60.0))
@@ -255,6 +256,7 @@ def test_far_truth_is_easier_where_distances_are_relaxed() -> None:
     )  # 1.3 * 0.99, 1.3 * 0.7
 
 
+@pytest.mark.needs_feature("openlane")
 @pytest.mark.parametrize(("prefilter", "hits"), [(1.0, 0), (1.1, 1)])
 def test_a_pair_as_far_apart_as_the_prefilter_is_none(prefilter: float, hits: int) -> None:
     settings = mg.protocol(

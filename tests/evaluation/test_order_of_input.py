@@ -97,6 +97,7 @@ def evaluated(x: mg.MapFrames, y: mg.MapFrames, protocol: Protocol) -> mg.Result
     return mg.evaluate(x, y, protocol, metrics=metrics_of(protocol), ranges=ranges, unknown="ignore", workers=1)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_no_bit_depends_on_the_order_of_frames_and_instances(name: str, rng: np.random.Generator) -> None:
     protocol = by_content(name)
@@ -134,6 +135,7 @@ def test_rows_matches_and_drawings_stay_at_the_instances_of_the_file(rng: np.ran
         assert found.get(k, -1) == (-1 if truth < 0 else truth + per_class * LINES.index(line.class_name))
 
 
+@pytest.mark.needs_feature("openlane")
 def test_a_protocol_that_follows_public_code_decides_by_the_file_and_says_so(tmp_path: Path) -> None:
     above, below = [[0, 0.5], [9, 0.5]], [[0, -0.5], [9, -0.5]]
     predictions = mg.MapFrames.of(

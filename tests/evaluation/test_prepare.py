@@ -22,10 +22,12 @@ def codes(predictions: mg.MapFrames, truth: mg.MapFrames, *metrics: str) -> set[
     return {finding.code for finding in findings_of(predictions, truth, PROTOCOL, metrics)}
 
 
+@pytest.mark.needs_feature("tracks")
 def test_data_with_everything_are_not_refused_by_any_metric_over_time() -> None:
     check_needs(["track_pld", "c_map", "mas"], *tracked())
 
 
+@pytest.mark.needs_feature("tracks")
 @pytest.mark.parametrize("metric", ["track_pld", "c_map"])
 @pytest.mark.parametrize("side", ["predictions", "truth"])
 def test_a_metric_of_tracks_needs_them_on_both_sides(metric: str, side: str) -> None:
@@ -48,6 +50,7 @@ def test_stability_needs_tracks_of_the_truth_only() -> None:
         check_needs(["mas"], x, replace(y, track=None, name=""))
 
 
+@pytest.mark.needs_feature("tracks")
 def test_poses_of_one_side_are_enough() -> None:
     x, y = tracked()
     check_needs(["mas"], replace(x, poses=None), y)
@@ -64,6 +67,7 @@ def test_a_metric_over_time_needs_scenes_and_a_metric_of_frames_does_not() -> No
     check_needs(["pld", "ap_chamfer"], replace(x, track=None), replace(without, track=None, poses=None))
 
 
+@pytest.mark.needs_feature("tracks")
 def test_predictions_without_a_single_line_need_no_tracks() -> None:
     _, y = tracked()
     nothing = {token: dict[str, list[object]]() for token in y.tokens}
@@ -97,6 +101,7 @@ def test_boxes_that_do_not_occur_are_not_refused() -> None:
     assert values["pld"] is not None
 
 
+@pytest.mark.needs_feature("tracks")
 def test_the_order_of_frames_is_looked_at_for_metrics_over_time_whichever_side_has_tracks() -> None:
     x, y = tracked()
     assert y.timestamps is not None
@@ -116,6 +121,7 @@ def test_the_order_of_frames_is_said_once_if_both_sides_have_tracks() -> None:
     assert found.count("scenes-order") == 1
 
 
+@pytest.mark.needs_feature("tracks")
 def test_tracks_of_one_side_are_no_finding_because_a_metric_that_needs_them_refuses_them() -> None:
     x, y = tracked()
     assert "tracks-one-side" not in codes(replace(x, track=None), y, "pld")
@@ -139,6 +145,7 @@ def laned(linked: bool) -> mg.MapFrames:
     return replace(made, links=mg.Links.of([0], [1])) if linked else made
 
 
+@pytest.mark.needs_feature("lane_graph")
 def test_links_of_one_side_are_a_finding_only_for_metrics_of_links() -> None:
     x, y = laned(False).with_confidence(0.5), laned(True)
     protocol = PROTOCOL.replace(classes=("centerline",))

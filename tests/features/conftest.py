@@ -1,5 +1,7 @@
-"""Tests of features use the command line as the tests of ``tests/cli`` do."""
+"""Fixtures of the core that tests of features share."""
 
 from tests.cli.conftest import call, run, world
+from tests.report.conftest import show, window
+from tests.streaming.worlds import small_groups
 
-__all__ = ["call", "run", "world"]
+__all__ = ["call", "run", "show", "small_groups", "window", "world"]

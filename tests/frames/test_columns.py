@@ -54,6 +54,7 @@ STORED = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("file", "hashes"), [pytest.param(file, both, marks=needs_data(file), id=file) for file, both in STORED.items()]
 )

@@ -129,3 +129,10 @@ def test_many_hostile_steps_are_refused(path: Path) -> None:
 def test_arguments_are_returned_by_name() -> None:
     arguments: dict[str, Any] = arguments_of(Step("crop", {"region": [60, 30]}))
     assert arguments == {"region": (60.0, 30.0)}
+
+
+def test_renaming_no_class_is_no_step() -> None:
+    frames = replace(mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}}), history=())
+    assert frames.rename({}) is frames
+    assert frames.rename({"divider": "divider"}) is frames
+    assert [step.name for step in frames.rename({"divider": "line"}).history or ()] == ["rename"]

@@ -48,6 +48,7 @@ def test_the_plain_loop_runs(
     assert mg.load_results("epoch.mg").mean == expected.mean
 
 
+@pytest.mark.needs_feature("tracks")
 def test_the_loop_over_time_runs() -> None:
     predictions, truth = tracked_world()
     shares = [truth.tokens[start : start + 5] for start in range(0, len(truth), 5)]

@@ -64,6 +64,7 @@ def test_frames_that_the_sampler_repeats_are_left_out_by_mmengine() -> None:
     assert metric.evaluate(FRAMES) == flat(mg.evaluate(PREDICTIONS, TRUTH))
 
 
+@pytest.mark.needs_feature("tracks")
 def test_metrics_of_scenes_take_tracks_times_and_poses() -> None:
     predictions, truth = tracked_world()
     protocol = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}, "mas": {"intervals": (2,)}})

@@ -29,7 +29,6 @@ from mapgauge.torch import (  # noqa: E402
 ROOT = Path(__file__).parents[2]
 PREDICTIONS, TRUTH = world()
 TOKENS = TRUTH.tokens
-TRACKED = tracked_world()
 
 
 def tensors(frames: mg.MapFrames, tokens: tuple[str, ...], dtype: Any = torch.float64) -> list[Any]:
@@ -220,16 +219,18 @@ def test_metrics_say_which_way_is_better() -> None:
 def over_time() -> dict[str, float]:
     protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})}
     protocols |= {"mas": "mas-60x30", "c_map": "maptracker-c-60x30"}
-    found = [mg.evaluate(*TRACKED, settings, metrics=[name]) for name, settings in protocols.items()]
+    tracked = tracked_world()
+    found = [mg.evaluate(*tracked, settings, metrics=[name]) for name, settings in protocols.items()]
     return {key: value for one in found for key, value in flat(one).items()}
 
 
+@pytest.mark.needs_feature("tracks")
 def test_metrics_of_scenes_give_the_bits_of_evaluate(over_time: dict[str, float]) -> None:
     kinds = [TrackPolylineLocalisationDetection, PolylineStability, ConsistentPolylineAveragePrecision]
     collection = torchmetrics.MetricCollection([kind(classes=MAPTR) for kind in kinds])
     for start in range(0, FRAMES, 7):
         some = TOKENS[::-1][start : start + 7]
-        x, y = (batch_of(side, some, MAPTR, tracks=True) for side in TRACKED)
+        x, y = (batch_of(side, some, MAPTR, tracks=True) for side in tracked_world())
         place = of_frames(TRUTH, some)
         times, poses = torch.tensor(place["timestamps"]), torch.tensor(place["poses"])
         collection.update(x, y, some, place["scenes"], times, poses)
@@ -237,6 +238,7 @@ def test_metrics_of_scenes_give_the_bits_of_evaluate(over_time: dict[str, float]
     assert plain(collection.compute()) == plain(again.compute()) == over_time
 
 
+@pytest.mark.needs_feature("tracks")
 def test_the_switch_cost_is_the_argument_or_that_of_the_protocol_or_half() -> None:
     settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.25}})
     made = [TrackPolylineLocalisationDetection(), TrackPolylineLocalisationDetection(settings)]
@@ -288,6 +290,7 @@ def test_frames_that_a_sampler_repeats_are_noticed_across_processes(
         assert "frames were seen before" in found["refused"]
 
 
+@pytest.mark.needs_feature("tracks")
 def test_scenes_that_are_spread_over_processes_are_whole_again(
     two_processes: list[Any], over_time: dict[str, float]
 ) -> None:

@@ -41,6 +41,7 @@ def test_longitude_and_latitude_need_a_projection(tmp_path: Path) -> None:
     assert points[0] == pytest.approx([0, 1.112], abs=0.001)
 
 
+@pytest.mark.needs_feature("network")
 def test_maps_are_evaluated_and_converted(tmp_path: Path) -> None:
     path = osm(tmp_path / "map.osm", LOCAL, way(11, [1, 2], "line_thin"), way(13, [4, 5], "curbstone"))
     mg.write(mg.read(path), tmp_path / "map.geojson")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.features.openlane.lane_worlds import both, world
+from tests.lane_worlds import both, world
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -204,6 +204,7 @@ def test_a_value_whose_name_is_taken_is_left_out(tmp_path: Path) -> None:
     assert {"pld/mean", "pld/kerb", "pld/kerb/missed", "ap_chamfer/kerb/missed"} <= set(writer.names)
 
 
+@pytest.mark.needs_feature("openlane", "graph_scores")
 @pytest.mark.parametrize("protocol", ["openlanev2-v1.1", "graph"])
 def test_results_of_lanes_are_logged_without_a_warning(tmp_path: Path, protocol: str) -> None:
     writer = Writer(tmp_path)

@@ -75,7 +75,7 @@ def test_it_can_be_chosen_alone_and_works_without_settings_of_the_protocol(world
 
 
 def test_the_command_line_prints_it(call: Run, tmp_path: Path) -> None:
-    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "runs")
+    done = call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", tmp_path / "runs", "--tables")
     assert done.returncode == 0, done.stderr
     assert "Length error, lower is better (paper-60x30; a point every 0.5 m)" in done.stdout
     assert re.search(r"name +class +predictions +truth +error ↓ +predicted length", done.stdout)

@@ -94,6 +94,7 @@ def test_metrics_are_chosen_in_the_order_of_the_table(monkeypatch: pytest.Monkey
         assert chosen_metrics(PAPER, ["flicker"]) == ("flicker",)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
@@ -113,6 +114,7 @@ def test_metrics_that_cannot_be_computed_are_refused(metrics: Any, message: str)
     assert str(caught.value) == message
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("protocol", "metric", "remedy"),
     [
@@ -213,6 +215,7 @@ def test_one_cutoff_has_no_key_of_its_own() -> None:
     assert list(map(str, found)) == ["pld", "localisation", "detection"]
 
 
+@pytest.mark.whole
 def test_values_of_many_sums_are_those_of_each(rng: np.random.Generator) -> None:
     protocol = mg.protocol(
         "paper-60x30",

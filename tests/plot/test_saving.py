@@ -29,6 +29,7 @@ SUFFIXES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 CHANGING = {"png": b"Software", "svg": b"dc:date", "pdf": b"CreationDate"}  # the version of matplotlib, or the day
 
 
+@pytest.mark.needs_feature("confidence")
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_every_figure_has_the_same_bytes_each_time(name: str, good: mg.Results, tmp_path: Path) -> None:
     """Settings of the program stay as they are."""

@@ -1,6 +1,7 @@
 """Text becomes HTML by its type: nothing from a file can be markup, whoever forgets what."""
 
 import ast
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -14,7 +15,7 @@ MAKERS = ("markup.py", "views/report/explorer.py")
 HOSTILE = "</p><script>alert(1)</script>\"'&"
 
 
-def _calls(name):
+def _calls(name: str) -> Iterator[tuple[str, ast.expr]]:
     """Yield the place and the first argument of each call of a function outside the modules that make HTML."""
     root = Path(mapgauge.__file__).parent
     for path in SOURCES:
@@ -25,28 +26,28 @@ def _calls(name):
                 yield f"{path.relative_to(root)}:{node.lineno}", node.args[0]
 
 
-def test_only_markup_calls_escape():
+def test_only_markup_calls_escape() -> None:
     importing = [path.name for path in SOURCES if "html import escape" in path.read_text(encoding="utf-8")]
     assert importing == ["markup.py"]
 
 
-def test_templates_of_html_are_constants():
+def test_templates_of_html_are_constants() -> None:
     calls = list(_calls("html"))
     assert len(calls) > 10
     assert [place for place, argument in calls if not isinstance(argument, ast.Constant)] == []
 
 
-def test_names_of_elements_are_constants():
+def test_names_of_elements_are_constants() -> None:
     calls = list(_calls("element"))
     assert len(calls) > 10
     assert [place for place, argument in calls if not isinstance(argument, ast.Constant)] == []
 
 
-def test_text_is_declared_to_be_html_where_html_is_made_only():
+def test_text_is_declared_to_be_html_where_html_is_made_only() -> None:
     assert [place for place, argument in _calls("Html") if not isinstance(argument, ast.Constant)] == []
 
 
-def test_children_attributes_and_fields_are_escaped():
+def test_children_attributes_and_fields_are_escaped() -> None:
     for made in (
         element("p", HOSTILE),
         element("p", [HOSTILE, None]),
@@ -63,10 +64,10 @@ def test_children_attributes_and_fields_are_escaped():
         assert "<script" not in made
 
 
-def test_an_f_string_of_markup_is_escaped():
+def test_an_f_string_of_markup_is_escaped() -> None:
     inner = element("b", "x")
     assert element("p", f"{inner}") == "<p>&lt;b&gt;x&lt;/b&gt;</p>"
 
 
-def test_text_that_is_not_unicode_can_be_stored():
+def test_text_that_is_not_unicode_can_be_stored() -> None:
     element("p", "\udcff").encode("utf-8")

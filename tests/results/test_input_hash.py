@@ -108,6 +108,7 @@ def test_a_hash_without_links_stays_as_it_is() -> None:
     assert hash_text(content_hash(frames)) == "f2c99872791ce04e3e5df334bd253330"
 
 
+@pytest.mark.needs_feature("tracks")
 def test_tracks_are_hashed_where_a_metric_uses_them(sides: Sides, hashes: tuple[str, str], tmp_path: Path) -> None:
     predictions, truth = mg.track(sides[0], poses=sides[1], confidence=None), sides[1]
     protocol = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})

@@ -62,6 +62,7 @@ def things_of(class_name: str, token: str, *methods: str, frames: int = 6) -> di
     }
 
 
+@pytest.mark.needs_feature("confidence")
 @pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison", "causes", "confidence"])
 def test_names_cannot_inject_markup(kind: str) -> None:
     thing = things_of(HOSTILE, HOSTILE, "A" + HOSTILE, "B" + HOSTILE + "\ud800")[kind]  # a name may not be text
@@ -73,6 +74,7 @@ def test_names_cannot_inject_markup(kind: str) -> None:
     html.encode("utf-8")
 
 
+@pytest.mark.needs_feature("confidence")
 @pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison", "causes", "confidence"])
 def test_reprs_are_one_short_line(kind: str) -> None:
     thing = things_of("divider", "t" * 500, *(f"method {k} with a long name" for k in range(6)))[kind]
@@ -88,6 +90,7 @@ def test_reprs_say_the_most_important() -> None:
     assert repr(things["comparison"]) == "<Comparison pld one 0.100, two 0.500 over 6 frames>"
 
 
+@pytest.mark.needs_feature("confidence")
 def test_html_has_the_values_of_the_tables() -> None:
     results = mg.evaluate(*demo_world(4, predictions=10))
     text = Reader(results._repr_html_()).text

@@ -87,6 +87,7 @@ def test_a_slice_without_frames_and_a_small_one_say_so() -> None:
     json.dumps(sliced.to_dict())
 
 
+@pytest.mark.needs_feature("tracks")
 def test_metrics_of_whole_scenes_refuse_slices_that_cut_scenes() -> None:
     results = mg.evaluate(
         TRUTH.with_confidence(1),

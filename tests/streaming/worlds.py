@@ -10,11 +10,15 @@ from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
 from mapgauge.io import parquet
 from mapgauge.io.dataset import DatasetWriter, open_dataset
+from mapgauge.metrics.table import METRICS
 
 GROUP = 320  # rows
-# Metrics of frames with the protocol that has all their settings.
-LINKED = mg.protocol("paper-60x30", settings={"network_pld": {"break_cost": 0.5}})
-OF_FRAMES = ("pld", "completeness", "causes", "network_pld", "ap_chamfer", "ap_frechet")
+# Metrics of frames with the protocol that has all their settings. Network PLD is there unless its feature was deleted.
+OF_FRAMES: tuple[str, ...] = ("pld", "completeness", "causes", "ap_chamfer", "ap_frechet")
+LINKED = mg.protocol("paper-60x30")
+if "network_pld" in METRICS:
+    OF_FRAMES = (*OF_FRAMES, "network_pld")
+    LINKED = LINKED.replace(settings={"network_pld": {"break_cost": 0.5}})
 
 
 @pytest.fixture(scope="session")

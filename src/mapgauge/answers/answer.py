@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from mapgauge.answers.facts import MethodFacts, explained, facts_of
+from mapgauge.answers.facts import MethodFacts, explained, facts_of, measure_of
 from mapgauge.answers.pairs import PairFacts, pairs_of, ranked
 from mapgauge.answers.sentences import about_method, about_methods, named
 from mapgauge.arguments import check_workers
 from mapgauge.errors import InvalidInput
 from mapgauge.hooks import sentences
-from mapgauge.markup import block, line
+from mapgauge.markup import block, element
 from mapgauge.metrics.causes import CAUSES_OF_PLD
+from mapgauge.metrics.metric import CombinedRows, Metric
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import hit_metrics
+from mapgauge.metrics.table import hit_metrics, value_named
 from mapgauge.results.comparison import check_comparable, method_names
 from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
@@ -36,7 +37,7 @@ class Answer:
         return f"<Answer about {', '.join(facts.name for facts in self.methods)}>"
 
     def _repr_html_(self) -> str:
-        return block(*(line(statement.text) for statement in self.statements))
+        return block(*(element("div", statement.text) for statement in self.statements))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values."""
@@ -59,7 +60,7 @@ class Told(NamedTuple):
     """One method with its facts, which may be kept after its geometry was released."""
 
     name: str
-    results: Results  # with the metrics that explain PLD
+    results: Results  # with the metrics that explain PLD, if they were scored in every frame
     facts: MethodFacts
     added: tuple[Statement, ...]  # what features say
 
@@ -112,7 +113,10 @@ def explain(results: Results, name: str, workers: int | None = None) -> Told:
     more = explained(results, workers)
     facts = facts_of(more, name)
     said = (sentence(more, workers) for sentence in sentences())
-    return Told(name, more, facts, tuple(statement for statement in said if statement is not None))
+    # A streamed evaluation keeps only the sums of metrics that explain PLD. Comparisons need a value of every frame.
+    has_rows = more.geometry is not None or not set(more.metrics) & set(more.extra)
+    compared = more if has_rows else results
+    return Told(name, compared, facts, tuple(statement for statement in said if statement is not None))
 
 
 def combined(methods: Sequence[Told]) -> Answer:
@@ -123,7 +127,7 @@ def combined(methods: Sequence[Told]) -> Answer:
         said = [*about_method(facts[0], protocol), *methods[0].added]
         return Answer(facts, (), tuple(said))
     trusted = [method for method in methods if method.facts.refused is None]
-    pairs = pairs_of([method.name for method in trusted], _alike([method.results for method in trusted]))
+    pairs = pairs_of([method.facts for method in trusted], _alike([method.results for method in trusted]))
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
         *about_methods(facts, pairs, order, protocol),
@@ -137,9 +141,19 @@ def _alike(methods: Sequence[Results]) -> list[Results]:
     if not methods:
         return []
     first = methods[0].metrics
-    compared = {PLD.name, CAUSES_OF_PLD.name, *first[:1], *(metric.name for metric, _ in hit_metrics(first))}
+    measure = value_named(measure_of(methods[0]))
+    compared = {PLD.name, CAUSES_OF_PLD.name, *(metric.name for metric, _ in hit_metrics(first))}
+    if measure is not None:
+        compared |= _parts_of(measure[0])
     shared = tuple(name for name in first if name in compared and all(name in method.metrics for method in methods))
     return [_with_only(method, shared) for method in methods]
+
+
+def _parts_of(metric: Metric) -> set[str]:
+    """Return the names of a metric and of those that it combines."""
+    if isinstance(metric.rows, CombinedRows):
+        return {metric.name, *metric.rows.of}
+    return {metric.name}
 
 
 def _with_only(results: Results, metrics: tuple[str, ...]) -> Results:

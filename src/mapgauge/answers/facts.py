@@ -12,8 +12,8 @@ from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.completeness import values_of as values_of_lengths
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.metrics.table import METRICS, combined_metrics
+from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.results.values import Values
 from mapgauge.typing import Floats
@@ -59,13 +59,18 @@ def error_of(results: Results) -> str | None:
 
 
 def measure_of(results: Results) -> str:
-    """Return the key of the value that methods are ranked by: the main value of the first metric; "" without metrics.
+    """Return the key of the value that methods are ranked by; "" without metrics.
 
-    Metrics of the headline of a protocol come first, and PLD comes before average precisions.
+    It is the main value of the first metric of the protocol's headline, or else of PLD, or else of a metric that
+    combines others, such as OLS, or else of the first metric in the order of the table.
     """
-    if not results.metrics:
+    order = [name for name in results.protocol.headline if name in results.metrics]
+    order += [name for name in results.metrics if name == PLD.name]
+    order += [metric.name for metric, _ in combined_metrics(results.metrics)]
+    order += results.metrics
+    if not order:
         return ""
-    return METRICS[results.metrics[0]].main.key
+    return METRICS[order[0]].main.key
 
 
 def has_causes(protocol: Protocol) -> bool:
@@ -177,7 +182,7 @@ def _ranges(results: Results) -> list[dict[str, float | None]] | None:
 
     A map has no ego, so its rings mean nothing.
     """
-    if not results.ranges or results.protocol.name == MAP or PLD.name not in results.metrics:
+    if not results.ranges or not results.protocol.has_ego or PLD.name not in results.metrics:
         return None
     return [_ring(results, k, ring) for k, ring in enumerate(pairwise(results.ranges))]
 

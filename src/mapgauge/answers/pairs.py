@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from mapgauge.answers.facts import measure_of
+from mapgauge.answers.facts import MethodFacts, measure_of
 from mapgauge.metrics.causes import CAUSES_OF_PLD, FAMILIES
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics, value_named
@@ -105,21 +105,27 @@ def _turned(gaps: dict[str, DifferenceFacts]) -> dict[str, DifferenceFacts]:
     return {key: gap.turned() for key, gap in gaps.items()}
 
 
-def pairs_of(names: Sequence[str], methods: Sequence[Results]) -> list[PairFacts]:
+class _Ranked(NamedTuple):
+    """A method with what is known about it."""
+
+    facts: MethodFacts
+    results: Results
+
+
+def pairs_of(facts: Sequence[MethodFacts], methods: Sequence[Results]) -> list[PairFacts]:
     """Return what is known about each two methods; from ``MANY`` methods on, about the best one and each other.
 
     The methods must be results of the same frames, protocol and metrics.
     """
     if len(methods) < 2:
         return []
+    of = {known.name: _Ranked(known, method) for known, method in zip(facts, methods, strict=True)}
     if len(methods) < MANY:
-        comparison = compare(methods, names=names)
-        of = dict(zip(names, methods, strict=True))
+        comparison = compare(methods, names=list(of))
     else:
-        order = ranked(names, methods)
-        of = dict(zip(names, methods, strict=True))
-        comparison = compare([of[name] for name in order], names=order, pairs="first")
-    return [_pair(comparison, first, second, of[first], of[second]) for first, second in comparison.differences]
+        order = ranked(list(of), methods)
+        comparison = compare([of[name].results for name in order], names=order, pairs="first")
+    return [_pair(comparison, of[first], of[second]) for first, second in comparison.differences]
 
 
 def ranked(names: Sequence[str], methods: Sequence[Results]) -> list[str]:
@@ -142,34 +148,50 @@ def lower_is_better(key: str) -> bool:
     return metric is None or metric.lower_is_better
 
 
-def _pair(comparison: Comparison, first: str, second: str, one: Results, other: Results) -> PairFacts:
+def _pair(comparison: Comparison, first: _Ranked, second: _Ranked) -> PairFacts:
     """Return what is known about two methods of a comparison."""
-    changes = comparison.differences[first, second]
+    one = first.results
+    other = second.results
+    changes = comparison.differences[first.facts.name, second.facts.name]
     measure = measure_of(one)
     difference = changes["mean"].get(measure)
-    families = {}
-    if CAUSES_OF_PLD.name in one.metrics and CAUSES_OF_PLD.name in other.metrics:
-        families = compare_families(one, other)
+    families = _families(first, second)
     against = _against(one, measure, changes["mean"])
     return PairFacts(
-        first=first,
-        second=second,
+        first=first.facts.name,
+        second=second.facts.name,
         verdict=_verdict(one, other, measure, difference, contradicted=bool(against)),
         measure=measure,
         gap=None if difference is None else DifferenceFacts.of(difference),
         pld=DifferenceFacts.of(changes["mean"][PLD.main.key]) if PLD.main.key in changes["mean"] else None,
-        families=_gaps((key, gap) for key, gap in families.get("mean", {}).items() if key in FAMILIES),
+        families=families.get("mean", {}),
         classes=_gaps((name, gaps[measure]) for name, gaps in changes.items() if name != "mean" and measure in gaps),
-        families_of_classes={
-            name: _gaps((key, gap) for key, gap in gaps.items() if key in FAMILIES)
-            for name, gaps in families.items()
-            if name != "mean"
-        },
+        families_of_classes={name: gaps for name, gaps in families.items() if name != "mean"},
         drawn=comparison.drawn,
         units=comparison.units,
         why_not=_why_not(comparison, difference),
         against=against,
     )
+
+
+def _families(first: _Ranked, second: _Ranked) -> dict[str, dict[str, DifferenceFacts]]:
+    """Return what PLD differs by, by class or "mean". There are no intervals without causes in every frame."""
+    both = (first.results, second.results)
+    if all(CAUSES_OF_PLD.name in method.metrics for method in both):
+        compared = compare_families(*both)
+        return {
+            name: _gaps((key, gap) for key, gap in gaps.items() if key in FAMILIES) for name, gaps in compared.items()
+        }
+    of_first, of_second = ({"mean": method.facts.families} | _by_class(method.facts) for method in (first, second))
+    return {
+        name: {family: DifferenceFacts(other[family] - part, None, None) for family, part in parts.items()}
+        for name, parts in of_first.items()
+        if parts is not None and (other := of_second.get(name)) is not None
+    }
+
+
+def _by_class(facts: MethodFacts) -> dict[str, dict[str, float] | None]:
+    return {name: of_class["families"] for name, of_class in facts.classes.items()}
 
 
 def _gaps(differences: Iterable[tuple[str, Difference]]) -> dict[str, DifferenceFacts]:

@@ -45,7 +45,8 @@ def about_method(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
         return
     if facts.pld is None or facts.measure != PLD.main.key:
         title = title_of(facts.measure, protocol=protocol)
-        text = f"{title} is {facts.value:.3f} (mean over classes)."
+        over = " (mean over classes)" if facts.classes else ""  # a metric that combines others has no classes
+        text = f"{title} is {facts.value:.3f}{over}."
         yield Statement("value", text, {"key": facts.measure, "value": facts.value})
         yield from _worst(facts)
         return
@@ -275,18 +276,21 @@ def _of_many(
     if best.value is None:
         return Statement("comparison", "There is nothing to compare: no method has a value.")
     extreme = "lowest" if lower_is_better(best.measure) else "highest"
-    text = f"{best.name} has the {extreme} {title}, {best.value:.3f}."
+    said = [f"{best.name} has the {extreme} {title}, {best.value:.3f} (over {_units(pairs[0])})."]
     values: dict[str, float | str | None] = {"best": best.name, "key": best.measure, "value": best.value}
-    said = []
-    units = ""
+    undecided: dict[str, list[str]] = {}  # the methods of which it cannot be told, by the reason
     for name in order[1:]:
         pair = _against_best(pairs, best.name, name)
         if pair is None:
             continue
-        units = _units(pair)
         values[name] = None if pair.gap is None else pair.gap.value
-        said.append(_than_best(pair, title))
-    return Statement("comparison", f"{text} {'; '.join(said)} (over {units}).", values, best.name)
+        if pair.verdict == "cannot tell" and pair.why_not:
+            undecided.setdefault(pair.why_not, []).append(_with_size(pair))
+        else:
+            said.append(_than_best(pair))
+    for reason, names in undecided.items():
+        said.append(f"Whether it is better than {_listed(names)} cannot be told: {reason}.")
+    return Statement("comparison", " ".join(said), values, best.name)
 
 
 def _against_best(pairs: Sequence[PairFacts], best: str, name: str) -> PairFacts | None:
@@ -299,22 +303,27 @@ def _against_best(pairs: Sequence[PairFacts], best: str, name: str) -> PairFacts
     return None
 
 
-def _than_best(pair: PairFacts, title: str) -> str:
-    """Return how a method compares with the best one, which is the first of the pair."""
-    if pair.verdict == "identical":
-        return f"{pair.second} is identical to it"
+def _with_size(pair: PairFacts) -> str:
+    """Return a method, and by how much its value differs from the best one."""
     if pair.gap is None:
-        return f"{pair.second} has no value"
+        return pair.second
+    return f"{pair.second} ({pair.gap.value:+.3f})"
+
+
+def _than_best(pair: PairFacts) -> str:
+    """Return how a method compares with the best one, which is the first of the pair, as a sentence."""
+    if pair.verdict == "identical":
+        return f"{pair.second} is identical to it."
+    if pair.gap is None:
+        return f"{pair.second} has no value."
     if pair.verdict == "disagree":
         others = _listed([title_of(key) for key, _ in pair.against])
-        return f"{pair.second} is worse by {_size(pair.gap)}, but better by {others}"
+        return f"{pair.second} is worse by {_size(pair.gap)}, but better by {others}."
     if pair.verdict == "cannot tell":
-        if pair.why_not:
-            return f"whether {pair.second} is worse by {abs(pair.gap.value):.3f} cannot be told: {pair.why_not}"
-        return f"whether {pair.second} is worse cannot be told: {_size(pair.gap)}"
+        return f"Whether {pair.second} is worse cannot be told: {_size(pair.gap)}."
     family = family_of_difference(pair)
     most = "" if family is None else f", most of it {_NOUNS[family]}"
-    return f"{pair.second} is {pair.verdict} by {_size(pair.gap)}{most}"
+    return f"{pair.second} is {pair.verdict} by {_size(pair.gap)}{most}."
 
 
 def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:

@@ -148,7 +148,8 @@ def _matrix(tables: Path, row: _Mount) -> Floats:
 
 def _ego_poses(tables: Path, tokens: set[str]) -> dict[str, Floats]:
     """Return ego poses by token."""
-    path, names = tables / "ego_pose.json", {token.encode() for token in tokens}
+    path = tables / "ego_pose.json"
+    names = {token.encode() for token in tokens}
     complete: Callable[[list[_CameraPose]], bool] = lambda rows: len(rows) >= len(tokens)
     rows = _by_token(path, find_records(path, _CameraPose, rb'"token"\s*:\s*"([^"]*)"', names, complete))
     if lacking := sorted(tokens - rows.keys()):

@@ -117,7 +117,9 @@ def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...
 
 def findings_of_side(frames: MapFrames) -> list[Finding]:
     """Return the findings of the reader, and of the checks that need one side only."""
-    name = "truth" if frames.confidence is None else "predictions"
+    name = "predictions"
+    if frames.confidence is None:
+        name = "truth"
     side = without_boxes(frames)
     if is_geographic(side):
         degrees = [degrees_found(name, side, len(side.polylines))]

@@ -267,6 +267,8 @@ def about_instances(
     name, frames = side
     if len(rows):
         total = len(frames.polylines)
-        told = f" ({share_of(len(rows), total)})" if share else ""
+        told = ""
+        if share:
+            told = f" ({share_of(len(rows), total)})"
         text = f"{name}: {len(rows)} of {counted(total, 'instance')}{told} {text}"
         yield Finding(level, code, text, count=len(rows), examples=examples(frames, rows), remedy=remedy)

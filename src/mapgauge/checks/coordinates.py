@@ -68,7 +68,10 @@ def _common_end(side: MapFrames) -> Points | None:
     ends = side.polylines.coords[side.polylines.offsets[rows + 1] - 1, :2]
     points, counts = np.unique(ends, axis=0, return_counts=True)
     point: Points = points[counts.argmax()]
-    least = _MANY if point[0] == point[1] else _MOST
+    if point[0] == point[1]:
+        least = _MANY
+    else:
+        least = _MOST
     if counts.max() <= least * len(rows):
         return None
     there = rows[(ends == point).all(axis=1)]
@@ -485,7 +488,9 @@ def not_for_region(context: Context) -> Iterator[Finding]:
                 "Use .crop(region) on both sides to compare only what lies inside",
                 "Use --set crop=true to compare only what lies inside",
             )
-            level: Level = "warning" if len(rows) > 0.05 * total else "note"
+            level: Level = "note"
+            if len(rows) > 0.05 * total:
+                level = "warning"
             text = f"leave the region by more than {_MARGIN} m"
             yield from about_instances(
                 (name, side), rows, level, code="region-left", text=text, remedy=remedy, share=True

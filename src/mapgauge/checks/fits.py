@@ -98,7 +98,10 @@ def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
 def lines_of(side: MapFrames, rows: Indices, table: Indices | None) -> FittedLines:
     """Return some lines of a frame. Without a table, classes do not count."""
     rows = spread(side, rows, _LINES)
-    label = np.full(len(rows), _ANY) if table is None else table[side.label[rows]]
+    if table is None:
+        label = np.full(len(rows), _ANY)
+    else:
+        label = table[side.label[rows]]
     return FittedLines(_coarse(side, rows), label)
 
 
@@ -199,7 +202,7 @@ class Fits:
     def share(self) -> Floats:
         """The distance from the own truth as a share of the distance from others: near 1 for unrelated frames.
 
-        It is 0 if the frame is near the truth of others, too: frames that look alike cannot be told apart.
+        It is 0 if the frame is near the truth of others, too: frames that look alike cannot be distinguished.
         """
         away = self.others > _AWAY
         return np.where(away, self.own / np.where(away, self.others, 1.0), 0.0)

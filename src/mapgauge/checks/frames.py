@@ -167,7 +167,9 @@ def moved(context: Context) -> Iterator[Finding]:
     )
     change = " and ".join(changes)
     remedy = Remedy.of(f"Correct the predictions: {change}. Or write the truth with the same scale, axes and origin")
-    code = "origin-shifted" if only_shift else "coordinates-moved"
+    code = "coordinates-moved"
+    if only_shift:
+        code = "origin-shifted"
     yield Finding("warning", code, text, count=len(fits.frames), remedy=remedy)
 
 

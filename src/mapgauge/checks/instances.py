@@ -145,7 +145,9 @@ def empty(context: Context) -> Iterator[Finding]:
             remedy = None
         if len(tokens) < len(side):
             share = share_of(len(tokens), len(side))
-            have = "has" if len(tokens) == 1 else "have"
+            have = "have"
+            if len(tokens) == 1:
+                have = "has"
             text = f"{name}: {len(tokens)} of {counted(len(side), 'frame')} ({share}) {have} no instances"
             yield from findings_about(tokens, "note", f"{name}-frames-empty", text=text)
         elif name == "predictions":
@@ -347,7 +349,9 @@ def reversed_lines(context: Context) -> Iterator[Finding]:
 def _use_even(context: Context, advice: str) -> Remedy:
     """Return the advice to use the protocol with even sampling for the region."""
     large = context.region is not None and max(np.diff(np.reshape(context.region, (2, 2)), axis=0)[0]) == 100
-    even = "even-100x50" if large else "even-60x30"
+    even = "even-60x30"
+    if large:
+        even = "even-100x50"
     return Remedy(f"Use the protocol {even}, {advice}", f"Use --protocol {even}, {advice}")
 
 
@@ -384,7 +388,10 @@ def other_starts(context: Context) -> Iterator[Finding]:
     turned = elsewhere.count(True)
     if not turned:
         return
-    seen = "one frame" if len(frames) == 1 else f"{len(frames)} frames"
+    if len(frames) == 1:
+        seen = "one frame"
+    else:
+        seen = f"{len(frames)} frames"
     text = (
         f"{turned} of {len(matched)} closed lines that are matched in {seen} begin more than {protocol.spacing:g} m "
         "from the first point of the truth, or run the other way round. Points are laid from the first point of a line,"
@@ -436,7 +443,9 @@ def dimensions(context: Context) -> Iterator[Finding]:
     x = context.predictions
     y = context.truth
     if len(x.polylines.coords) and len(y.polylines.coords) and x.dimension != y.dimension:
-        high = "predictions" if x.dimension > y.dimension else "truth"
+        high = "truth"
+        if x.dimension > y.dimension:
+            high = "predictions"
         text = f"the predictions are {x.dimension}-D and the truth is {y.dimension}-D"
         remedy = Remedy(
             f"Use {high}.planar() to compare in the plane",

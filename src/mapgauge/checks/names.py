@@ -68,7 +68,9 @@ def duplicates(context: Context) -> Iterator[Finding]:
     for name, side in context.sides:
         twice = [token for token, times in Counter(side.tokens).items() if times > 1]
         if twice:
-            occur = "occurs" if len(twice) == 1 else "occur"
+            occur = "occur"
+            if len(twice) == 1:
+                occur = "occurs"
             text = (
                 f"{name}: {counted(len(twice), 'token')} {occur} more than once, so it is unclear which of their "
                 "frames counts"
@@ -175,7 +177,10 @@ def names(context: Context) -> Iterator[Finding]:
     """Find classes that only one side has, and propose names."""
     x, y = context.offered
     known = tuple(dict.fromkeys((*y, *x)))
-    asked = known if context.classes is None else context.classes
+    if context.classes is None:
+        asked = known
+    else:
+        asked = context.classes
     nowhere = [name for name in asked if name not in known]
     if nowhere:
         text = f"neither side has the class {', '.join(nowhere)}; available: {', '.join(known) or 'none'}"
@@ -189,7 +194,9 @@ def names(context: Context) -> Iterator[Finding]:
                 f'For lanes, choose the protocol "{name}", or "graph" for graph scores',
                 f"For lanes: --protocol {name}, or graph for graph scores",
             )
-        level: Level = "warning" if context.named else "note"
+        level: Level = "note"
+        if context.named:
+            level = "warning"
         if len(nowhere) == len(asked):
             level = "error"  # nothing is left to compare
         yield Finding(level, "classes-unknown", text, count=len(nowhere), remedy=remedy)
@@ -271,7 +278,9 @@ def not_compared(context: Context) -> Iterator[Finding]:
             if meant:
                 table = {name: meant[0]}
                 remedy = Remedy(f"Use {side}.rename({table})", f"Use {_renamed(context, side, table)}")
-                are = "is" if count == 1 else "are"
+                are = "are"
+                if count == 1:
+                    are = "is"
                 left_out = f"{counted(count, 'instance')} {are} left out of it"
                 text += f". The name is another spelling of {meant[0]}, and {left_out}"
             else:

@@ -183,7 +183,9 @@ def find_turn(neighbours: CheckedFrames) -> AxisTurn:
     if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
         return AxisTurn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(TURNS))[:2]
-    return TURNS[i] if best < 0.6 * here and best < 0.75 * second else AxisTurn()
+    if best < 0.6 * here and best < 0.75 * second:
+        return TURNS[i]
+    return AxisTurn()
 
 
 def find_exchange(

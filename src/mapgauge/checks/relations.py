@@ -63,7 +63,9 @@ def shared(context: Context) -> Iterator[Finding]:
             "to several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
         )
         remedy = Remedy.of("Check that ids are not shared by different objects")
-        level: Level = "warning" if len(several) > 0.25 * len(followed) else "note"
+        level: Level = "note"
+        if len(several) > 0.25 * len(followed):
+            level = "warning"
         shown = tuple(dict.fromkeys(track for _, _, track in several))[:3]
         yield Finding(level, "tracks-shared", text, count=len(several), examples=shown, remedy=remedy)
 
@@ -100,7 +102,9 @@ def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Ite
     )
     remedy = Remedy.of("Check the ids, the poses and the order of the frames")
     shown = tuple(dict.fromkeys(track[np.sort(rows[b[next_to][far]])].tolist()))[:3]
-    level: Level = "warning" if len(far) > 0.01 * steps else "note"
+    level: Level = "note"
+    if len(far) > 0.01 * steps:
+        level = "warning"
     yield Finding(level, "tracks-jump", text, count=len(far), examples=shown, remedy=remedy)
 
 

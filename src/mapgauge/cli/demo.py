@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
-from mapgauge.cli.comparison import Compared
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import show
+from mapgauge.cli.evaluated import Evaluated
 from mapgauge.cli.output import progress, say
 from mapgauge.cli.plot import corners_of
-from mapgauge.cli.summary import show_results
 from mapgauge.cli.targets import own_folder
 from mapgauge.errors import MissingDependency
 
@@ -48,7 +47,7 @@ def demo(options: DemoOptions) -> None:
     output = options.output
     own_folder(output, MARK, FILES, "the demo")
 
-    from mapgauge import compare
+    from mapgauge import answer
     from mapgauge.metrics.table import METRICS
     from mapgauge.report import write_report
 
@@ -57,14 +56,19 @@ def demo(options: DemoOptions) -> None:
     compile_for(["read", *(name for name in METRICS if METRICS[name].default), "report"])
     names: list[str] = list(METHODS)
     results, sweeps = _evaluate(options)
-    show_results("text", results, names)
-    say()
-    show(Compared(compare(results, names=names), ["mean"]).text())
     write_report(results, output / "report.html", names=names, title="mapgauge demo")
-    say()
     _draw(results, sweeps, names, output)
     files = ["truth.geojson", *(f"{method}{suffix}" for method in METHODS for suffix in (".json", ".mg"))]
     say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
+    say()
+    compared = Evaluated(
+        names=names,
+        results=results,
+        answers=[answer(results, names=names)],
+        files=[*(output / f"{method}.json" for method in METHODS), output / "truth.geojson"],
+        targets=[output / f"{method}.mg" for method in METHODS],
+    )
+    show(compared.text())
     say(f"Open this in a browser: {output / 'report.html'}")
 
 

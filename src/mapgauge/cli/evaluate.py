@@ -1,221 +1,313 @@
-"""``mapgauge evaluate``: compares predictions with truth and prints a table per metric."""
+"""``mapgauge evaluate``: compares predictions with truth, and says what comes out."""
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
-from mapgauge.cli import Attempts, parsing
 from mapgauge.cli import options as o
-from mapgauge.cli.compile import compile_for, is_compiling
+from mapgauge.cli import parsing
+from mapgauge.cli.command import command, without_effect
+from mapgauge.cli.compile import compile_for
+from mapgauge.cli.emit import Printing, emit
 from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
-from mapgauge.cli.inspect import tell_frames, tell_inputs
 from mapgauge.cli.methods import keep_order
-from mapgauge.cli.output import distrust, exit_on, exit_without_truth, inform, progress, show_findings, warn, warn_of
+from mapgauge.cli.output import exit_on, exit_without_truth
 from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
-from mapgauge.cli.summary import in_words, show_protocols, show_results, tell_each
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
+from mapgauge.cli.watching import EvaluationWatch
 
 if TYPE_CHECKING:
-    from mapgauge.cli.runs import InMemory, Run, RunPlan, Streamed
+    from collections.abc import Callable
+
+    from mapgauge.answers.answer import Answer
+    from mapgauge.cli.runs import InMemory, RunPlan, Streamed
     from mapgauge.evaluation.streaming.run import OnError
-    from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.results.tags import Tags
 _PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
 _WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
 _BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
-_BRIEF_HELP = "Leave out the lines after the tables that say what the values mean."
+_TABLES_HELP = "Also print a table of all values of each metric, by class."
+_NOTES_HELP = "Also print the notes about the input. Warnings and errors are printed in any case."
+_OUTPUT_HELP = "Results (.mg). With several predictions or protocols, it is a folder, as it is with a slash at its end."
 
 
-def evaluate(
-    context: typer.Context,
-    predictions: o.PredictionsArgument,
-    truth: o.TruthArgument,
-    protocol: o.ProtocolOption = None,
-    metrics: o.MetricsOption = None,
-    cutoff: o.CutoffOption = None,
-    classes: o.ClassesOption = None,
-    changes: o.SetOption = None,
-    ranges: o.RangesOption = None,
-    by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None,
-    correction: o.CorrectionOption = "none",
-    output: Annotated[
-        str | None,  # a path loses the slash at its end, which says that it is a folder
-        o.output_option(
-            "FILE",
-            "Results (.mg). With several predictions or protocols, it is a folder, as it is with a slash at its end.",
-        ),
-    ] = None,
-    page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None,
-    title: o.TitleOption = None,
-    with_geometry: Annotated[bool, o.option("--with-geometry", o.WRITTEN, _WITH_GEOMETRY_HELP)] = False,
-    json: o.JsonOption = False,
-    csv: o.CsvOption = False,
-    latex: o.LatexOption = False,
-    brief: Annotated[bool, o.option("--brief", o.WRITTEN, _BRIEF_HELP)] = False,
-    fail_on: o.FailOnOption = None,
-    quiet: o.QuietOption = False,
-    tokens: o.TokensOption = None,
-    prior: Annotated[Path | None, o.PRIOR] = None,
-    ignore_unknown: o.IgnoreUnknownOption = False,
-    workers: o.WorkersOption = None,
-    engine: o.EngineOption = None,
-    work: o.WorkOption = None,
-    resume: o.ResumeOption = False,
-    on_error: o.OnErrorOption = "stop",
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(Printing):
+    """The options of ``mapgauge evaluate``."""
+
+    predictions: o.PredictionsArgument
+    truth: o.TruthArgument
+    protocol: o.ProtocolOption = None
+    metrics: o.MetricsOption = None
+    cutoff: o.CutoffOption = None
+    classes: o.ClassesOption = None
+    changes: o.SetOption = None
+    ranges: o.RangesOption = None
+    by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None
+    correction: o.CorrectionOption = "none"
+    # A path would lose the slash at its end, which says that it is a folder.
+    output: Annotated[str | None, o.output_option("FILE", _OUTPUT_HELP)] = None
+    page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None
+    title: o.TitleOption = None
+    with_geometry: Annotated[bool, o.option("--with-geometry", o.WRITTEN, _WITH_GEOMETRY_HELP)] = False
+    tables: Annotated[bool, o.option("--tables", o.WRITTEN, _TABLES_HELP)] = False
+    notes: Annotated[bool, o.option("--notes", o.WRITTEN, _NOTES_HELP)] = False
+    json: o.JsonOption = False
+    csv: o.CsvOption = False
+    latex: o.LatexOption = False
+    fail_on: o.FailOnOption = None
+    quiet: o.QuietOption = False
+    tokens: o.TokensOption = None
+    prior: Annotated[Path | None, o.PRIOR] = None
+    ignore_unknown: o.IgnoreUnknownOption = False
+    workers: o.WorkersOption = None
+    engine: o.EngineOption = None
+    work: o.WorkOption = None
+    resume: o.ResumeOption = False
+    on_error: o.OnErrorOption = "stop"
+
+    @property
+    def names_of_protocols(self) -> list[str]:
+        """The protocols, each once."""
+        return list(dict.fromkeys(parsing.listed(self.protocol))) or ["paper-60x30"]
+
+    @property
+    def slice_by(self) -> str | None:
+        """The column of --by; None without it, and for ``class``, which is a form of the LaTeX table."""
+        return None if self.by == "class" else self.by
+
+    @property
+    def lists(self) -> Sequence[Path]:
+        """The files of --tokens."""
+        return self.tokens or ()
+
+
+@command
+def evaluate(options: EvaluateOptions) -> None:
     """Compare predictions with truth.
 
-    Prints what was read, possible problems with it, and a table per metric; with --prior also the tables of `mapgauge
-    changes`. If both sides are Parquet (a file, a
-    folder or a URL), they are read in chunks, on this machine or on a Dask cluster.
+    Prints what was compared, what comes out in a few sentences, a table, the worst frame, and possible problems with
+    the input; with --prior also the tables of `mapgauge changes`. If both sides are Parquet (a file, a folder or a
+    URL), they are read in chunks, on this machine or on a Dask cluster.
     """
-    form = parsing.form_of(json=json, csv=csv, latex=latex)
-    given = list(dict.fromkeys(parsing.listed(protocol))) or ["paper-60x30"]
-    tags = tags_of([truth, *predictions], by)
-    protocols = [parsing.settings_of(name, cutoff=cutoff, classes=classes, changes=changes) for name in given]
-    chosen = parsing.metrics_of_each(protocols, metrics)
-    _check_options(context, form, given, list(chain.from_iterable(chosen)))
-    if prior is not None and not protocols[0].cutoffs:
-        parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
+    watch = EvaluationWatch(
+        is_text=options.form == "text" and not options.quiet,
+        explains=options.form in ("text", "json"),
+        keeps_data=options.page is not None or options.prior is not None,
+        workers=options.workers,
+    )
+    with watch.interrupts():
+        watch.reading([*options.predictions, options.truth])  # at once: imports take a part of a second
+        _evaluate(options, watch)
 
-    from mapgauge.cli.runs import RunPlan, evaluate_runs, write_reports
+
+def _evaluate(options: EvaluateOptions, watch: EvaluationWatch) -> None:
+    """Check the options, and do all work."""
+    tags = tags_of([options.truth, *options.predictions], options.by)
+    protocols = [
+        parsing.settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+        for name in options.names_of_protocols
+    ]
+    chosen = parsing.metrics_of_each(protocols, options.metrics)
+    metrics = list(chain.from_iterable(chosen))
+    _check_options(options, metrics)
+    if options.prior is not None and not protocols[0].cutoffs:
+        parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
+    plan, pages = _plan(options, protocols, chosen)
+    check_files(*options.predictions, options.truth, *([options.prior] if options.prior else []))
+    watch.is_streamed = _streams(options)
+    prepare = partial(_prepare, options, metrics)
+    if watch.is_streamed:
+        sides: InMemory | Streamed = _streamed(options, prepare)
+    else:
+        sides = _in_memory(options, prepare)
+    _run(options, plan, pages, sides, watch, tags)
+
+
+def _plan(
+    options: EvaluateOptions, protocols: "Sequence[Protocol]", metrics: Sequence[tuple[str, ...]]
+) -> "tuple[RunPlan, list[Path | None]]":
+    """Return all runs with the files that they write, and the report of each protocol, after checks of these files."""
+    from mapgauge.cli.runs import RunPlan
     from mapgauge.io.files.places import is_folder_target
     from mapgauge.scoring.prepare import check_rings
 
     plan = RunPlan(
-        names=parsing.file_names(predictions),
+        names=parsing.file_names(options.predictions),
         protocols=protocols,
-        metrics=chosen,
-        rings=parsing.valid("--ranges", check_rings, parsing.numbers("--ranges", ranges)),
-        unknown="ignore" if ignore_unknown else "error",
-        workers=workers,
+        metrics=metrics,
+        rings=parsing.valid("--ranges", check_rings, parsing.numbers("--ranges", options.ranges)),
+        unknown="ignore" if options.ignore_unknown else "error",
+        workers=options.workers,
     )
-    into_folder = output is not None and output != "" and is_folder_target(output)
-    written = None if output is None else Path(output)
+    into_folder = bool(options.output) and is_folder_target(options.output or "")
+    written = None if options.output is None else Path(options.output)
     targets = files_of_each(written, plan.labels, SUFFIX, into_folder=into_folder)
-    folders = files_of_each(work, plan.labels)
-    pages = [page and page_of(page, name if len(given) > 1 else "") for name in given]
+    folders = files_of_each(options.work, plan.labels)
+    names = options.names_of_protocols
+    pages = [options.page and page_of(options.page, name if len(names) > 1 else "") for name in names]
     new_folder = written if into_folder or len(plan.labels) > 1 else None
-    inputs = [*predictions, truth, *(tokens or ()), prior]
+    inputs = [*options.predictions, options.truth, *options.lists, options.prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
-    check_page("--report", page)
-    check_geometry(written, wanted=with_geometry)
-    plan = replace(plan, targets=targets, folders=folders)
-    keep = page is not None or prior is not None
-    watch = _Printer(silent=quiet or form != "text", brief=brief, workers=workers, page=page, runs=len(targets))
-    sides = _sides(context, [*predictions, truth], watch, list(chain.from_iterable(chosen)))
-    results = evaluate_runs(plan, sides, watch, geometry="original" if with_geometry else None, keep=keep)
+    check_page("--report", options.page)
+    check_geometry(written, wanted=options.with_geometry)
+    return replace(plan, targets=targets, folders=folders), pages
+
+
+def _run(
+    options: EvaluateOptions,
+    plan: "RunPlan",
+    pages: "Sequence[Path | None]",
+    sides: "InMemory | Streamed",
+    watch: EvaluationWatch,
+    tags: "Tags | None",
+) -> None:
+    """Evaluate all methods by all protocols, print what comes out, and write results and reports."""
+    from mapgauge.cli.runs import evaluate_runs, write_reports
+
+    results = evaluate_runs(
+        plan,
+        sides,
+        watch,
+        geometry="original" if options.with_geometry else None,
+        keep=watch.keeps_data,
+    )
     with watch.attempt():
-        _show(context, form, plan, results, tags)
-        watch.tell_lines(plan.titles, results[-1])
-    watch.end_of_tables()
+        _print(options, plan, results, watch, tags)
+    watch.end_of_text()
     with watch.attempt():
-        keep_order(targets)
-        keep_order(folders)
-    write_reports(plan, results, pages, watch, title=title, by=None if by == "class" else by, tags=tags)
+        keep_order(plan.targets)
+        keep_order(plan.folders)
+    write_reports(plan, results, pages, watch, title=options.title, by=options.slice_by, tags=tags)
     watch.outputs.end()
-    exit_on(fail_on, watch.told)
-    exit_without_truth(watch.told)
+    exit_on(options.fail_on, watch.findings)
+    exit_without_truth(watch.findings)
 
 
-def _show(
-    context: typer.Context, form: parsing.Form, plan: "RunPlan", results: "Sequence[Results]", tags: "Tags | None"
+def _print(
+    options: EvaluateOptions,
+    plan: "RunPlan",
+    results: "Sequence[Results]",
+    watch: EvaluationWatch,
+    tags: "Tags | None",
 ) -> None:
-    """Print the tables, and the values of subsets of the frames."""
-    by, lists = context.params["by"], context.params["tokens"] or ()
-    sliced = slices_of(results, None if by == "class" else by, lists, tags, context.params["correction"])
-    names = [run.name for run in plan.runs()]
-    # Files of results have no date, so that the same inputs give the same bytes. The printed document has one.
-    date = datetime.now(UTC).date().isoformat()
-    if context.params["prior"] is not None:
-        from mapgauge.hooks import prior_tables
+    """Print what comes out, then the tables of subsets and of a prior, which are text only."""
+    from mapgauge.cli.evaluated import Evaluated
+    from mapgauge.hooks import prior_tables
 
-        tables = prior_tables()
-        if tables is None:
+    prior = prior_tables()
+    changes: Any = {}
+    if options.prior is not None:
+        if prior is None:
             parsing.refuse("--prior", "no feature that compares with a prior is installed")
-        changes = tables.measure(results, names, context.params["prior"], workers=plan.workers)
-        more = [{"date": date, "changes": each.to_dict()} for each in changes.values()]
-        show_results(form, results, names, sliced=sliced, more=more)
-        if form == "text":
-            tables.show(changes, gap=True)
-    else:
-        show = show_results if len(plan.protocols) == 1 else show_protocols
-        show(form, results, names, by_class=by == "class", sliced=sliced, more=[{"date": date}] * len(results))
-    if form == "text":
-        show_slices(plan.titles, sliced)
+        changes = prior.measure(results, plan.names, options.prior, workers=options.workers)
+    sliced = slices_of(results, options.slice_by, options.lists, tags, options.correction)
+    document = Evaluated(
+        names=plan.names,
+        results=results,
+        answers=_answers(plan, watch),
+        files=[*options.predictions, options.truth],
+        targets=[target if target in watch.saved else None for target in plan.targets],
+        findings=watch.findings,
+        slices=sliced,
+        changes=list(changes.values()),
+        by_class=options.by == "class",
+        with_tables=options.tables,
+        with_notes=options.notes,
+        is_quiet=options.quiet,
+    )
+    emit(options, document)
+    if options.form != "text":
+        return
+    if prior is not None and changes:
+        prior.show(changes, gap=True)
+    show_slices(plan.titles, sliced)
 
 
-def _check_options(
-    context: typer.Context, form: parsing.Form, protocols: Sequence[str], metrics: Sequence[str]
-) -> None:
+def _answers(plan: "RunPlan", watch: EvaluationWatch) -> "list[Answer]":
+    """Return what is said of the methods by each protocol; nothing if the document has no answer."""
+    from mapgauge.answers.answer import combined
+
+    if not watch.explains:
+        return []
+    count = len(plan.protocols)
+    with watch.progress("comparing the methods"):
+        return [combined(watch.told[k::count]) for k in range(count)]
+
+
+def _prepare(options: EvaluateOptions, metrics: Sequence[str]) -> None:
+    """Begin to compile kernels. Small files do not need them, but a report does."""
+    needed = ["read", *metrics]
+    if options.page is not None:
+        needed.append("report")
+    if "pld" in metrics and options.form in ("text", "json"):
+        needed.append("words")
+    compile_for(needed, [] if options.page is not None else [*options.predictions, options.truth])
+
+
+def _check_options(options: EvaluateOptions, metrics: Sequence[str]) -> None:
     """Refuse options that contradict each other or have no effect."""
-    given = context.params
-    if given["by"] == "class" and (form != "latex" or len(protocols) > 1):
+    several = len(options.names_of_protocols) > 1
+    if options.by == "class" and (options.form != "latex" or several):
         parsing.refuse("--by", "class needs --latex and one protocol")
-    if given["by"] not in (None, "class") and form == "latex":
+    if options.slice_by is not None and options.form == "latex":
         parsing.refuse("--by", "--latex has no other subsets than class")
-    if given["by"] in (None, "class") and not are_slices(given["tokens"] or ()):
-        parsing.without_effect(context, ["correction"], "without --by COLUMN or several --tokens FILE")
-    if form in ("csv", "latex"):
-        parsing.without_effect(context, ["correction"], f"with --{form}, which has no differences")
-    parsing.check_settings_used(metrics, cutoff=given["cutoff"], changes=given["changes"])
-    if given["page"] is None:
-        parsing.without_effect(context, ["title"], "without --report FILE")
-    if "://" in (given["engine"] or ""):
-        parsing.without_effect(context, ["workers"], "with the address of a cluster, which has its own workers")
-    if given["prior"] is not None and (form not in ("text", "json") or len(protocols) > 1):
+    if options.slice_by is None and not are_slices(options.lists):
+        without_effect(options, ["correction"], "without --by COLUMN or several --tokens FILE")
+    if options.form in ("csv", "latex"):
+        without_effect(options, ["correction"], f"with --{options.form}, which has no differences")
+    if options.form != "text":
+        without_effect(options, ["tables", "notes"], f"with --{options.form}, which prints no text")
+    parsing.check_settings_used(metrics, cutoff=options.cutoff, changes=options.changes)
+    if options.page is None:
+        without_effect(options, ["title"], "without --report FILE")
+    if "://" in (options.engine or ""):
+        without_effect(options, ["workers"], "with the address of a cluster, which has its own workers")
+    if options.prior is not None and (options.form not in ("text", "json") or several):
         parsing.refuse("--prior", "needs one protocol, and no --csv or --latex. `mapgauge changes` writes CSV")
-    if given["resume"] and given["work"] is None:
+    if options.resume and options.work is None:
         parsing.refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
 
 
-def _sides(
-    context: typer.Context, files: Sequence[Path], watch: "_Printer", metrics: Sequence[str]
-) -> "InMemory | Streamed":
-    """Return how the files are read, predictions first and then the truth, and begin to compile kernels for them."""
-    from mapgauge.cli.runs import InMemory, Streamed
+def _in_memory(options: EvaluateOptions, prepare: "Callable[[], None]") -> "InMemory":
+    """Return how both sides are read as a whole. ``prepare`` is done while the first bytes are read."""
+    from mapgauge.cli.runs import InMemory
 
-    given, (*predictions, truth) = context.params, files
-    check_files(*files, *([given["prior"]] if given["prior"] else []))
-    streamed = _streams(context, files)
-    needed = ["read", *metrics, *(["report"] if given["page"] else [])]
-    if "pld" in metrics and not (watch.silent or watch.brief):
-        needed.append("words")
-    prepare = partial(compile_for, needed, [] if given["page"] else files)
-    if not streamed:
-        reading = Reading(workers=given["workers"])
-        ahead = reading.predictions_ahead(predictions[0], prepare)
-        read: list[Callable[[], MapFrames]] = [ahead, *(partial(reading.predictions, path) for path in predictions[1:])]
-        readers = [
-            partial(_checked, path, load, given["classes"], bool(given["tokens"]))
-            for path, load in zip(predictions, read, strict=True)
-        ]
-        return InMemory(partial(_chosen_truth, reading, truth, given["tokens"] or ()), readers)
+    reading = Reading(workers=options.workers)
+    first, *others = options.predictions
+    read: list[Callable[[], MapFrames]] = [reading.predictions_ahead(first, prepare)]
+    read += [partial(reading.predictions, path) for path in others]
+    readers = [
+        partial(_checked, path, load, options.classes, bool(options.lists))
+        for path, load in zip(options.predictions, read, strict=True)
+    ]
+    return InMemory(partial(_chosen_truth, reading, options.truth, options.lists), readers)
+
+
+def _streamed(options: EvaluateOptions, prepare: "Callable[[], None]") -> "Streamed":
+    """Return how both sides are read in chunks."""
+    from mapgauge.cli.runs import Streamed
+    from mapgauge.io.dataset import open_dataset
+
     prepare()
-    watch.streamed = True
-    if given["classes"]:
-        from mapgauge.io.dataset import open_dataset
-
-        known = open_dataset(parsing.place(truth)).classes
-        for path in predictions:
-            check_classes(given["classes"], str(parsing.place(path)), open_dataset(parsing.place(path)).classes, known)
+    if options.classes:
+        known = open_dataset(parsing.place(options.truth)).classes
+        for path in options.predictions:
+            place = parsing.place(path)
+            check_classes(options.classes, str(place), open_dataset(place).classes, known)
     return Streamed(
-        truth=parsing.place(truth),
-        predictions=[parsing.place(path) for path in predictions],
-        engine=given["engine"],
-        resume=given["resume"],
-        on_error=cast("OnError", given["on_error"]),
-        degenerate=options_of(truth).get("degenerate", "strict"),
+        truth=parsing.place(options.truth),
+        predictions=[parsing.place(path) for path in options.predictions],
+        engine=options.engine,
+        resume=options.resume,
+        on_error=cast("OnError", options.on_error),
+        degenerate=options_of(options.truth).get("degenerate", "strict"),
     )
 
 
@@ -224,7 +316,9 @@ def _chosen_truth(reading: Reading, path: Path, lists: Sequence[Path]) -> "MapFr
     from mapgauge.io.files.source import read_tokens
 
     truth = reading.truth(path)
-    return truth.of_tokens([token for file in lists for token in read_tokens(file)]) if lists else truth
+    if not lists:
+        return truth
+    return truth.of_tokens([token for file in lists for token in read_tokens(file)])
 
 
 def _checked(
@@ -239,109 +333,43 @@ def _checked(
     return predictions
 
 
-def _streams(context: typer.Context, paths: Sequence[Path]) -> bool:
+def _streams(options: EvaluateOptions) -> bool:
     """Whether all files are Parquet, and nothing needs them in memory as a whole."""
     from mapgauge.io.files.places import streams
 
-    given = context.params
-    dropped = {options_of(path).get("degenerate", "strict") for path in paths}
-    changed = bool(given["tokens"] or given["prior"]) or len(dropped) > 1
-    changed = changed or any("corridor" in text for text in given["changes"] or ())  # paths need whole scenes
-    changed = changed or any(set(options_of(path)) - {"name", "degenerate", "tags"} for path in paths)
-    parquet, whole = all(streams(parsing.place(path)) for path in paths), given["page"] is not None
-    wanted = given["engine"] is not None or given["work"] is not None or given["on_error"] != "stop"
-    if wanted and (changed or whole or not parquet):
-        names = {"engine": "--engine", "work": "--work", "resume": "--resume", "on_error": "--on-error"}
-        chosen = [name for key, name in names.items() if given[key] not in (None, False, "stop")]
+    paths = [*options.predictions, options.truth]
+    is_parquet = all(streams(parsing.place(path)) for path in paths)
+    is_changed = _is_changed(options, paths)
+    needs_all = options.page is not None
+    chosen = _options_of_chunks(options)
+    if chosen and (is_changed or needs_all or not is_parquet):
+        more = ""
+        if needs_all and is_parquet:
+            more = ". A report needs all data in memory: make it from a part of the data"
         parsing.refuse(
             ", ".join(chosen),
             f"{'needs' if len(chosen) == 1 else 'need'} Parquet on both sides, without options after the names, "
-            "--tokens and --prior. Convert the files first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/"
-            + (". A report needs all data in memory: make it from a part of the data" if whole and parquet else ""),
+            f"--tokens and --prior. Convert the files first: mapgauge convert IN,rotate=-90,scenes=FILE OUT/{more}",
         )
-    return parquet and not changed and not whole
+    return is_parquet and not is_changed and not needs_all
 
 
-class _Printer:
-    """Prints what happens during an evaluation. It is a ``Watch``, which says what the methods are."""
+def _is_changed(options: EvaluateOptions, paths: Sequence[Path]) -> bool:
+    """Whether files are changed after they are read, or whole scenes are needed."""
+    degenerate = {options_of(path).get("degenerate", "strict") for path in paths}
+    if options.lists or options.prior is not None or len(degenerate) > 1:
+        return True
+    if any("corridor" in text for text in options.changes or ()):  # paths need whole scenes
+        return True
+    return any(set(options_of(path)) - {"name", "degenerate", "tags"} for path in paths)
 
-    def __init__(self, *, silent: bool, brief: bool, workers: int | None, page: Path | None, runs: int) -> None:
-        self.silent = silent  # stdout has the document only
-        self.brief = brief
-        self.workers = workers
-        self.reports = page is not None
-        self.alone = runs == 1 and not self.reports
-        self.streamed = False
-        self.later = False  # whether the tables do not wait for the kernels of the lines after them
-        self.told: set[Finding] = set()
-        self.lines: list[list[str]] = []
-        self.saved: list[Path] = []
-        self.outputs = Attempts()
-        self.attempt = self.outputs.attempt
 
-    def read(self, side: str, frames: "MapFrames") -> None:
-        if not self.silent:
-            tell_frames(side, f"{frames.name} ({frames.format})", frames)
-        if side == "predictions":
-            self.later = self.alone and is_compiling()
-
-    def extra(self, run: "Run") -> tuple[str, ...]:
-        """Return the metrics that explain PLD, if lines after the tables or a report need them."""
-        from mapgauge.metrics.explaining import explaining
-
-        wanted = self.reports or not (self.silent or self.brief or self.later)
-        return explaining(run.protocol, run.metrics) if wanted else ()
-
-    def read_in_chunks(self, results: "Results") -> None:
-        if not self.silent:
-            tell_inputs(results)
-
-    def new_findings(self, findings: "Sequence[Finding]") -> None:
-        self.told.update(findings)
-        (warn_of if self.silent else show_findings)(findings)
-
-    def evaluated(self, run: "Run", results: "Results") -> None:
-        """Compute the lines after the tables. A run with wrong numbers has none, and keeps its place among the runs."""
-        if self.later:
-            return
-        if not self._in_full(results):
-            self.lines.append([])
-            return
-        self.lines.append(in_words(results, self.workers, streamed=self.streamed))
-
-    def _in_full(self, results: "Results") -> bool:
-        wrong = any(finding.level == "error" for finding in results.findings)
-        return not (self.silent or self.brief or wrong)
-
-    def tell_lines(self, titles: Sequence[str], last: "Results") -> None:
-        """Print the lines after the tables."""
-        if self.later and self._in_full(last):
-            sys.stdout.flush()
-            self.lines.append(in_words(last, self.workers))
-        tell_each(titles, self.lines)
-
-    def end_of_tables(self) -> None:
-        """Say whether to trust the numbers, and where the results are."""
-        if not self.silent:
-            distrust(self.told)
-        for target in self.saved:
-            inform(f"results in {target}")
-
-    def wrote(self, what: str, path: Path) -> None:
-        """Name a file. Results are named after the tables."""
-        if what == "results":
-            self.saved.append(path)
-        else:
-            inform(f"{what} in {path}")
-
-    @contextmanager
-    def progress(self, what: str, unit: str = "frames") -> "Iterator[Callable[[int, int], None] | None]":
-        """Show progress. An interrupted streamed evaluation says how it is continued."""
-        try:
-            with progress(what, unit) as advance:
-                yield advance
-        except KeyboardInterrupt as error:
-            if not self.streamed:
-                raise
-            warn(f"interrupted: {error}" if error.args else "interrupted")
-            raise typer.Exit(130) from error
+def _options_of_chunks(options: EvaluateOptions) -> list[str]:
+    """Return the options that were given and are about chunks. --resume needs --work."""
+    given = {
+        "--engine": options.engine is not None,
+        "--work": options.work is not None,
+        "--resume": options.resume,
+        "--on-error": options.on_error != "stop",
+    }
+    return [name for name, is_given in given.items() if is_given]

@@ -326,7 +326,7 @@ class Reading:
 
     def _read(self, path: Path, *, truth: bool = False, opened: "Content | None" = None) -> "MapFrames":
         """Read a file as its options say."""
-        from mapgauge.io import DECLARED, read
+        from mapgauge.io import DECLARED, FORMATS, read
 
         options = options_of(path)
         for key in ("predictions", "truth"):
@@ -341,7 +341,8 @@ class Reading:
         how["degenerate"] = options.get("degenerate", "strict")
         how["workers"] = self.workers
         frames = read(opened or place(path), options.get("format"), **how)
-        if truth and frames.format == "vectormapnet":  # such a file holds both sides; `read` returns the predictions
+        row = FORMATS.get(frames.format)
+        if truth and row is not None and row.holds_both:  # `read` returned the predictions
             frames = read(path, frames.format, part="truth", **how)
         return _changed(path, frames)
 

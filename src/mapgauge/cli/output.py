@@ -84,10 +84,13 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
 
 
 def say(text: str = "", stream: TextIO | None = None, indent: str = "", painted: str = "") -> None:
-    """Print a paragraph, wrapped if the stream is a terminal. ``painted`` is its beginning and the name of a style."""
+    """Print a paragraph, wrapped if the stream is a terminal. ``painted`` is its beginning and the name of a style.
+
+    Text that has line breaks is wrapped already, or must stay as it is.
+    """
     target = sys.stdout if stream is None else stream
     width = width_of(target)
-    if width:
+    if width and "\n" not in text:
         text = textwrap.fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False)
     start = paint(painted, painted, target) if painted else ""
     target.write(f"{start}{text.removeprefix(painted)}\n")

@@ -1,6 +1,5 @@
 """Prints results as text, JSON, CSV or LaTeX: a table per metric, or a table of several protocols."""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,57 +17,71 @@ if TYPE_CHECKING:
     from mapgauge.results.slices import Slices
 
 
-LATER = "`mapgauge why` and `mapgauge confidence` say what the values mean"
-
-
-def show_results(
-    form: Form,
+def documents_of(
     results: Sequence["Results"],
     names: Sequence[str],
     *,
-    by_class: bool = False,
     sliced: "Sequence[Slices]" = (),
     more: Sequence[dict[str, Any]] = (),
-) -> None:
-    """Print the summary of one or several methods. With ``by_class``, the LaTeX table has a column per class.
+) -> list[dict[str, Any]]:
+    """Return the summary of each method for JSON, with its slices and what ``more`` says of it."""
+    documents = [{"name": name} | method.to_dict() for name, method in zip(names, results, strict=True)]
+    for document, of_method in zip(documents, sliced, strict=False):
+        document["slices"] = of_method.to_dict()
+    for document, further in zip(documents, more, strict=False):
+        document.update(further)
+    return documents
 
-    JSON and CSV also have the slices of each method, if there are any. JSON has what ``more`` says of each method.
-    """
+
+def csv_rows_of(
+    results: Sequence["Results"], names: Sequence[str], *, sliced: "Sequence[Slices]" = ()
+) -> list[dict[str, Any]]:
+    """Return a row for each class and the means of each method, and of its slices, for CSV."""
     from mapgauge.protocols import full_name
 
+    rows = [
+        {"name": name, "protocol": full_name(method.protocol), "class": class_name} | values
+        for name, method in zip(names, results, strict=True)
+        for class_name, values in rows_of(method)
+    ]
+    rows += [
+        {"name": name, "protocol": full_name(part.protocol), "slice": called, "class": class_name, **values}
+        for name, of_method in zip(names, sliced, strict=False)
+        for called, part in of_method.items()
+        for class_name, values in rows_of(part)
+    ]
+    return rows
+
+
+def latex_of(results: Sequence["Results"], names: Sequence[str], *, by_class: bool = False) -> str:
+    """Return one LaTeX table of several methods with one protocol. With ``by_class``, it has a column per class."""
+    from mapgauge.metrics.table import METRICS
+
+    protocol = results[0].protocol
+    values = [dict(rows_of(method)) for method in results]
+    settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
+    columns = latex_columns(results[0], by_class)
+    return latex.methods_table(names, values, columns, settings, protocol=protocol)
+
+
+def show_results(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
+    """Print the summary of one or several methods as text, JSON or CSV."""
     if form == "json":
-        documents = [{"name": name} | method.to_dict() for name, method in zip(names, results, strict=True)]
-        for document, of_method in zip(documents, sliced, strict=False):
-            document["slices"] = of_method.to_dict()
-        for document, further in zip(documents, more, strict=False):
-            document.update(further)
+        documents = documents_of(results, names)
         write_json(documents[0] if len(documents) == 1 else documents)
     elif form == "csv":
-        write_csv(
-            [
-                {"name": name, "protocol": full_name(method.protocol), "class": class_name} | values
-                for name, method in zip(names, results, strict=True)
-                for class_name, values in rows_of(method)
-            ]
-            + [
-                {"name": name, "protocol": full_name(part.protocol), "slice": called, "class": class_name, **values}
-                for name, of_method in zip(names, sliced, strict=False)
-                for called, part in of_method.items()
-                for class_name, values in rows_of(part)
-            ]
-        )
-    elif form == "latex":
-        from mapgauge.metrics.table import METRICS
-
-        protocol, values = results[0].protocol, [dict(rows_of(method)) for method in results]
-        settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
-        columns = latex_columns(results[0], by_class)
-        sys.stdout.write(latex.methods_table(names, values, columns, settings, protocol=protocol))
+        write_csv(csv_rows_of(results, names))
     else:
-        for k, metric in enumerate(results[0].metrics):
-            show_table(table_of(metric, results, names), gap=k > 0 or not is_quiet())
+        for k, table in enumerate(tables_of(results, names)):
+            show_table(table, gap=k > 0 or not is_quiet())
         say()
-        tell_each(names, [[frames_in_words(method)] for method in results])
+        for name, method in zip(names, results, strict=True):
+            say((f"{name}: " if len(names) > 1 else "") + frames_in_words(method), indent="  ")
+
+
+def tables_of(results: Sequence["Results"], names: Sequence[str]) -> list[Table]:
+    """Return the full tables: one for each metric, with all its values."""
+    return [table_of(metric, results, names) for metric in results[0].metrics]
 
 
 def rows_of(results: "Results") -> list[tuple[str, dict[str, Any]]]:
@@ -125,82 +138,48 @@ def latex_columns(results: "Results", by_class: bool) -> list[LatexColumn]:
     return [LatexColumn(value.key, "mean") for metric in metrics for value in metric.with_role("main", "headline")]
 
 
-def in_words(results: "Results", workers: int | None = None, *, streamed: bool = False) -> list[str]:
-    """Return lines that say what the values mean.
-
-    If a streamed evaluation was begun without the metrics that explain PLD, one line names commands that say it.
-    """
-    from mapgauge.cli.why import in_words as causes_in_words
-    from mapgauge.hooks import sentences, tells_pld
-    from mapgauge.metrics.explaining import explaining
-
-    if tells_pld(results) and streamed and not results.has_scored(explaining(results.protocol, results.metrics)):
-        return [LATER]
-    said = [causes_in_words(results, workers)]
-    for sentence in sentences():
-        statement = sentence(results, workers)
-        if statement is not None:
-            said.append(statement.text)
-    return [line for line in said if line]
-
-
-def tell_each(names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print the lines of each method, with its name if there are several. ``LATER`` is printed once."""
-    if any(LATER in of_method for of_method in lines):
-        say(LATER)
-        lines = [[line for line in of_method if line != LATER] for of_method in lines]
-    for name, of_method in zip(names, lines, strict=False):
-        for line in of_method:
-            say((f"{name}: " if len(names) > 1 else "") + line, indent="  ")
-
-
 _TITLE = "Means over classes"
 
 
-def show_protocols(
-    form: Form,
-    results: Sequence["Results"],
-    names: Sequence[str],
-    *,
-    by_class: bool = False,
-    sliced: "Sequence[Slices]" = (),
-    more: Sequence[dict[str, Any]] = (),
-) -> None:
-    """Print the means of several methods with several protocols. JSON and CSV have the values of all classes, too.
-
-    The results begin with the first method with each protocol, then the second method with each protocol, and so on.
-    Each has the name of its method. No table of several protocols has columns of classes.
-    """
-    if form in ("json", "csv"):
-        show_results(form, results, names, sliced=sliced, more=more)
-        return
-
-    from mapgauge.metrics.table import heading
+def protocol_rows(
+    results: Sequence["Results"], names: Sequence[str]
+) -> tuple[list[str], list[tuple[list[str], "Results"]], list[str]]:
+    """Return the first columns of a table of several protocols, its rows protocol by protocol, and the keys."""
     from mapgauge.protocols import full_name
 
-    keys = _keys(results)
     order = {name: k for k, name in enumerate(dict.fromkeys(full_name(method.protocol) for method in results))}
     pairs = sorted(zip(names, results, strict=True), key=lambda pair: order[full_name(pair[1].protocol)])
     several = len(set(names)) > 1
-    heads = [[full_name(method.protocol), *[name] * several] for name, method in pairs]
     columns = ["protocol", *["name"] * several]
-    if form == "latex":
-        rows = [list(map(latex.escaped, head)) for head in heads]
-        for key in keys:
-            for protocol in order:  # values of different protocols are not compared
-                same = [k for k, (_, method) in enumerate(pairs) if full_name(method.protocol) == protocol]
-                for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
-                    rows[k].append(cell)
-        titles = [*columns, *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
-        sys.stdout.write(latex.tabular([titles], rows, [_TITLE]))
-        return
-    rows = [
-        [*head, *(number(method.mean.get(key)) for key in keys)] for head, (_, method) in zip(heads, pairs, strict=True)
-    ]
+    return (
+        columns,
+        [([full_name(method.protocol), *[name] * several], method) for name, method in pairs],
+        _keys(results),
+    )
+
+
+def table_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> Table:
+    """Return one table with the means of several methods with several protocols."""
+    from mapgauge.metrics.table import heading
+
+    columns, pairs, keys = protocol_rows(results, names)
+    rows = [[*head, *(number(method.mean.get(key)) for key in keys)] for head, method in pairs]
     titles = [heading(key, _named(key, results)) for key in keys]
-    show_table(Table(_TITLE, [*columns, *titles], rows, len(columns)), gap=not is_quiet())
-    say()
-    tell_each(list(dict.fromkeys(names)), [[frames_in_words(method)] for method in results[:: len(order)]])
+    return Table(_TITLE, [*columns, *titles], rows, len(columns))
+
+
+def latex_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> str:
+    """Return one LaTeX table with the means of several methods with several protocols."""
+    columns, pairs, keys = protocol_rows(results, names)
+    rows = [list(map(latex.escaped, head)) for head, _ in pairs]
+    protocols = list(dict.fromkeys(head[0] for head, _ in pairs))
+    for key in keys:
+        for protocol in protocols:  # values of different protocols are not compared
+            same = [k for k, (head, _) in enumerate(pairs) if head[0] == protocol]
+            for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
+                rows[k].append(cell)
+    titles = [*columns, *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
+    return latex.tabular([titles], rows, [_TITLE])
 
 
 def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":

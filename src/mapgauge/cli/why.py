@@ -222,22 +222,3 @@ class SplitByCause(Document):
             for called, split in self.splits.items()
             for class_name, costs in [*split.classes.items(), ("mean", split.mean)]
         ]
-
-
-def in_words(results: "Results", workers: int | None) -> str:
-    """Return how far off a method is, how much it finds, and the largest causes of PLD."""
-    from mapgauge.evaluation.evaluate import with_metrics
-    from mapgauge.hooks import tells_pld
-    from mapgauge.metrics.causes import CAUSES
-    from mapgauge.metrics.completeness import COMPLETENESS
-    from mapgauge.metrics.completeness import in_words as completeness_in_words
-    from mapgauge.metrics.explaining import explaining
-    from mapgauge.results.causes import largest_causes
-
-    metrics = explaining(results.protocol, results.metrics)
-    if not metrics or not tells_pld(results):
-        return ""
-    more = with_metrics(results, metrics, workers)
-    sums = more.totals.sums[COMPLETENESS.name].sums[0].sum(axis=0)
-    largest = largest_causes({cause: more.mean[f"due_to_{cause}"] or 0.0 for cause in CAUSES})
-    return f"{completeness_in_words(sums, results.protocol)}; {largest.replace('Largest', 'largest')}"

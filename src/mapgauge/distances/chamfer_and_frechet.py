@@ -27,7 +27,9 @@ def chamfer(x: PolylineLike, y: PolylineLike) -> float:
     lines, _ = as_lines(polylines, closed=False, closed_tolerance=0)
     empty = sum(not len(points) for points in polylines)
     if empty:
-        return 0.0 if empty == 2 else math.inf
+        if empty == 2:
+            return 0.0
+        return math.inf
     return _finite(kernels.chamfer.chamfer_of_lines(lines, 0, 1), polylines)
 
 
@@ -63,7 +65,9 @@ def frechet(
     lines, flags = as_lines(polylines, closed, closed_tolerance)
     empty = sum(not len(points) for points in polylines)
     if empty:
-        return 0.0 if empty == 2 else math.inf
+        if empty == 2:
+            return 0.0
+        return math.inf
     return _finite(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed), polylines)
 
 

@@ -117,7 +117,9 @@ def sospa(
     result = sospa_align(
         x, y, cutoff=cutoff, order=order, closed=closed, directed=directed, closed_tolerance=closed_tolerance
     )
-    return result.normalised if normalised else result.value
+    if normalised:
+        return result.normalised
+    return result.value
 
 
 def sospa_align(
@@ -198,7 +200,9 @@ def sospa_from_distances(
         long = None
     aligned = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order, long)
     result = _alignment(aligned, n, m, cutoff=cutoff, order=order, closed=cyclic)
-    return result.normalised if normalised else result.value
+    if normalised:
+        return result.normalised
+    return result.value
 
 
 def sospa_matrix(

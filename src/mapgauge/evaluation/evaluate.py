@@ -17,7 +17,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import corridor_radius
 from mapgauge.io.files.places import opened, streams
 from mapgauge.metrics.table import chosen_metrics, in_order
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.drives import Drive
 from mapgauge.results.frame_tables import MemoryRows, Rows
@@ -178,7 +178,7 @@ def evaluate_frames(
     """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked."""
     if scenes is not None:
         truth = with_scenes(truth, scenes)
-    if protocol.name == MAP and predictions.confidence is None:
+    if not protocol.has_ego and predictions.confidence is None:
         predictions = predictions.with_confidence(1)
     x, y = prepare(predictions, truth, protocol, unknown=unknown)
     scored = (*metrics, *(name for name in extra if name not in metrics))

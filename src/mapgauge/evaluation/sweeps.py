@@ -75,8 +75,13 @@ def sampling_of(row: dict[str, Any]) -> str:
     >>> sampling_of({"spacing": 0.5, "count": None}), sampling_of({"spacing": None, "count": 200})
     ('0.5 m', 'N = 200')
     """
-    how = "as is" if row["count"] is None else f"N = {row['count']}"
-    return how if row["spacing"] is None else f"{row['spacing']:g} m"
+    if row["count"] is None:
+        how = "as is"
+    else:
+        how = f"N = {row['count']}"
+    if row["spacing"] is None:
+        return how
+    return f"{row['spacing']:g} m"
 
 
 def region_of(row: dict[str, Any], unit: str = "") -> str:
@@ -88,7 +93,9 @@ def region_of(row: dict[str, Any], unit: str = "") -> str:
     if row["region"] is None:
         return "as is"
     size = "x".join(f"{length:g}" for length in row["region"])
-    return f"{size}{unit}, cropped" if row["crop"] else f"{size}{unit}"
+    if row["crop"]:
+        return f"{size}{unit}, cropped"
+    return f"{size}{unit}"
 
 
 def _values(results: Results, cutoff: float | None) -> dict[str, float | None]:

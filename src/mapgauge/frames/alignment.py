@@ -28,7 +28,9 @@ class UnknownFrames(InvalidInput):
             instead = ""
         same = "Check that both files belong to the same data set and split"
         more = f"{same}, or pass {{}} to leave them out"
-        are = "frame is" if predicted == 1 else "frames are"
+        are = "frames are"
+        if predicted == 1:
+            are = "frame is"
         return cls(
             f"{len(extra)} of {predicted} predicted {are} not in the truth (first: {extra[0]}{instead})",
             remedy=Remedy.of(same)

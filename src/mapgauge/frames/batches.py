@@ -1,7 +1,7 @@
 """Batches of a training loop as ``MapFrames``."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,30 @@ def _links(item: Mapping[str, Any], where: str, boxes: Flags) -> Links:
     return Links.of(source, target, weight=scores[source, target], kind=kind)
 
 
+class _BatchItem(NamedTuple):
+    """The polylines of one frame of a batch."""
+
+    coords: Points
+    size: Indices  # (polylines,): number of points
+    label: Indices
+    confidence: Confidences
+    columns: dict[str, Values]
+    links: Links | None
+
+    def kept(self, sound: Flags) -> "_BatchItem":
+        """Return the polylines that are sound."""
+        if sound.all():
+            return self
+        return _BatchItem(
+            coords=self.coords[np.repeat(sound, self.size)],
+            size=self.size[sound],
+            label=self.label[sound],
+            confidence=self.confidence[sound],
+            columns={name: values[sound] for name, values in self.columns.items()},
+            links=kept_links(self.links, np.flatnonzero(sound), len(sound)),
+        )
+
+
 def frames_from_batch(
     batch: Batch,
     side: str,
@@ -96,53 +120,66 @@ def frames_from_batch(
             f"{side} must be a list with a dict per frame, got a {type(batch).__name__}",
             remedy="Put the dict of a single frame in a list",
         )
-    rows: list[tuple[Points, Indices, Indices, Confidences]] = []
-    links: list[Links | None] = []
     keys = {key for item in batch if isinstance(item, Mapping) for key in item}
     known = [column for column in COLUMNS.values() if column.in_batches and (column.key or column.name) in keys]
-    columns: dict[str, list[Values]] = {column.name: [] for column in known}
     is_box = np.array([name in boxes for name in classes])
+    items: list[_BatchItem] = []
     dropped = np.zeros(len(batch), np.int64)
     dimension: int | None = None
     for b, item in enumerate(batch):
         where = f"{side}[{b}]"
         _check_keys(item, where, scored)
         coords, size = _polylines(item["polylines"], f"{where}['polylines']", dimension)
-        dimension = coords.shape[1] if len(coords) else dimension
-        label = _labels(item["labels"], f"{where}['labels']", len(size), classes, numbers)
-        scores = _numbers(item["confidence"], f"{where}['confidence']", len(size)) if scored else np.ones(len(size))
-        given = {column.name: _values(column, item, where, len(size)) for column in known}
-        ends = _links(item, where, is_box[label]) if "links" in keys else None
-        sound = _sound(coords, size, scores, where, degenerate)
-        confidence = check_confidence(f"{where}['confidence']", np.where(sound, scores, 0.0), len(size), "polyline")
-        if not sound.all():
-            dropped[b] = np.count_nonzero(~sound)
-            coords = coords[np.repeat(sound, size)]
-            size, label, confidence = size[sound], label[sound], confidence[sound]
-            given = {name: values[sound] for name, values in given.items()}
-            ends = kept_links(ends, np.flatnonzero(sound), len(sound))
-        rows.append((coords, size, label, confidence))
-        links.append(ends)
-        for name, values in given.items():
-            columns[name].append(values)
-    none = np.empty(0, np.int64)
-    nothing = np.empty((0, 2)), none, none, np.empty(0)
-    filled = [row for row in rows if len(row[1])] or [nothing]
-    points, sizes, labels, confidence = (np.concatenate(column) for column in zip(*filled, strict=True))
-    counts = [len(size) for _, size, *_ in rows]
-    frames = MapFrames(
-        tuple(str(b) for b in range(len(batch))),
-        classes,
-        np.repeat(np.arange(len(batch)), counts),
-        labels,
-        Polylines(points, np.append(0, sizes.cumsum(dtype=np.int64))),
-        confidence if scored else None,
+        if len(coords):
+            dimension = coords.shape[1]
+        label = _labels(item["labels"], f"{where}['labels']", len(size), classes=classes, numbers=numbers)
+        scores = np.ones(len(size))
+        if scored:
+            scores = _numbers(item["confidence"], f"{where}['confidence']", len(size))
+        columns = {column.name: _values(column, item, where, count=len(size)) for column in known}
+        links = None
+        if "links" in keys:
+            links = _links(item, where, is_box[label])
+        sound = _sound(coords, size, scores, where=where, degenerate=degenerate)
+        scores = np.where(sound, scores, 0.0)
+        confidence = check_confidence(f"{where}['confidence']", scores, count=len(size), of="polyline")
+        one = _BatchItem(coords, size, label, confidence=confidence, columns=columns, links=links)
+        dropped[b] = np.count_nonzero(~sound)
+        items.append(one.kept(sound))
+    return _joined(items, side, classes, boxes=boxes, scored=scored), dropped
+
+
+def _joined(
+    items: Sequence[_BatchItem], side: str, classes: tuple[str, ...], *, boxes: Sequence[str], scored: bool
+) -> MapFrames:
+    """Return the frames of a batch as one container. Frames without polylines have no say about the dimension."""
+    filled = [item for item in items if len(item.size)]
+    coords: Points = np.empty((0, 2))
+    sizes = label = np.empty(0, np.int64)
+    confidence: Confidences = np.empty(0)
+    if filled:
+        coords = np.concatenate([item.coords for item in filled])
+        sizes = np.concatenate([item.size for item in filled])
+        label = np.concatenate([item.label for item in filled])
+        confidence = np.concatenate([item.confidence for item in filled])
+    counts = [len(item.size) for item in items]
+    links = None
+    columns = {}
+    if items:
+        links = joined_links([item.links for item in items], counts)
+        columns = {name: np.concatenate([item.columns[name] for item in items]) for name in items[0].columns}
+    return MapFrames(
+        tokens=tuple(str(b) for b in range(len(items))),
+        classes=classes,
+        frame=np.repeat(np.arange(len(items)), counts),
+        label=label,
+        polylines=Polylines(coords, np.append(0, sizes.cumsum(dtype=np.int64))),
+        confidence=confidence if scored else None,
         name=side,
-        links=joined_links(links, counts) if links else None,
+        links=links,
         boxes=tuple(boxes),
-        **members_of({name: np.concatenate(values) for name, values in columns.items()}),
+        **members_of(columns),
     )
-    return frames, dropped
 
 
 def _check_keys(item: Any, where: str, scored: bool) -> None:

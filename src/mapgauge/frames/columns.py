@@ -101,7 +101,11 @@ class Column:
 
     def filled(self, values: Values) -> Flags:
         """Return which values are not the empty value."""
-        filled: Flags = ~np.isnan(values) if self.empty != self.empty else values != self.empty
+        filled: Flags
+        if self.empty != self.empty:
+            filled = ~np.isnan(values)
+        else:
+            filled = values != self.empty
         return filled
 
 

@@ -42,7 +42,8 @@ def frame_hashes(frames: MapFrames, tokens: Sequence[str] | None = None, *, trac
     names = [_encoded(name) for name in frames.classes]
     tails = _tails(frames, tracks)
     hashes = []
-    coords, points = frames.polylines.coords, frames.polylines.offsets
+    coords = frames.polylines.coords
+    points = frames.polylines.offsets
     sizes = np.diff(points)
     width = frames.dimension.to_bytes(1, "little")
     labels = frames.label.tolist()
@@ -66,11 +67,19 @@ def _tails(frames: MapFrames, tracks: bool) -> list[bytes]:
     columns = [hashed for hashed in _hashed(frames) if tracks or hashed[0].hashed != "tracked"]
     columns.sort(key=lambda hashed: hashed[0].hashed == "tracked")  # so that tracks only add to what others have
     shown = [_in_hash(frames, column, values) for column, values in columns]
-    links = frames.links if frames.links is not None and len(frames.links) else None
-    first_link = [] if links is None else np.searchsorted(links.source, frames.offsets).tolist()
+    links = None
+    if frames.links is not None and len(frames.links):
+        links = frames.links
+    if links is None:
+        first_link = []
+    else:
+        first_link = np.searchsorted(links.source, frames.offsets).tolist()
     tails = []
     for k, (begin, end) in enumerate(pairwise(frames.offsets.tolist())):
-        tail = b"" if frames.confidence is None else frames.confidence[begin:end].tobytes()
+        if frames.confidence is None:
+            tail = b""
+        else:
+            tail = frames.confidence[begin:end].tobytes()
         for (column, values), is_shown in zip(columns, shown, strict=True):
             if is_shown[k]:
                 tail += _encoded(column.key or column.name) + b"\0" + _bytes_of(column, values[begin:end])
@@ -92,14 +101,19 @@ def _hashed(frames: MapFrames) -> list[tuple[Column, Values]]:
 
 def _in_hash(frames: MapFrames, column: Column, values: Values) -> Flags:
     """Return the frames whose hash has a column."""
-    counted = np.ones(len(values), np.bool_) if column.hashed == "known" else column.filled(values)
+    if column.hashed == "known":
+        counted = np.ones(len(values), np.bool_)
+    else:
+        counted = column.filled(values)
     shown: Flags = np.bincount(frames.frame[counted], minlength=len(frames)) > 0
     return shown
 
 
 def _bytes_of(column: Column, values: Values) -> bytes:
     """Return the values of some instances as bytes."""
-    return _encoded("\0".join(values.tolist())) if column.kind in TEXTS else values.tobytes()
+    if column.kind in TEXTS:
+        return _encoded("\0".join(values.tolist()))
+    return values.tobytes()
 
 
 def added_hashes(hashes: Sequence[int]) -> int:
@@ -144,8 +158,12 @@ def _number(side: MapFrames) -> Floats:
 
     The confidence has the largest weight: kernels that sort by confidence find most instances in their order.
     """
-    number = np.zeros(len(side.polylines)) if side.confidence is None else -1e6 * side.confidence
-    offsets, coords = side.polylines.offsets, side.polylines.coords
+    if side.confidence is None:
+        number = np.zeros(len(side.polylines))
+    else:
+        number = -1e6 * side.confidence
+    offsets = side.polylines.offsets
+    coords = side.polylines.coords
     filled = np.flatnonzero(offsets[1:] > offsets[:-1])
     for axis, weight in zip(range(side.dimension), (1.0, 0.618, 0.271), strict=False):
         number[filled] += weight * coords[offsets[filled], axis]
@@ -154,12 +172,14 @@ def _number(side: MapFrames) -> Floats:
 
 def _contents(sides: Sequence[MapFrames], instances: Indices) -> list[bytes]:
     """Return the content of some instances of both sides as bytes."""
-    first, contents = len(sides[0].polylines), []
+    first = len(sides[0].polylines)
+    contents = []
     # Columns that are known for all lanes come first, as they did when there was no other order.
     columns = [sorted(_hashed(side), key=lambda hashed: hashed[0].hashed != "known") for side in sides]
     for i in instances.tolist():
         number = int(i >= first)
-        side, k = sides[number], i - number * first
+        side = sides[number]
+        k = i - number * first
         start, stop = side.polylines.offsets[k : k + 2]
         content = [
             b"" if side.confidence is None else side.confidence[k].tobytes(),
@@ -198,7 +218,8 @@ def told_apart(
 
     A link has a source, a target and a label, which is its content.
     """
-    links, known = list(zip(source, target, labels, strict=True)), list(contents)
+    links = list(zip(source, target, labels, strict=True))
+    known = list(contents)
     for _ in range(_ROUNDS):
         if len(set(known)) == len(known):
             break

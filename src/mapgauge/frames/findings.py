@@ -56,7 +56,9 @@ class Finding:
 
     def _with(self, examples: tuple[str, ...]) -> str:
         shown = examples[:_SHOWN]
-        more = ", ..." if self.count > len(shown) else ""
+        more = ""
+        if self.count > len(shown):
+            more = ", ..."
         return self.message + (f" ({', '.join(shown)}{more})" if shown else "")
 
 
@@ -79,7 +81,9 @@ def missing_frames(count: int, total: int, tokens: Sequence[str], cause: str, re
         f"{count} of {counted(total, 'frame')} of the truth ({share_of(count, total)}) {_are(count)} not in the "
         f"predictions{cause}. {'It counts' if count == 1 else 'They count'} as predicted empty"
     )
-    level: Level = "error" if count >= _INCOMPLETE * total else "warning"
+    level: Level = "warning"
+    if count >= _INCOMPLETE * total:
+        level = "error"
     other = Remedy.of("Check that the run was complete and on the same split")
     return Finding(level, "tokens-missing", text, count=count, examples=tuple(tokens), remedy=remedy or other)
 
@@ -101,7 +105,9 @@ def ignored_frames(finding: Finding) -> Finding:
 
 
 def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    if count == 1:
+        return "is"
+    return "are"
 
 
 def share_of(part: int, whole: int) -> str:
@@ -161,7 +167,9 @@ def place_of(frames: "MapFrames", instance: int) -> str:
     frame = frames.frame[instance]
     class_name = frames.classes[frames.label[instance]]
     place = f"frame {frames.tokens[frame]}, instance {instance - frames.offsets[frame]} ({class_name})"
-    return f"{frames.name}: {place}" if frames.name else place
+    if frames.name:
+        return f"{frames.name}: {place}"
+    return place
 
 
 def check_tokens(frames: "MapFrames", name: str) -> None:
@@ -175,6 +183,7 @@ def check_known(frames: "MapFrames", classes: Iterable[str]) -> None:
     """Refuse classes that the frames do not have."""
     unknown = [name for name in classes if name not in frames.classes]
     if unknown:
-        where, known = frames.name or "frames", ", ".join(frames.classes) or "none"
+        where = frames.name or "frames"
+        known = ", ".join(frames.classes) or "none"
         hint = did_you_mean(unknown[0], frames.classes)
         raise InvalidInput(f"{where}: no class {', '.join(unknown)}; available: {known}{hint}")

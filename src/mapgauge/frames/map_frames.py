@@ -88,7 +88,8 @@ class MapFrames:
 
     def __post_init__(self) -> None:
         """Refuse columns whose sizes or values do not agree."""
-        count, frames = len(self.polylines), len(self.tokens)
+        count = len(self.polylines)
+        frames = len(self.tokens)
         of_instances = {name: getattr(self, name) for name in OF_INSTANCES} | self.columns
         of_frames = {name: getattr(self, name) for name in OF_FRAMES}
         for columns, rows, of in ((of_instances, count, "instance"), (of_frames, frames, "frame")):
@@ -135,7 +136,10 @@ class MapFrames:
         '7'
         """
         given = dict.fromkeys(name for groups in frames.values() for name in groups)
-        names = tuple(given) if classes is None else check_class_names(classes)
+        if classes is None:
+            names = tuple(given)
+        else:
+            names = check_class_names(classes)
         parts: list[Polylines] = []
         owner: list[tuple[int, int]] = []  # the frame and the class of each instance
         values: list[Confidences] = []
@@ -146,7 +150,8 @@ class MapFrames:
                 if name not in names:
                     raise InvalidInput(f"frame {token}: unknown class {name!r}; available: {', '.join(names)}")
                 lines = Polylines.of(group, f"{token}, {name}", dimension)
-                dimension = lines.dimension if len(lines.coords) else dimension
+                if len(lines.coords):
+                    dimension = lines.dimension
                 parts.append(lines)
                 owner += [(index, names.index(name))] * len(lines)
                 if confidence is not None:
@@ -156,7 +161,10 @@ class MapFrames:
                     part = given_values.get(token, {}).get(name)
                     more[column].append(_values_of(column, part, len(lines), f"{token}, {name}"))
         frame, label = np.array(owner, np.int64).reshape(-1, 2).T.copy()
-        certainty = None if confidence is None else np.concatenate([np.empty(0), *values])
+        if confidence is None:
+            certainty = None
+        else:
+            certainty = np.concatenate([np.empty(0), *values])
         together = {name: np.concatenate([column_of(name).empties(0), *arrays]) for name, arrays in more.items()}
         lines = Polylines.joined([Polylines.of([]), *parts])
         return cls(tuple(frames), names, frame, label, lines, certainty, **members_of(together))
@@ -167,7 +175,9 @@ class MapFrames:
 
     def __repr__(self) -> str:
         """Summary in one line."""
-        kind = "truth" if self.confidence is None else "predictions"
+        kind = "predictions"
+        if self.confidence is None:
+            kind = "truth"
         counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
         frames = counted(len(self), "frame")
         return f"<MapFrames {self.name or kind}: {frames}, {self.dimension}-D, {counts or 'no classes'}>"
@@ -175,8 +185,13 @@ class MapFrames:
     def _repr_html_(self) -> str:
         """Return a table of the classes, and a drawing of the first frame that has instances."""
         rows = [[name, f"{count:,}", f"{count / max(len(self), 1):.1f}"] for name, count in self.counts.items()]
-        scenes = "" if self.scenes is None else f" of {counted(len(set(self.scenes)), 'scene', form=',')}"
-        kind = "truth" if self.confidence is None else "predictions"
+        if self.scenes is None:
+            scenes = ""
+        else:
+            scenes = f" of {counted(len(set(self.scenes)), 'scene', form=',')}"
+        kind = "predictions"
+        if self.confidence is None:
+            kind = "truth"
         name = shortened(self.name or kind)
         pieces: list[str] = [
             line(f"MapFrames {name}: {kind}, {counted(len(self), 'frame', form=',')}{scenes}, {self.dimension}-D"),
@@ -251,7 +266,10 @@ class MapFrames:
 
     def keep(self, instances: NDArray[Any]) -> "MapFrames":
         """Keep some of the instances, given as a mask or as ascending indices. All frames stay."""
-        rows = np.flatnonzero(instances) if instances.dtype == np.bool_ else instances
+        if instances.dtype == np.bool_:
+            rows = np.flatnonzero(instances)
+        else:
+            rows = instances
         return self._take(rows, self.polylines.pick(rows), links=kept_links(self.links, rows, len(self.polylines)))
 
     def at(self, frames: Sequence[int]) -> "MapFrames":
@@ -272,7 +290,8 @@ class MapFrames:
     def between(self, frames: slice) -> "MapFrames":
         """Pick a range of frames without copying their points."""
         start, stop, _ = frames.indices(len(self))
-        first, last = self.offsets[start], self.offsets[stop]
+        first = self.offsets[start]
+        last = self.offsets[stop]
         offsets = self.polylines.offsets[first : last + 1]
         columns = {field.name: getattr(self, field.name) for field in fields(self)} | {"history": None}
         columns |= {name: pick_rows(getattr(self, name), slice(start, stop)) for name in OF_FRAMES}
@@ -300,14 +319,15 @@ class MapFrames:
         >>> MapFrames.of({"a": {}, "b": {}, "c": {}}).of_tokens(["c", "a"]).tokens
         ('a', 'c')
         """
-        chosen = {tokens} if isinstance(tokens, str) else set(tokens)
+        if isinstance(tokens, str):
+            chosen = {tokens}
+        else:
+            chosen = set(tokens)
         lacking = sorted(chosen.difference(self.index))
         if lacking or not chosen:
-            what = (
-                f"no frames have {len(lacking)} of {len(chosen)} tokens (first: {lacking[0]})"
-                if chosen
-                else "no tokens"
-            )
+            what = "no tokens"
+            if chosen:
+                what = f"no frames have {len(lacking)} of {len(chosen)} tokens (first: {lacking[0]})"
             raise InvalidInput(f"{self.name or 'frames'}: {what}", remedy="Check that they belong to this data set")
         return self.at([frame for frame, token in enumerate(self.tokens) if token in chosen])
 
@@ -329,7 +349,10 @@ class MapFrames:
         if wanted == self.classes:
             return self
         code = np.array([wanted.index(name) if name in wanted else -1 for name in self.classes] or [-1], np.int64)
-        kept = self.keep(code[self.label] >= 0) if (code < 0).any() else self
+        if (code < 0).any():
+            kept = self.keep(code[self.label] >= 0)
+        else:
+            kept = self
         return replace(kept, classes=wanted, label=code[kept.label])
 
     @recorded
@@ -341,6 +364,8 @@ class MapFrames:
         {'divider': 2}
         """
         check_known(self, names)
+        if all(names.get(name, name) == name for name in self.classes):
+            return self  # so that nothing is recorded
         new = [names.get(name, name) for name in self.classes]
         classes = tuple(dict.fromkeys(new))
         code = np.array([classes.index(name) for name in new], np.int64)
@@ -356,7 +381,10 @@ class MapFrames:
         """
         if self.confidence is None:
             raise InvalidInput(f"{self.name or 'frames'}: truth has no confidence to filter by")
-        by_class = confidence if isinstance(confidence, Mapping) else dict.fromkeys(self.classes, confidence)
+        if isinstance(confidence, Mapping):
+            by_class = confidence
+        else:
+            by_class = dict.fromkeys(self.classes, confidence)
         if unknown := [name for name in by_class if name not in self.classes]:
             hint = did_you_mean(unknown[0], self.classes)
             raise InvalidInput(f"filter: no class {unknown[0]!r}. Available: {', '.join(self.classes)}{hint}")
@@ -382,7 +410,9 @@ class MapFrames:
         array([[-30.,   0.],
                [ 30.,   0.]])
         """
-        whole = is_box(self) if self.boxes else None
+        whole = None
+        if self.boxes:
+            whole = is_box(self)
         polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward), whole)
         return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
 
@@ -426,7 +456,10 @@ class MapFrames:
         if self.boxes:  # they stay in their image
             stays = np.repeat(is_box(self), np.diff(moved.offsets))[:, None]
             moved = Polylines(np.where(stays, self.polylines.coords, moved.coords), moved.offsets)
-        poses_after = None if self.poses is None else self.poses @ np.linalg.inv(motion)
+        if self.poses is None:
+            poses_after = None
+        else:
+            poses_after = self.poses @ np.linalg.inv(motion)
         forward = turned_forward(self.forward, quarter_turns(motion))
         return replace(self, polylines=moved, poses=poses_after, forward=forward, crs="", history=None)
 
@@ -450,7 +483,10 @@ class MapFrames:
                 ),
             )
         poses = check_poses(self.poses, len(self), lambda k: f"the pose of frame {self.tokens[k]}")
-        flat = poses if self.dimension == 3 else np.array([level(pose) for pose in poses]).reshape(-1, 4, 4)
+        if self.dimension == 3:
+            flat = poses
+        else:
+            flat = np.array([level(pose) for pose in poses]).reshape(-1, 4, 4)
         still = np.tile(np.eye(4), (len(self), 1, 1))
         return replace(self.transform(flat), poses=still, forward=None)
 
@@ -462,7 +498,8 @@ class MapFrames:
                 system such as ``"EPSG:32632"``, or ``"utm:LAT:LON"``, ``"local:LAT:LON"``, ``"tmerc:LAT:LON"`` or
                 ``"mercator:LAT:LON"`` with an origin. Project both sides the same way: ``truth.crs`` names it.
         """
-        source, coords = self.crs or GEOGRAPHIC, self.polylines.coords
+        source = self.crs or GEOGRAPHIC
+        coords = self.polylines.coords
         if projection == self.crs or not len(coords):
             return self
         if not self.crs and not looks_geographic(coords):
@@ -480,7 +517,10 @@ class MapFrames:
                 "warning", "coordinates-exchanged", f"{self.name or 'frames'}: {text}", len(self), remedy=EXCHANGED
             )
             findings = (*findings, found)
-        chosen = projection_at(coords, source) if projection == AUTO else projection
+        if projection == AUTO:
+            chosen = projection_at(coords, source)
+        else:
+            chosen = projection
         moved = Polylines(project_points(coords, chosen, source), self.polylines.offsets)
         return replace(self, polylines=moved, crs=chosen, poses=None, findings=findings, history=None)
 
@@ -495,8 +535,9 @@ class MapFrames:
         """Set the confidences: one number for all, one per instance, or None for truth."""
         if confidence is not None:
             count = len(self.polylines)
-            given = np.full(count, confidence) if np.ndim(confidence) == 0 else confidence
-            confidence = check_confidence("confidence", given, count, "instance")
+            if np.ndim(confidence) == 0:
+                confidence = np.full(count, confidence)
+            confidence = check_confidence("confidence", confidence, count, "instance")
         return replace(self, confidence=confidence)
 
     def with_columns(self, **columns: ArrayLike | None) -> "MapFrames":
@@ -560,4 +601,6 @@ def pick_rows(column: Any, rows: Indices | slice) -> Any:
     """Return some rows of a column: an array, a tuple, or None."""
     if isinstance(column, tuple) and not isinstance(rows, slice):
         return tuple(column[i] for i in rows.tolist())
-    return None if column is None else column[rows]
+    if column is None:
+        return None
+    return column[rows]

@@ -58,7 +58,10 @@ def check_upright(frames: MapFrames, form: RotationForm) -> None:
     if len(fallen) <= _SHARE * len(frames):
         return
     other = next((each for each in _readings(frames.poses, form) if _is_upright(each.poses)), None)
-    reason = "" if other is None else f". They would if {other.text}"
+    if other is None:
+        reason = ""
+    else:
+        reason = f". They would if {other.text}"
     raise UnreadableFile(
         f"{frames.name}: {len(fallen)} of {len(frames)} vehicles do not stand upright (first: "
         f"{frames.tokens[fallen[0]]}, {_tilts(frames.poses)[fallen[0]]:.0f} degrees){reason}",
@@ -92,7 +95,10 @@ def _about_tilts(frames: MapFrames, poses: Motions, form: RotationForm) -> Itera
 
 def _about_headings(frames: MapFrames, poses: Motions, form: RotationForm) -> Iterator[Finding]:
     scenes = list(frames_by_scene(frames).values())
-    turns = 1 if frames.forward == "y" else 0  # quarter turns from x to the axis that points forward
+    # quarter turns from x to the axis that points forward
+    turns = 0
+    if frames.forward == "y":
+        turns = 1
     off = _headings_off(poses @ rotation_about_z(90 * turns), scenes)
     if len(off) < _FEWEST or np.median(off) <= _OFF:
         return

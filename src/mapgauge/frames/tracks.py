@@ -245,7 +245,9 @@ def link_findings(predictions: MapFrames, truth: MapFrames, floor: float = 0.0) 
     findings = []
     for k, (own, other) in enumerate((counts, counts[::-1])):
         if not own and other:
-            above = f" with a score above {floor:g}" if floor else ""
+            above = ""
+            if floor:
+                above = f" with a score above {floor:g}"
             text = f"{names[k]}: no links between lanes{above}, and {names[1 - k]} has {other}. Scores of lane graphs"
             remedy = Remedy.of("Use files with links, such as OpenLane-V2 files")
             findings.append(Finding("note", "links-one-side", f"{text} need both", remedy=remedy))

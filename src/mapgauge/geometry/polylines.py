@@ -215,7 +215,9 @@ def as_points(polyline: Any, name: str, dimension: int | None = None) -> Points:
             raise InvalidInput(f"{name}: points have {width} coordinates, expected {dimension}")
         return np.empty((0, width or dimension or 2))
     if points.dtype.kind not in "iuf":
-        example = f" (for instance {points.flat[0]!r})" if points.size else ""
+        example = ""
+        if points.size:
+            example = f" (for instance {points.flat[0]!r})"
         raise InvalidInput(f"{name} must hold numbers, got values of type {points.dtype}{example}")
     if points.ndim == 1:
         raise InvalidInput(

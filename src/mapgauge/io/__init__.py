@@ -119,7 +119,9 @@ def _check_options(path: Path, format_name: str, known: tuple[str, ...], options
     """Refuse options that a format does not have."""
     unknown = [name for name in options if name not in known]
     if unknown:
-        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        takes = "it takes none"
+        if known:
+            takes = f"it takes {', '.join(known)}"
         raise InvalidInput(f"{path}: the format {format_name} has no option {', '.join(unknown)}; {takes}")
 
 

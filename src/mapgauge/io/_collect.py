@@ -114,7 +114,10 @@ class Collector:
 
         ``flat`` also allows points as ``x, y, x, y, ...``. ``box`` allows two coordinates in a file of 3-D points.
         """
-        place = self.next_place if where is None else where
+        if where is None:
+            place = self.next_place
+        else:
+            place = where
         array = self.check.points(points, place, flat=flat)
         if not box and len(array):
             if self._dimension not in (0, array.shape[1]):
@@ -196,22 +199,30 @@ class Collector:
 
     def _gathered(self) -> InstanceColumns:
         """Return the instances that were added one by one."""
-        rows = self._rows
-        width = self._dimension or (3 if self.boxes else 2)
-        with_points = [points for points in self._points if len(points)]
+        points = [points for points in self._points if len(points)]
         if self.boxes:
+            width = self._dimension or 3  # without lines, boxes have the dimension of most lanes
             flat = np.zeros((2, width - 2))  # the height of a box
-            with_points = [p if p.shape[1] == width else np.hstack([p, flat[: len(p)]]) for p in with_points]
-        frame, label, confidence, tracks = zip(*rows, strict=True) if rows else ((),) * 4
-        named = {"track": np.array(tracks, np.str_)} if any(tracks) else {}
+            points = [each if each.shape[1] == width else np.hstack([each, flat[: len(each)]]) for each in points]
+        coords = np.empty((0, 2))
+        if points:
+            coords = np.concatenate(points)
+
+        frame, label, confidence, tracks = ([row[k] for row in self._rows] for k in range(4))
+        confidences = None
+        if self.has_confidence:
+            confidences = np.array(confidence, np.float64)
+        named = {}
+        if any(tracks):
+            named = {"track": np.array(tracks, np.str_)}
         return InstanceColumns(
-            np.array(frame, np.int64),
-            np.array(label, np.int64),
-            np.array(confidence, np.float64) if self.has_confidence else None,
-            np.array([len(points) for points in self._points], np.int64),
-            np.concatenate(with_points) if with_points else np.empty((0, 2)),
-            self.links,
-            named | self.columns,
+            frame=np.array(frame, np.int64),
+            label=np.array(label, np.int64),
+            confidence=confidences,
+            sizes=np.array([len(points) for points in self._points], np.int64),
+            coords=coords,
+            links=self.links,
+            columns=named | self.columns,
         )
 
     def finish(self) -> MapFrames:

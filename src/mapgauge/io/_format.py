@@ -123,7 +123,9 @@ def _unit_of(crs: Any) -> str:
         if kind[1].upper() in ("GEOGCRS", "GEOGCS", "GEODCRS", "GEODETICCRS", "GEOGRAPHICCRS"):
             return "degree"
         return ""
-    return "degree" if _GEOGRAPHIC.search(str(crs)) else ""
+    if _GEOGRAPHIC.search(str(crs)):
+        return "degree"
+    return ""
 
 
 Classes: TypeAlias = Sequence[str] | Mapping[int, str] | Mapping[str, int]
@@ -224,6 +226,7 @@ class Format:
     recognise: Callable[[Content], bool]
     read: Callable[[Content, ReadOptions], MapFrames]
     write: Callable[..., bytes] | None = None  # ``write(frames, names of numeric ids or None, **options)``
+    holds_both: bool = False  # whether a file holds both sides: ``part="truth"`` reads the other one
     flags: bool = False  # whether it stores which lines are ignored
     suffix: str = ""  # a suffix that only files of this format have
     options: tuple[str, ...] = ()  # further keywords of ``read``

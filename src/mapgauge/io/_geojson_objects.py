@@ -177,7 +177,9 @@ def read_objects(
         else:
             document = given
         projected = "project" in collector.options.extra
-        where = "$.crs" if given is None else "the reference system"
+        where = "the reference system"
+        if given is None:
+            where = "$.crs"
         collector.crs = declared_system(document.get("crs"), content.error, where, projected=projected)
         features = []
         for i, feature in enumerate(document["features"]):
@@ -253,7 +255,9 @@ def _document(content: Content) -> dict[str, Any]:
             kind = document.get("type")
         else:
             kind = None
-        given = f"a {kind}" if isinstance(kind, str) else "another document"
+        given = "another document"
+        if isinstance(kind, str):
+            given = f"a {kind}"
         raise content.error(f'{given}, expected {{"type": "FeatureCollection", "features": [...]}}')
     if not isinstance(document.get("features"), list):
         raise content.error("$.features is not a list of features")
@@ -316,7 +320,9 @@ def _value(collector: Collector, column: Column, value: Any, where: str) -> Any:
     if value is None:
         return None
     if column.kind == "id":
-        return "" if value == "" else _token(collector, value, where)
+        if value == "":
+            return ""
+        return _token(collector, value, where)
     types, expected = JSON_TYPES[column.kind]
     is_sound = isinstance(value, types) and (column.kind == "flag" or not isinstance(value, bool))
     if column.kind == "number" and is_sound:

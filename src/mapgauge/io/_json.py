@@ -193,7 +193,7 @@ def read_points(lines: Sequence[msgspec.Raw]) -> PointLists | None:
     return lists.polylines(list(document.values()))
 
 
-def keys_are_unique(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *others: object) -> bool:
+def decoded_keys_are_all(text: bytes, keys: int, undecoded: Sequence[msgspec.Raw], *others: object) -> bool:
     """Whether no object in a decoded document has a key twice; msgspec takes the last one.
 
     Each key is followed by a colon. If the text has as many colons as different keys were decoded, no key occurs twice.

@@ -135,7 +135,9 @@ class Topology:
             else:
                 count = f"{len(places)} frames with lanes have no"
             text = f"{name}: {count} {matrix}. These lanes have no links of its kind"
-            level: Level = "note" if everywhere else "warning"
+            level: Level = "warning"
+            if everywhere:
+                level = "note"
             findings += findings_about(places, level, "topology-missing", text=text)
         return findings
 

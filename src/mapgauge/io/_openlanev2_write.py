@@ -74,7 +74,9 @@ def _text(name: str, value: Any) -> str:
         else:
             expected = "a text"
         raise InvalidInput(f"{name} must be {expected}, got {value!r:.60}")
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _keys(frames: MapFrames) -> list[Any]:
@@ -126,7 +128,10 @@ class _Lists:
                     ),
                 )
         segments = any(name in frames.classes for name in SEGMENT[1:])
-        self._lanes = "lane_segment" if segments else "lane_centerline"
+        if segments:
+            self._lanes = "lane_segment"
+        else:
+            self._lanes = "lane_centerline"
         # The list to which the instances of each class belong; "" for a lane line, which its lane holds.
         kinds = (
             {LANE: self._lanes} | dict.fromkeys(self._category, "area") | dict.fromkeys(frames.boxes, "traffic_element")

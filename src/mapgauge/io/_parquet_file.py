@@ -150,8 +150,10 @@ def _row_group(group: dict[int, Any], ordered: bool) -> RowGroupInfo:
         statistics = about.get(12, {})
         if not ordered or len(about[3]) != 1 or 5 not in statistics or 6 not in statistics:
             continue
-        name, kind = about[3][0].decode(), about[1]
-        first, last = statistics[6], statistics[5]
+        name = about[3][0].decode()
+        kind = about[1]
+        first = statistics[6]
+        last = statistics[5]
         if kind == _BYTE_ARRAY and name in _BOUNDED:
             texts[name] = first.decode(), last.decode()
         elif kind in (1, 2):  # 32 and 64 bits
@@ -289,7 +291,10 @@ def _expected(name: str, kind: Any) -> str:
     def many(kind: Any) -> bool:
         return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
-    plain = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_dictionary(kind):
+        plain = kind.value_type
+    else:
+        plain = kind
     named = text(plain) or types.is_string_view(plain)
     if many(kind):
         inner = kind.value_type
@@ -323,4 +328,6 @@ def _expected(name: str, kind: Any) -> str:
         "geometry": (sound, "lists of points, each a struct of x, y (and z) or a list of numbers"),
     }
     fits, description = expected[name]
-    return "" if fits else description
+    if fits:
+        return ""
+    return description

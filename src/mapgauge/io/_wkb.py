@@ -50,7 +50,9 @@ def _read_one(data: bytes, at: int) -> tuple[int, int]:
         raise ValueError("its geometry ends early")
     if data[at] > 1:
         raise ValueError(f"its geometry has the byte order {data[at]}, expected 0 or 1")
-    order = "<" if data[at] else ">"
+    order = ">"
+    if data[at]:
+        order = "<"
     (code,) = struct.unpack_from(f"{order}I", data, at + 1)
     at += 5
     if code & _HAS_SRID:

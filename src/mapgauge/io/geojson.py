@@ -49,7 +49,7 @@ from mapgauge.io._geojson_objects import (
     stated_forward,
     values_of,
 )
-from mapgauge.io._json import decode, keys_are_unique, read_points
+from mapgauge.io._json import decode, decoded_keys_are_all, read_points
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 
@@ -109,7 +109,11 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 def _read_lines(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames | None:
     """Read a collection of lines without faults, fast: points are parsed into one array, which is sorted by frame."""
     schema = _schema(tuple(called.items()))
-    document: Any = None if schema is None else decode(content.text, schema)
+    document: Any
+    if schema is None:
+        document = None
+    else:
+        document = decode(content.text, schema)
     if document is None:
         return None
     projected = "project" in collector.options.extra
@@ -119,7 +123,7 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     columns = _plain_columns([feature.properties for feature in document.features], tuple(called))
     if points is None or columns is None:
         return None
-    if not keys_are_unique(content.text, _count_keys(document, columns.values()), lines):
+    if not decoded_keys_are_all(content.text, _count_keys(document, columns.values()), lines):
         return None
     tokens, names, confidences, scenes = (columns[name] for name in ("frame", "class", "confidence", "scene"))
     given = [value is not None for value in confidences]
@@ -199,14 +203,20 @@ def _plain_columns(properties: list[Any], names: Sequence[str]) -> dict[str, lis
         if name == "confidence" and None in values:
             return None
         values = [None if value is msgspec.UNSET else value for value in values]
-        optional = () if name in ("frame", "class") else (NoneType,)
-        if not set(map(type, values)) <= {*allowed[name], *optional}:
+        types = {*allowed[name]}
+        if name not in ("frame", "class"):
+            types.add(NoneType)
+        if not set(map(type, values)) <= types:
             return None
         if kinds.get(name) == "id" or name == "scene":
             if name == "scene" and "" in values:
                 return None
             values = ["" if value is None else str(value) for value in values]
-        largest = 1 if name == "confidence" else 2**53  # whole numbers beyond it might not fit a float
+        # whole numbers beyond it might not fit a float
+        if name == "confidence":
+            largest = 1
+        else:
+            largest = 2**53
         is_number = name == "confidence" or kinds.get(name) == "number"
         if is_number and any(abs(value) > largest for value in values if type(value) is int):
             return None
@@ -268,8 +278,10 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
         for points in lines:
             label, *members = next(instances)
             properties = make(token, frames.classes[label], *members)
-            linked = () if links is None else (number, links[number])
-            features.append(_GeoJsonFeature(properties, _GeoJsonGeometry(points), *linked))
+            feature = _GeoJsonFeature(properties, _GeoJsonGeometry(points))
+            if links is not None:
+                feature = _GeoJsonFeature(properties, _GeoJsonGeometry(points), number, links[number])
+            features.append(feature)
             number += 1
         if features:
             blocks.append(encoder.encode_lines(features)[:-1].replace(b"\n", b",\n"))

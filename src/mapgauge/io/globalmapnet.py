@@ -33,7 +33,9 @@ def maps_by_name(content: Content) -> dict[str, tuple[str, dict[str, Any]]]:
         raise content.error('expected a map, {"map_elements": [...]}, or an object of maps')
     maps: dict[str, tuple[str, dict[str, Any]]] = {}
     for key, given in ({"": document} if "map_elements" in document else document).items():
-        where = f'$["{key}"]' if key else "$"
+        where = "$"
+        if key:
+            where = f'$["{key}"]'
         if not isinstance(given, dict) or not isinstance(given.get("map_elements"), list):
             raise content.error(f"{where} is not a map, an object with a list map_elements")
         about = given.get("meta_info")

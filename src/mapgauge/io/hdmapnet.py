@@ -18,7 +18,7 @@ import numpy as np
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
-from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
+from mapgauge.io._json import NumberLists, Place, decode, decoded_keys_are_all
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 
@@ -63,7 +63,10 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document = None if lists is None else decode(lists.text, _HdMapNetDocument)
+    if lists is None:
+        document = None
+    else:
+        document = decode(lists.text, _HdMapNetDocument)
     if lists is None or document is None or not all(document.results):
         return None
     vectors = [vector for frame in document.results.values() for vector in frame]
@@ -73,7 +76,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     labels = collector.codes_of(np.array([vector.type for vector in vectors], np.int64))
     stated = [vector.pts_num for vector in vectors]
     keys = 1 + len(document.results) + (len(_REQUIRED) + 1) * len(vectors) - stated.count(msgspec.UNSET)
-    if (labels < 0).any() or not keys_are_unique(lists.text, keys, (), document.meta):
+    if (labels < 0).any() or not decoded_keys_are_all(lists.text, keys, (), document.meta):
         return None
     collector.tokens += document.results
     counts = [len(frame) for frame in document.results.values()]

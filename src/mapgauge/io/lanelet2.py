@@ -68,7 +68,10 @@ def read_elements(content: Content, class_of: ClassOf, *, geographic: bool) -> t
     has_local = not geographic and len(lacking) < len(used)
     if has_local and lacking:
         raise content.error(f"{len(lacking)} of {len(used)} nodes have no local_x and local_y, expected all or none")
-    places = document.local if has_local else document.nodes
+    if has_local:
+        places = document.local
+    else:
+        places = document.nodes
     if nowhere := [node for node in used if not all(map(math.isfinite, places[node]))]:
         raise content.error(f"node {min(nowhere)}: a coordinate is not a finite number")
     elements = _ways(document.ways, class_of, places)
@@ -105,7 +108,10 @@ def _parse(content: Content) -> _OsmDocument:
             else:
                 members = list(node.iter("nd" if node.tag == "way" else "member"))
                 refs, roles = ([each.get(key, "") for each in members] for key in ("ref", "role"))
-                elements = document.ways if node.tag == "way" else document.relations
+                if node.tag == "way":
+                    elements = document.ways
+                else:
+                    elements = document.relations
                 elements[name] = _OsmElement(tags, refs, roles)
             node.clear()
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # LookupError: an unknown encoding

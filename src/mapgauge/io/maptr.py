@@ -25,7 +25,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions, confidences_of, ids_of, points_by_frame
-from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
+from mapgauge.io._json import NumberLists, Place, decode, decoded_keys_are_all
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.pickles.unpickling import NO_TENSORS, SteppedOver, unpickle
@@ -148,7 +148,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     named = np.array([(name != "") + (number is not None) for name, number in kinds], np.int64)
     keys += len(vectors) * (2 if collector.has_confidence else 1)
     keys += int(np.count_nonzero(counted >= 0) + named[kind].sum())
-    if not keys_are_unique(lists.text, keys, (), *others):
+    if not decoded_keys_are_all(lists.text, keys, (), *others):
         return None
     codes = np.array([collector.codes.setdefault(name, len(collector.codes)) for name in names], np.int64)
     collector.tokens += tokens
@@ -193,7 +193,10 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
     kinds: set[tuple[str, Any]] = set()
     with gc_paused():
         for place, frame in given.items() if isinstance(given, dict) else enumerate(given):
-            where = f'$.{key}["{place}"]' if by_token else f"$.{key}[{place}]"
+            if by_token:
+                where = f'$.{key}["{place}"]'
+            else:
+                where = f"$.{key}[{place}]"
             if not isinstance(frame, dict) or "vectors" not in frame or not (by_token or "sample_token" in frame):
                 raise collector.error(f"{where} is not an object with {'' if by_token else 'sample_token and '}vectors")
             token = collector.check.text(frame.get("sample_token", place), f"{where}.sample_token")
@@ -263,7 +266,9 @@ def _write(frames: MapFrames, classes: dict[int, str] | None, key: str) -> bytes
             vector = {"pts": points, "pts_num": len(points), "cls_name": frames.classes[label], "type": ids[label]}
             vectors.append(vector if certainty is None else vector | {"confidence_level": certainty})
         entries.append(msgspec.json.encode({"sample_token": token, "vectors": vectors}))
-    meta = b'"meta":{},' if key == "results" else b""
+    meta = b""
+    if key == "results":
+        meta = b'"meta":{},'
     return b"{" + meta + f'"{key}":['.encode() + b",\n".join(entries) + b"]}"
 
 

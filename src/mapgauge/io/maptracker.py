@@ -169,7 +169,10 @@ def attach_tracks(frames: MapFrames, content: Content, table: Mapping[int, str] 
         text = f"{content.path}: {count} of {len(frames)} frames of the truth belong to no scene and have no tracks"
         findings = (*frames.findings, *findings_about(uncovered, "warning", "frames-without-tracks", text=text))
         return replace(frames, track=track, scenes=None, findings=findings)
-    times = indices if frames.timestamps is None else frames.timestamps
+    if frames.timestamps is None:
+        times = indices
+    else:
+        times = frames.timestamps
     return replace(frames, track=track, scenes=tuple(scenes), timestamps=times)
 
 

@@ -208,7 +208,9 @@ def _links(
     matrices = [_given(tree, rows) for rows in tree.find_all(annotations[frames], *names)]
     lanes = entries[key].counts
     elements = entries["traffic_element"].counts
-    part = "predictions" if collector.has_confidence else "annotation"
+    part = "annotation"
+    if collector.has_confidence:
+        part = "predictions"
     for i, *given in zip(frames.tolist(), *matrices, strict=True):
         first, last = bounds[i : i + 2].tolist()
         where = _where(part, collector.tokens[i])
@@ -377,7 +379,10 @@ def _collector(
     """Return a collector for the classes of a file."""
     elements = [name for number, name in enumerate(TRAFFIC_ELEMENTS) if number in attributes]
     classes = [*(name for key in kinds for name in LISTS[key]), *elements]
-    name = RESULTS.name if predicted else TRUTH.name
+    if predicted:
+        name = RESULTS.name
+    else:
+        name = TRUTH.name
     collector = Collector(content, name, options, locate=locate, classes=classes, confidence=predicted)
     if options.classes is None:
         collector.table = dict(AREAS)

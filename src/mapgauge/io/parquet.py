@@ -90,7 +90,9 @@ def _schema(frames: MapFrames) -> Any:
     metadata = {"mapgauge": msgspec.json.encode(about)}
     if single:
         return pa.schema(fields, metadata=metadata)
-    kind = "LineString" if frames.dimension == 2 else "LineString Z"
+    kind = "LineString Z"
+    if frames.dimension == 2:
+        kind = "LineString"
     # No reference system, because the coordinates are metres in the frame of the ego vehicle.
     column = {"encoding": "linestring", "geometry_types": [kind], "crs": None}
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
@@ -223,7 +225,9 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     def locate(i: int) -> str:
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
-    links = read_links(columns, frame, instance) if columns.has("links") else None
+    links = None
+    if columns.has("links"):
+        links = read_links(columns, frame, instance)
     more = {row.name: columns.of_instances(row, instance) for row in stored_columns() if columns.has(row.name)}
     given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links, more)
     sound, findings = given.without_degenerate(name, options.degenerate, locate)

@@ -147,11 +147,15 @@ def _form_of(given: Any) -> RotationForm:
     if isinstance(given, dict):
         prefix = _prefix(given) or ""
         names = [f"{prefix}{name}" for name in _ROTATIONS if f"{prefix}{name}" in given]
-        return "w first" if np.shape(given[names[0]]) == (4,) else "other"
+        if np.shape(given[names[0]]) == (4,):
+            return "w first"
+        return "other"
     shape = np.shape(given)
     if shape == (7,):
         return "w first"
-    return "degrees" if shape == (3,) else "other"
+    if shape == (3,):
+        return "degrees"
+    return "other"
 
 
 def _inner(given: Any) -> Any:

@@ -24,7 +24,7 @@ from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import Format, ReadOptions, check_tokens_differ, confidences_of, ids_of, points_by_frame
-from mapgauge.io._json import NumberLists, Place, decode, keys_are_unique
+from mapgauge.io._json import NumberLists, Place, decode, decoded_keys_are_all
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import portable_pickle
@@ -89,7 +89,10 @@ def _read_results(content: Content, options: ReadOptions) -> MapFrames:
 def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None:
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
-    document = None if lists is None else decode(lists.text, _StreamMapNetDocument)
+    if lists is None:
+        document = None
+    else:
+        document = decode(lists.text, _StreamMapNetDocument)
     if lists is None or document is None:
         return None
     frames = list(document.results.values())
@@ -98,7 +101,7 @@ def _read_sound_json(content: Content, collector: Collector) -> MapFrames | None
     labels = lists.numbers([frame.labels for frame in frames])
     if points is None or scores is None or labels is None:
         return None
-    if not keys_are_unique(lists.text, 1 + (1 + len(_KEYS)) * len(frames), (), document.meta):
+    if not decoded_keys_are_all(lists.text, 1 + (1 + len(_KEYS)) * len(frames), (), document.meta):
         return None
     if not (points.counts == scores[0]).all() or not (points.counts == labels[0]).all():
         return None

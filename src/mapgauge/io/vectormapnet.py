@@ -148,6 +148,7 @@ RESULTS = Format(
     "predictions or truth (part=): results_nuscence.pkl of VectorMapNet, which holds both",
     _is_results,
     read=_read,
+    holds_both=True,
     options=("part", "unshrink"),
     forward="x",
 )

@@ -11,12 +11,16 @@ from mapgauge.kernels._jit import least as lesser
 from mapgauge.kernels.lines import (
     BLOCK,
     FIRST_BLOCK,
+    FIRST_GROUP,
+    GROUP,
     START,
     STOP,
     blocks_in,
     box_distance_squared,
+    groups_in,
     length_of,
     square_between,
+    square_between_boxes,
 )
 
 NONE = -1
@@ -40,9 +44,15 @@ def _points_near(lines, x, begin, y, limit):
     start, first = lines.span[y, START], lines.span[y, FIRST_BLOCK]
     own = lines.span[x, FIRST_BLOCK] + (begin - lines.span[x, START]) // BLOCK
     low = high = ZERO
-    for b in range(blocks_in(length_of(lines, y))):
-        if box_distance_squared(lines.block_box, own, first + b) < limit:
-            low, high = (b if high == ZERO else low), b + ONE
+    if square_between_boxes(lines.block_box, own, lines.line_box, y) >= limit:
+        return start, start
+    blocks = blocks_in(length_of(lines, y))
+    for group in range(groups_in(blocks)):
+        if square_between_boxes(lines.block_box, own, lines.group_box, lines.span[y, FIRST_GROUP] + group) >= limit:
+            continue
+        for b in range(group * GROUP, min((group + ONE) * GROUP, blocks)):
+            if box_distance_squared(lines.block_box, own, first + b) < limit:
+                low, high = (b if high == ZERO else low), b + ONE
     return start + low * BLOCK, min(start + high * BLOCK, lines.span[y, STOP])
 
 

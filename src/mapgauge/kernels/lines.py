@@ -122,14 +122,20 @@ def gap_between(low, high, other_low, other_high):
 
 
 @jit
-def box_distance_squared(box, a, b):
-    """Squared distance between boxes ``a`` and ``b``; 0 if they overlap."""
+def square_between_boxes(box, a, other, b):
+    """Squared distance between box ``a`` and box ``b`` of another array; 0 if they overlap."""
     dimension = U(box.shape[0]) // TWO
     total = 0.0
     for k in range(dimension):
-        gap = gap_between(box[k, a], box[dimension + k, a], box[k, b], box[dimension + k, b])
+        gap = gap_between(box[k, a], box[dimension + k, a], other[k, b], other[dimension + k, b])
         total += gap * gap
     return total
+
+
+@jit
+def box_distance_squared(box, a, b):
+    """Squared distance between boxes ``a`` and ``b``; 0 if they overlap."""
+    return square_between_boxes(box, a, box, b)
 
 
 @jit

@@ -7,7 +7,19 @@ import numpy as np
 from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, jit_allocating
 from mapgauge.kernels.gains import make_band
 from mapgauge.kernels.interpreting import interpreted_while_small
-from mapgauge.kernels.lines import BLOCK, FIRST_BLOCK, START, STOP, blocks_in, gap_between, square_between
+from mapgauge.kernels.lines import (
+    BLOCK,
+    FIRST_BLOCK,
+    FIRST_GROUP,
+    GROUP,
+    START,
+    STOP,
+    blocks_in,
+    gap_between,
+    groups_in,
+    length_of,
+    square_between,
+)
 from mapgauge.kernels.sospa import align_lines
 
 
@@ -72,18 +84,92 @@ def _square_to_box(points, at, box, k, following):
 
 
 @jit
-def _is_near(lines, repeats, at, k, cutoff):
-    """Whether a point is closer to line ``k`` than the cutoff, seen from above."""
-    points, limit = lines.points, cutoff * cutoff
-    start, stop = lines.span[k, START], lines.span[k, STOP]
-    if start == stop or _square_to_box(points, at, lines.line_box, k, start) >= limit:
-        return False
-    end = stop if repeats[k] else stop - ONE
-    for block in range(blocks_in(stop - start)):
-        first = start + block * BLOCK
-        last = min(first + BLOCK, end)
-        near = _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) < limit
-        if near and _square_to_line(points, at, first, last) < limit:
+def _square_between_boxes(box, a, other, k, points, following):
+    """Squared horizontal distance of box ``a`` to another box that is extended to a following point.
+
+    It is never larger than the distance of a point in box ``a``, also after rounding.
+    """
+    total = 0.0
+    for axis in range(TWO):
+        low = min(other[axis, k], points[axis, following])
+        high = max(other[U(other.shape[0]) // TWO + axis, k], points[axis, following])
+        gap = gap_between(low, high, box[axis, a], box[U(box.shape[0]) // TWO + axis, a])
+        total += gap * gap
+    return total
+
+
+@jit
+def _last_of(lines, repeats, k, block):
+    """The last point of a block of line ``k`` with the point that follows it, seen as a piece of the line."""
+    end = lines.span[k, STOP] if repeats[k] else lines.span[k, STOP] - ONE
+    return min(lines.span[k, START] + (block + ONE) * BLOCK, end)
+
+
+@jit
+def _add_near_lines(lines, own, first, last, limit, chosen, count):
+    """Add the lines ``first .. last`` that may be as close to line ``own`` as a limit, from row ``count`` on.
+
+    Returns the number of rows.
+    """
+    for k in range(first, last):
+        start = lines.span[k, START]
+        if start == lines.span[k, STOP]:
+            continue
+        if _square_between_boxes(lines.line_box, own, lines.line_box, k, lines.points, start) <= limit:
+            chosen[count] = k
+            count += ONE
+    return count
+
+
+@jit
+def _add_near_lines_of_other_classes(lines, own, bounds, g, classes, limit, chosen):
+    """List the true lines of other classes in the frame of group ``g``, as ``_add_near_lines`` does."""
+    count = ZERO
+    first = g - g % classes
+    for other in range(first, first + classes):
+        if other != g:
+            first_truth, last_truth = U(bounds[other, 1]), U(bounds[other, 2])
+            count = _add_near_lines(lines, own, first_truth, last_truth, limit, chosen, count)
+    return count
+
+
+@jit
+def _list_near_blocks(lines, repeats, own, chosen, size, limit, near):
+    """List the blocks of chosen lines that may be as close to block ``own`` as a limit.
+
+    ``near`` gets the line and the place of each block. Returns their number.
+    """
+    points, count = lines.points, ZERO
+    for c in range(size):
+        k = chosen[c]
+        if _square_between_boxes(lines.block_box, own, lines.line_box, k, points, lines.span[k, START]) > limit:
+            continue
+        blocks = blocks_in(length_of(lines, k))
+        for group in range(groups_in(blocks)):
+            stop = min((group + ONE) * GROUP, blocks)
+            box = lines.span[k, FIRST_GROUP] + group
+            following = _last_of(lines, repeats, k, stop - ONE)
+            if _square_between_boxes(lines.block_box, own, lines.group_box, box, points, following) > limit:
+                continue
+            for block in range(group * GROUP, stop):
+                box = lines.span[k, FIRST_BLOCK] + block
+                following = _last_of(lines, repeats, k, block)
+                if _square_between_boxes(lines.block_box, own, lines.block_box, box, points, following) <= limit:
+                    near[count, 0], near[count, 1] = k, block
+                    count += ONE
+    return count
+
+
+@jit
+def _is_near(lines, repeats, at, near, count, limit):
+    """Whether a point is closer to the listed blocks of lines than a limit, seen from above."""
+    points = lines.points
+    for row in range(count):
+        k, block = near[row, 0], near[row, 1]
+        last = _last_of(lines, repeats, k, block)
+        if _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) >= limit:
+            continue
+        if _square_to_line(points, at, lines.span[k, START] + block * BLOCK, last) < limit:
             return True
     return False
 
@@ -97,22 +183,22 @@ def _nearest_end(points, at, i, j):
 
 
 @jit
-def _nearest_on_line(lines, repeats, partner, at, k, least, is_matched):
-    """Return the least squared distance of a point to truth so far and line ``k``, and whether truth is matched there.
+def _nearest_truth(lines, repeats, partner, at, near, count, limit):
+    """Whether the listed blocks of true lines are closer to a point than a limit, and whether truth is matched there.
 
     Truth is matched at a place if the nearest point of the line there is. Of places at the same distance, one that is
     matched counts. So the order of lines and of points has no effect.
     """
     points = lines.points
-    start, stop = lines.span[k, START], lines.span[k, STOP]
-    if start == stop or _square_to_box(points, at, lines.line_box, k, start) > least:
-        return least, is_matched
-    end = stop if repeats[k] else stop - ONE
-    for block in range(blocks_in(stop - start)):
-        first = start + block * BLOCK
-        last = min(first + BLOCK, end)
+    least, is_matched = limit, False
+    for row in range(count):
+        k, block = near[row, 0], near[row, 1]
+        last = _last_of(lines, repeats, k, block)
         if _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) > least:
             continue
+        start, stop = lines.span[k, START], lines.span[k, STOP]
+        end = stop if repeats[k] else stop - ONE
+        first = start + block * BLOCK
         for i in range(first, max(last, first + ONE)):  # a line of one point has no segment
             j = min(i + ONE, end)
             square = _square_to_segment(points, at, i, j)
@@ -123,30 +209,7 @@ def _nearest_on_line(lines, repeats, partner, at, k, least, is_matched):
             matched = (is_i and partner[i] >= 0) or (is_j and partner[closing] >= 0)
             is_matched = matched if square < least else is_matched or matched
             least = square
-    return least, is_matched
-
-
-@jit
-def _nearest_truth(lines, repeats, partner, at, first, last, cutoff):
-    """Whether a true line ``first .. last`` is closer to a point than the cutoff, and whether it is matched there."""
-    limit = cutoff * cutoff
-    least, is_matched = limit, False
-    for k in range(first, last):
-        least, is_matched = _nearest_on_line(lines, repeats, partner, at, k, least, is_matched)
     return least < limit, is_matched
-
-
-@jit
-def _is_near_other_class(lines, repeats, at, bounds, g, classes, cutoff):
-    """Whether truth of another class in the frame of group ``g`` is closer to a point than the cutoff."""
-    first = g - g % classes
-    for other in range(first, first + classes):
-        if other == g:
-            continue
-        for k in range(U(bounds[other, 1]), U(bounds[other, 2])):
-            if _is_near(lines, repeats, at, k, cutoff):
-                return True
-    return False
 
 
 LEFT_OUT = -2  # the partner of points that do not count: they are outside a part of the region
@@ -156,7 +219,7 @@ WEIGHT, CUTOFF, OFFSET, ACROSS, ALONG, UP, POINTS_ACROSS, POINTS_ALONG, POINTS_U
 
 
 @interpreted_while_small()
-@jit
+@jit_allocating
 def measure_groups(
     lines, repeats, confidence, bounds, classes, truth_of, prediction_of, partner, factor, cutoff, sure, bins, out
 ):
@@ -172,7 +235,15 @@ def measure_groups(
     (pieces), or no truth of its class is closer than the cutoff (far). Group ``g`` is class ``g % classes`` of its
     frame.
     """
-    points = lines.points
+    points, limit = lines.points, cutoff * cutoff
+    # The blocks of truth near four points of a prediction: of its class, and of other classes.
+    near = np.empty((lines.block_box.shape[1], 2), np.uint64)
+    near_others = np.empty((lines.block_box.shape[1], 2), np.uint64)
+    of_class = of_others = own = ZERO
+    # True lines near a prediction: of its class, and of other classes.
+    chosen, others = np.empty(len(lines.span), np.uint64), np.empty(len(lines.span), np.uint64)
+    beside = others_beside = ZERO
+    is_listed = are_chosen = False
     for g in range(len(bounds)):
         first_truth, last_truth = U(bounds[g, 1]), U(bounds[g, 2])
         for k in range(U(bounds[g, 0]), last_truth):
@@ -183,6 +254,10 @@ def measure_groups(
             rings = repeats[k] and stop > start
             closing = 0.5 * math.sqrt(square_between(points, stop - ONE, stop)) if rings else 0.0
             before = closing
+            listed = start  # near blocks are listed for the points before
+            beside, are_chosen = ZERO, False
+            if not truth:
+                beside = _add_near_lines(lines, k, first_truth, last_truth, limit, chosen, ZERO)
             for point in range(start, stop):
                 after = closing
                 if point + ONE < stop:
@@ -201,12 +276,24 @@ def measure_groups(
                 out[g, PREDICTED] += r * length
                 out[g, SURE] += length if r >= sure else 0.0
                 if not matched:
-                    near, is_matched = _nearest_truth(lines, repeats, partner, point, first_truth, last_truth, cutoff)
-                    if near:
+                    if point >= listed:  # the first unmatched point of a block
+                        block = (point - start) // BLOCK
+                        listed = start + (block + ONE) * BLOCK
+                        own = lines.span[k, FIRST_BLOCK] + block
+                        of_class = _list_near_blocks(lines, repeats, own, chosen, beside, limit, near)
+                        is_listed = False
+                    found, is_matched = _nearest_truth(lines, repeats, partner, point, near, of_class, limit)
+                    if found:
                         out[g, REPEATED if is_matched else PIECES] += r * length
                         continue
                     out[g, FAR] += r * length
-                    if _is_near_other_class(lines, repeats, point, bounds, g, classes, cutoff):
+                    if not are_chosen:
+                        others_beside = _add_near_lines_of_other_classes(lines, k, bounds, g, classes, limit, others)
+                        are_chosen = True
+                    if not is_listed:
+                        of_others = _list_near_blocks(lines, repeats, own, others, others_beside, limit, near_others)
+                        is_listed = True
+                    if _is_near(lines, repeats, point, near_others, of_others, limit):
                         out[g, OTHER_CLASS] += r * length
                     continue
                 out[g, RIGHT] += r * length

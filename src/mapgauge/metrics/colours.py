@@ -25,6 +25,13 @@ _MIXED = {1: (0.0,), 2: (0.0, 0.45), 3: (0.0, 0.45, -0.4), 4: (0.0, 0.3, 0.6, -0
 _OTHERS = (_FAMILIES["class"], "#7D8590", "#A9713F", "#3F5F66")
 
 
+# Of lines in drawings. A missed line has the colour of the family ``missing``. Pieces of predictions that are farther
+# from the truth than a third of the cutoff are orange to red: up to two thirds, up to the cutoff, and beyond it.
+FOUND = "#98A1AB"
+MISSED = _FAMILIES["missing"]
+FAR = ("#E07A00", "#D14900", "#C8102E")
+
+
 def family_colours() -> dict[str, str]:
     """Return the colour of each family of causes.
 
@@ -72,7 +79,9 @@ def _mixed(colour: str, share: float) -> str:
     >>> _mixed("#804000", 0.5), _mixed("#804000", -0.5)
     ('#C0A080', '#402000')
     """
-    target = 255 if share > 0 else 0
+    target = 0
+    if share > 0:
+        target = 255
     channels = bytes.fromhex(colour.removeprefix("#"))
     mixed = [round(channel + abs(share) * (target - channel)) for channel in channels]
     return "#" + "".join(f"{channel:02X}" for channel in mixed)

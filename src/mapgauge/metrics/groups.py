@@ -131,7 +131,9 @@ class Groups:
     def column(self, name: str) -> Values:
         """Return a column by name, with a value for each instance: the empty one if no side has the column."""
         values = self.columns.get(name)
-        return column_of(name).empties(len(self.row)) if values is None else values
+        if values is None:
+            return column_of(name).empties(len(self.row))
+        return values
 
     def members(self, rows: Indices) -> dict[str, Any]:
         """Return everything about some instances, in the given order, as arguments of ``replace``."""
@@ -157,7 +159,10 @@ class Groups:
         kept = ~np.isin(self.label, self.boxes)
         rows = self.rows(np.flatnonzero(kept))
         ends = (np.diff(self.bounds, axis=1) * kept[:, None]).ravel().cumsum().reshape(-1, 2)
-        first = np.concatenate([[0], ends[:-1, 1]]) if len(ends) else np.empty(0, np.int64)
+        if len(ends):
+            first = np.concatenate([[0], ends[:-1, 1]])
+        else:
+            first = np.empty(0, np.int64)
         return replace(self, bounds=np.column_stack([first, ends]), **self.members(rows)), rows
 
     def within(self, inner: float, outer: float) -> "Groups":
@@ -230,74 +235,104 @@ class Block:
 def group(predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, links: bool = False) -> Groups:
     """Resample aligned frames and sort their instances by frame, class and side."""
     sides = (predictions, truth)
-    classes = len(truth.classes)
-    key = [2 * (side.frame * classes + side.label) for side in sides]
     sizes = [len(side.polylines) for side in sides]
+    forward = truth.forward or predictions.forward
+    joined = None
     if links:
         joined = joined_links([side.links for side in sides], sizes)
-    else:
-        joined = None
+
+    # Sorted by this number, instances are in the order of frames and of classes, and predictions before truth.
+    classes = len(truth.classes)
+    key = [2 * (side.frame * classes + side.label) for side in sides]
     both = np.concatenate([key[0], key[1] + 1])
     if protocol.ties == "file":
         order = np.argsort(both, kind="stable")
     else:
         order = by_content(both, sides, joined)
-    forward = truth.forward or predictions.forward
 
-    def measured(side: MapFrames) -> Side:
-        if side.boxes:
-            kept = is_box(side)
-        else:
-            kept = None
-        starts = None
-        if protocol.sampling == "even":
-            starts = with_fixed_starts(
-                side.polylines, protocol.closed, protocol.closed_tolerance, forward=forward, kept=kept
-            )
-        return Side.of(
-            side.polylines,
-            protocol.spacing,
-            protocol.count,
-            locate=partial(place_of, side),
-            frames=side.offsets,
-            kept=kept,
-            starts=starts,
-        )
-
+    resampled_truth = truth
+    if protocol.truth_count is not None:
+        resampled_truth = truth.resample(count=protocol.truth_count)
+    tolerance = -1.0  # no tolerance: rings are lines whose ends are equal
+    if protocol.closed == "auto":
+        tolerance = protocol.closed_tolerance
     points, offsets, ends_meet = resample_sides(
-        measured(predictions),
-        measured(truth if protocol.truth_count is None else truth.resample(count=protocol.truth_count)),
+        _side_of(predictions, protocol, forward),
+        _side_of(resampled_truth, protocol, forward),
         order,
         spacing=protocol.spacing,
         count=protocol.count,
         sampling=protocol.sampling,
-        tolerance=protocol.closed_tolerance if protocol.closed == "auto" else -1.0,  # -1: ends that are equal
+        tolerance=tolerance,
     )
-    counts = np.stack([np.bincount(k // 2, minlength=len(truth) * classes) for k in key], axis=1)
-    ends = counts.sum(axis=1).cumsum()
-    bounds = np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
-    ones = [np.ones(len(side.polylines)) if side.confidence is None else side.confidence for side in sides]
-    closed = ends_meet if protocol.closed == "auto" else np.full(len(order), protocol.closed)
-    columns = {}
-    for name in dict.fromkeys((*predictions.columns, *truth.columns)):
-        empties = column_of(name).empties
-        values = [side.columns.get(name, empties(size)) for side, size in zip(sides, sizes, strict=True)]
-        columns[name] = np.concatenate(values)[order]
+    if protocol.closed == "auto":
+        closed = ends_meet
+    else:
+        closed = np.full(len(order), protocol.closed)
+
+    poses = truth.poses
+    if poses is None:
+        poses = predictions.poses
     return Groups(
         points=points,
         offsets=offsets,
-        bounds=bounds,
-        confidence=np.concatenate(ones)[order],
+        bounds=_bounds(key, len(truth) * classes),
+        confidence=np.concatenate([_confidence_of(side) for side in sides])[order],
         closed=closed,
         repeats=ends_meet & closed,
         frame=np.repeat(np.arange(len(truth)), classes),
         label=np.tile(np.arange(classes), len(truth)),
         row=np.concatenate([np.arange(size) for size in sizes])[order],
         classes=classes,
-        columns=columns,
-        poses=predictions.poses if truth.poses is None else truth.poses,
+        columns=_joined_columns(sides, order),
+        poses=poses,
         forward=forward,
         links=kept_links(joined, order, sum(sizes)),
         boxes=tuple(k for k, name in enumerate(truth.classes) if name in truth.boxes),
         names=truth.classes,
     )
+
+
+def _side_of(side: MapFrames, protocol: Protocol, forward: Forward | None) -> Side:
+    """Return one side as the resampling takes it: which instances are lines, and where rings begin."""
+    kept = None
+    if side.boxes:
+        kept = is_box(side)
+    starts = None
+    if protocol.sampling == "even":
+        starts = with_fixed_starts(
+            side.polylines, protocol.closed, protocol.closed_tolerance, forward=forward, kept=kept
+        )
+    return Side.of(
+        side.polylines,
+        protocol.spacing,
+        protocol.count,
+        locate=partial(place_of, side),
+        frames=side.offsets,
+        kept=kept,
+        starts=starts,
+    )
+
+
+def _bounds(key: Sequence[Indices], groups: int) -> Indices:
+    """Return where the predictions of each group begin, where its truth begins, and where it ends; ``(groups, 3)``."""
+    counts = np.stack([np.bincount(k // 2, minlength=groups) for k in key], axis=1)
+    ends = counts.sum(axis=1).cumsum()
+    return np.stack([ends - counts.sum(axis=1), ends - counts[:, 1], ends], axis=1)
+
+
+def _confidence_of(side: MapFrames) -> Floats:
+    """Return the confidences of a side. Truth has none, and counts as certain."""
+    if side.confidence is None:
+        return np.ones(len(side.polylines))
+    return side.confidence
+
+
+def _joined_columns(sides: Sequence[MapFrames], order: Indices) -> dict[str, NDArray[Any]]:
+    """Return all columns of both sides, in the order of the groups. A side without a column has its empty value."""
+    columns = {}
+    for name in dict.fromkeys(name for side in sides for name in side.columns):
+        empties = column_of(name).empties
+        values = [side.columns.get(name, empties(len(side.polylines))) for side in sides]
+        columns[name] = np.concatenate(values)[order]
+    return columns

@@ -230,7 +230,10 @@ class ValueKey:
 
     def __str__(self) -> str:
         """Return the key of ``Results.mean``, ``Results.frames`` and JSON."""
-        text = f"hits:{self.name}" if self.hits else self.name
+        if self.hits:
+            text = f"hits:{self.name}"
+        else:
+            text = self.name
         if self.setting:
             text += f"@{self.setting}"
         return text + (f":{self.ring}" if self.ring else "")

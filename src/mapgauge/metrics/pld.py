@@ -72,7 +72,8 @@ def with_pld(protocol: Protocol, order: float | None = None) -> Protocol:
     if protocol.cutoffs and order in (None, protocol.order):
         return protocol
     paper = PROTOCOLS["paper-60x30"]
-    order = protocol.order if order is None else order
+    if order is None:
+        order = protocol.order
     return protocol.replace(spacing=paper.spacing, cutoffs=paper.cutoffs, order=order, truth_count=None)
 
 

@@ -244,4 +244,6 @@ def _options(hint: Any) -> list[Any]:
 
 def _in_words(kind: Any, count: int = 2) -> str:
     word = {float: "a number", int: "a whole number", str: "a text"}.get(kind, "a value")
-    return word if count == 1 else f"{word.removeprefix('a ')}s"
+    if count == 1:
+        return word
+    return f"{word.removeprefix('a ')}s"

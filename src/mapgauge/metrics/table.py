@@ -160,7 +160,8 @@ def title_of(key: str | ValueKey, *, full: bool = False, protocol: Protocol | No
         title = named[1].words
     else:
         title = named[1].title
-    title = f"hits of {title}" if parsed.hits else title
+    if parsed.hits:
+        title = f"hits of {title}"
     title = f"{title}{'@' if parsed.setting else ''}{parsed.setting}{' ' if parsed.ring else ''}{parsed.ring}"
     return title + setting_of(parsed, protocol)
 

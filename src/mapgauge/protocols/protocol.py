@@ -302,6 +302,11 @@ class Protocol:
                 merged[name] = replace(changed, **{shown.field: kept})
         return MetricSettings(merged)
 
+    @property
+    def has_ego(self) -> bool:
+        """Whether frames are around an ego vehicle. Two maps have none, and predictions without confidences in them."""
+        return self.name != MAP
+
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values."""
         return _plain(self) | {"settings": {name: _plain(values) for name, values in self.settings.items()}}

@@ -108,17 +108,29 @@ def changes(protocol: Protocol) -> dict[str, Any]:
         return {}
     keys = [field.name for field in fields(protocol) if field.name not in NO_SETTINGS]
     changed = {key: getattr(protocol, key) for key in keys if getattr(protocol, key) != getattr(base, key)}
-    for name in METRICS if protocol.settings != base.settings else ():
+    if protocol.settings == base.settings:
+        return changed
+    for name in METRICS:
         own = protocol.settings.get(name)
         other = base.settings.get(name)
-        if own is None:
-            if other is not None:
-                changed |= {name: None}
-            continue
-        for k, field in enumerate(fields(own)):
-            value = getattr(own, field.name)
-            if (k == 0 or value != field.default) if other is None else value != getattr(other, field.name):
-                changed[f"{name}.{field.name}"] = value
+        if own is not None:
+            changed |= {f"{name}.{key}": value for key, value in _changes_of(own, other).items()}
+        elif other is not None:
+            changed[name] = None
+    return changed
+
+
+def _changes_of(own: Any, other: Any) -> dict[str, Any]:
+    """Return the settings of a metric that differ from those of the base, which has None if it lacks the metric."""
+    changed = {}
+    for k, field in enumerate(fields(own)):
+        value = getattr(own, field.name)
+        if other is not None:
+            differs = value != getattr(other, field.name)
+        else:
+            differs = k == 0 or value != field.default
+        if differs:
+            changed[field.name] = value
     return changed
 
 
@@ -168,11 +180,15 @@ def _setting_in_words(field: "Field[Any]", value: Any, *, first: bool) -> str:
         word = word_of(field).removesuffix("s")
     else:
         word = word_of(field)
-    unit = " m" if field.metadata["unit"] == "m" else ""
+    unit = ""
+    if field.metadata["unit"] == "m":
+        unit = " m"
     if value is None or value == ():
         return f"no {word}"
     if isinstance(value, bool):
-        return word if value else f"{word} off"
+        if value:
+            return word
+        return f"{word} off"
     if not isinstance(value, tuple):
         return f"{word} {as_text(value)}{unit}"
     texts = list(map(as_text, value))

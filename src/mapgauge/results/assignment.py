@@ -11,7 +11,7 @@ from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
 
@@ -50,6 +50,7 @@ class Assignment:
     ego: bool = True  # whether the frame is around an ego vehicle; False for a map
     links: list[FrameLink] = field(default_factory=list)  # between lanes, if the protocol has a link cost
     ignored: list[Instance] = field(default_factory=list)  # truth that is ignored, and predictions matched with it
+    cutoff: float | None = None  # in metres, by which lines were matched; None if nothing was
 
     def __repr__(self) -> str:
         """Summary in one line."""
@@ -85,8 +86,9 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
             matches=matches[f] if matches else [],
             forward=truth.forward or predictions.forward,
             boxes=(counts[0], counts[1]),
-            ego=protocol.name != MAP,
+            ego=protocol.has_ego,
             ignored=[line for side in (truth, predictions) if side.aside is not None for line in side.aside[token]],
+            cutoff=cutoff,
         )
         for class_name, (first, middle, end) in zip(
             truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True

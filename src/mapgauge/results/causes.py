@@ -112,7 +112,9 @@ class Causes:
         if class_name is not None and class_name not in self.class_names:
             hint = did_you_mean(class_name, self.class_names)
             raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}{hint}")
-        chosen = slice(None) if class_name is None else [self.class_names.index(class_name)]
+        chosen: slice | list[int] = slice(None)
+        if class_name is not None:
+            chosen = [self.class_names.index(class_name)]
         costs = self.per_frame[:, chosen, list(CAUSES).index(cause)].sum(axis=1)
         order = sorted(range(len(costs)), key=lambda i: (-costs[i], self.tokens[i]))
         if count is None:
@@ -141,7 +143,9 @@ class Causes:
             ]
             for cause in self.by_share
         ]
-        whole = "100%" if self.pld["mean"] > 0 else "-"
+        whole = "-"
+        if self.pld["mean"] > 0:
+            whole = "100%"
         rows.append([self.title, *([""] if about else []), *(number(self.pld[name]) for name in names), whole])
         yield ["cause", *(["what it is"] if about else []), *names, "share"], rows
         if self.fixes:
@@ -214,7 +218,10 @@ def causes(
     """
     check_results(results)
     check_settings(results.protocol)
-    chosen = THRESHOLDS if thresholds is None else thresholds
+    if thresholds is None:
+        chosen = THRESHOLDS
+    else:
+        chosen = thresholds
     if not isinstance(chosen, Thresholds):
         raise InvalidInput(f"thresholds must be Thresholds, got {type(chosen).__name__}")
     instances = None
@@ -415,4 +422,6 @@ def lengths_of(results: Results) -> dict[str, Lengths]:
 
 
 def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+    if value is None:
+        return math.nan
+    return value

@@ -25,7 +25,7 @@ from mapgauge.results.drawn_values import (
     units_with_class,
 )
 from mapgauge.results.estimation import difference, estimate, unpaired_difference
-from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests
+from mapgauge.results.families import Correction, Tested, TestedDifferences, check_correction, correct_together
 from mapgauge.results.intervals import FEWEST, LEVEL, Difference, Estimate, too_few
 from mapgauge.results.notebook import comparison_html, comparison_text
 from mapgauge.typing import Flags, Floats, Indices
@@ -70,7 +70,7 @@ Pairs: TypeAlias = Literal["all", "first"]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(TestedDifferences):
     """Values of several methods with intervals, and the differences between each pair of methods."""
 
     names: tuple[str, ...]
@@ -93,23 +93,9 @@ class Comparison:
         return comparison_html(self, plain_keys(self.estimates[0]["mean"]))
 
     @property
-    def tested(self) -> int:
-        """Number of differences that have a verdict, over all classes, keys and pairs of methods.
-
-        If others were corrected together with them, they count too.
-        """
-        return self._tests.count
-
-    @property
-    def tests(self) -> str:
-        """How many differences were tested and with which correction, in words; empty if none was tested."""
-        return str(self._tests)
-
-    @property
-    def _tests(self) -> Tested:
-        if self.family is not None:
-            return self.family
-        return Tested(count_tests(self.differences), self.correction, self.level)
+    def _all_differences(self) -> Differences:
+        """The differences that are tested."""
+        return self.differences
 
     def table(self, keys: Sequence[str] | None = None, class_name: str = "mean") -> str:
         """Return the values of all methods and their differences as text.
@@ -355,7 +341,7 @@ def sorted_by_token(method: "Results") -> "Results":
 def method_names(methods: Sequence["Results"], names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the methods: as given, or from their files."""
     if names is None:
-        stems = [Path(method.inputs[0].name).stem for method in methods]
+        stems = [Path(method.input_names[0]).stem for method in methods]
         names = [stem if stem and stems.count(stem) == 1 else f"{stem or 'method'} {k}" for k, stem in enumerate(stems)]
     if len(names) != len(methods) or len(set(names)) < len(names):
         raise InvalidInput(f"names must be {len(methods)} different strings, got {names!r}")

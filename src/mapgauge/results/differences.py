@@ -146,7 +146,9 @@ def text_of(value: Any) -> str:
     """Return a value as text. A list is the same as a tuple, because JSON has no tuples."""
     if isinstance(value, tuple | list):
         text = ", ".join(map(text_of, value)) or "none"
-        return f"({text})" if len(value) > 1 else text
+        if len(value) > 1:
+            return f"({text})"
+        return text
     if value is None:
         return "none"
     return str(value)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from mapgauge.errors import InvalidInput
 from mapgauge.metrics.table import METRICS, value_named
@@ -37,6 +37,39 @@ class Tested:
         else:
             tested = f"{self.count} differences"
         return f"{tested} tested, over all {self.over}. {how}"
+
+
+class TestedDifferences:
+    """What tables of differences share: how many differences are tested, and with which correction."""
+
+    over: ClassVar[str] = "classes and values"  # what is tested
+    correction: Correction
+    level: float
+    family: Tested | None  # all differences that are tested together, if there are others than those of the table
+
+    @property
+    def _all_differences(self) -> Mapping[Any, Any]:
+        """The differences of the table."""
+        raise NotImplementedError
+
+    @property
+    def tested(self) -> int:
+        """Number of differences that have a verdict, over everything in the table.
+
+        If others were corrected together with them, they count too.
+        """
+        return self._tests.count
+
+    @property
+    def tests(self) -> str:
+        """How many differences were tested and with which correction, in words; empty if none was tested."""
+        return str(self._tests)
+
+    @property
+    def _tests(self) -> Tested:
+        if self.family is not None:
+            return self.family
+        return Tested(count_tests(self._all_differences), self.correction, self.level, over=self.over)
 
 
 def check_correction(correction: str) -> None:

@@ -257,7 +257,9 @@ def _check_same(folder: Folder, about: About) -> None:
 
 def changed(folder: Folder, side: str, settings: Sequence[Mismatch] = ()) -> InvalidInput:
     """Return the error for inputs that differ from the inputs of the finished chunks, with other settings if any."""
-    also = f". Also {in_words(settings)}" if settings else ""
+    also = ""
+    if settings:
+        also = f". Also {in_words(settings)}"
     return InvalidInput(f"{folder.path}: the {side} changed since the evaluation began{also}", remedy=RESTART)
 
 

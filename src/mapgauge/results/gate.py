@@ -103,7 +103,9 @@ def parse(text: str) -> Condition:
             f'"pld not within 0.005", got {text!r}',
         )
     metric, rest = _split(text, parsed["key"])
-    above, relative, apart = parsed["sign"] == ">", parsed["limit"][0] in "+-", parsed["apart"] is not None
+    above = parsed["sign"] == ">"
+    relative = parsed["limit"][0] in "+-"
+    apart = parsed["apart"] is not None
     row = METRICS[metric]
     part = any(word == value.part for word in rest[1:] for value in row.values)  # a smaller part is not always better
     if not part and above != row.lower_is_better:
@@ -169,7 +171,9 @@ def conditions_of(texts: Sequence[str] | None, files: int) -> list[Condition]:
 def judge(conditions: Sequence[Condition], comparison: Comparison, methods: Sequence[Results]) -> list[Verdict]:
     """Check the conditions for each file but the first, or for the first if it is the only one."""
     values = [flat(method) for method in methods]
-    first = 1 if len(methods) > 1 else 0
+    first = 0
+    if len(methods) > 1:
+        first = 1
     verdicts = []
     for condition in conditions:
         for k in range(first, len(methods)):

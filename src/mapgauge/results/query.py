@@ -86,7 +86,9 @@ class Word(NamedTuple):
 
     def __str__(self) -> str:
         """The word in quotes, or the end."""
-        return self.text if self.kind == "end" else f"'{self.text}'"
+        if self.kind == "end":
+            return self.text
+        return f"'{self.text}'"
 
     def is_name(self, *names: str) -> bool:
         """Whether this is one of some names, in any case."""
@@ -180,8 +182,9 @@ class _Parser:
         parts: list[Callable[[Columns], Flags]] = []
         while not parts or self.taken(name=word):
             parts.append(self.joined("and", depth) if word == "or" else self.single(depth))
-        join = np.logical_or if word == "or" else np.logical_and
-        return lambda columns: join.reduce([part(columns) for part in parts])
+        if word == "or":
+            return lambda columns: np.logical_or.reduce([part(columns) for part in parts])
+        return lambda columns: np.logical_and.reduce([part(columns) for part in parts])
 
     def single(self, depth: int) -> Callable[[Columns], Flags]:
         if depth > _DEEPEST:

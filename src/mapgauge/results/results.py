@@ -12,6 +12,7 @@ import numpy as np
 from mapgauge.arguments import check_cutoff
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.tracks import scenes_from_tokens
+from mapgauge.manifest import public
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.bootstrap import SAMPLES
@@ -67,7 +68,9 @@ class Results(Summary):
         return f"<Results {full_name(self.protocol)}: {self.totals.frames} frames, mean {', '.join(shown)}>"
 
     def _repr_html_(self) -> str:
-        return summary_html(self)
+        # The answer is made of results, so its module cannot be imported here.
+        answer = public("answer")(self, names=[Path(self.input_names[0]).stem or "results"])
+        return summary_html(self, [statement.text for statement in answer.statements])
 
     @property
     def tokens(self) -> tuple[str, ...]:

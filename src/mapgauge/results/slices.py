@@ -15,7 +15,15 @@ from mapgauge.metrics.table import METRICS, heading
 from mapgauge.protocols import full_name
 from mapgauge.results.bootstrap import check_draws, draw_units
 from mapgauge.results.comparison import Differences, Sampled, plain_keys, sorted_by_token
-from mapgauge.results.families import Correction, Tested, check_correction, correct_together, count_tests, repeated
+from mapgauge.results.families import (
+    Correction,
+    Tested,
+    TestedDifferences,
+    check_correction,
+    correct_together,
+    count_tests,
+    repeated,
+)
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.intervals import FEWEST, Difference, Estimate
 from mapgauge.results.tags import Tags
@@ -31,9 +39,10 @@ Groups: TypeAlias = str | Callable[[str], Hashable] | Mapping[str, Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
-class Slices(Mapping[Any, "Results"]):
+class Slices(TestedDifferences, Mapping[Any, "Results"]):
     """The results of subsets of frames, by name. Intervals and differences are computed when they are first needed."""
 
+    over = OVER
     by: str
     parts: dict[Any, "Results"]  # by name, without slices that have no frames
     empty: tuple[str, ...]  # names of slices without frames
@@ -67,7 +76,9 @@ class Slices(Mapping[Any, "Results"]):
             raise InvalidInput("the slices have no frames")
         _check_whole_scenes(results, parts)
         empty = tuple(name for name in groups if name not in parts)
-        drawn = "frame" if results.scenes is None else "scene"
+        drawn = "scene"
+        if results.scenes is None:
+            drawn = "frame"
         return cls(
             by=by if isinstance(by, str) else "slice",
             parts=parts,
@@ -154,23 +165,9 @@ class Slices(Mapping[Any, "Results"]):
         }
 
     @property
-    def tested(self) -> int:
-        """Number of differences that have a verdict, over all classes, keys and pairs of slices.
-
-        If others were corrected together with them, they count too.
-        """
-        return self._tests.count
-
-    @property
-    def tests(self) -> str:
-        """How many differences were tested and with which correction, in words; empty if none was tested."""
-        return str(self._tests)
-
-    @property
-    def _tests(self) -> Tested:
-        if self.family is not None:
-            return self.family
-        return Tested(count_tests(self.differences), self.correction, self.level, over=OVER)
+    def _all_differences(self) -> Differences:
+        """The differences that are tested."""
+        return self.differences
 
     @staticmethod
     def together(sliced: "Sequence[Slices]") -> "list[Slices]":

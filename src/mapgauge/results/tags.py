@@ -83,7 +83,9 @@ def tag_columns(tags: Tags, tokens: Sequence[str], scenes: Sequence[str] | None)
     named = {"token": [tokens], "scene": [scenes or ()], "either": [tokens, scenes or ()]}[tags.key]
     keys = next((keys for keys in named if any(key in tags.rows for key in keys)), None)
     if keys is None:
-        what = "scenes" if tags.key == "scene" else "tokens"
+        what = "tokens"
+        if tags.key == "scene":
+            what = "scenes"
         first = next(iter(tags.rows), "none")
         raise InvalidInput(
             f"{tags.name}: no frame has one of its {len(tags.rows)} {what} (first: {first})",

@@ -302,4 +302,6 @@ class Summary:
 
 def count_text(value: float | None) -> str:
     """Return a count in a table; "" if there is none, as in the row of the means."""
-    return "" if value is None else f"{value:.0f}"
+    if value is None:
+        return ""
+    return f"{value:.0f}"

@@ -13,11 +13,12 @@ from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.assigned import ScoredMatches
 from mapgauge.metrics.average_precision import Interpolation, average_precisions
 from mapgauge.metrics.metric import Bits
+from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, hit_metrics, sum_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Confidences, Flags, Floats, Indices
 
-_NAMES = {("sums", "pld"): "parts", ("rings", "pld"): "ring_parts"}  # names in files
+_NAMES = {("sums", PLD.name): "parts", ("rings", PLD.name): "ring_parts"}  # names in files
 _COLUMNS = ("predicted", "true", "confidence")
 _MATCHES = "matches"
 
@@ -78,7 +79,7 @@ class Scores:
         """Return the matches of some frames, for the evaluation by other metrics; None if they are not known."""
         if self.matches is None:
             return None
-        sums = self.sums.get("pld")
+        sums = self.sums.get(PLD.name)
         rows = slice(*self._ends[[frames.start, frames.stop]].tolist())
         if sums is None:
             of_groups = None
@@ -139,14 +140,14 @@ class Scores:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all columns by their names in files. Columns of PLD always exist; they are empty if not computed."""
-        ((_, pld),) = sum_metrics(("pld",))
-        none = {"pld": np.zeros((0, *self.predicted.shape, len(pld.columns)))}
+        ((_, pld),) = sum_metrics((PLD.name,))
+        none = {PLD.name: np.zeros((0, *self.predicted.shape, len(pld.columns)))}
         blocks = {"sums": none | self.sums, "rings": none | self.rings, "hits": self.hits}
         names = {(kind, name): f"{kind}/{name}" for kind, columns in blocks.items() for name in columns} | _NAMES
         columns: dict[str, NDArray[Any]] = {stored: blocks[kind][name] for (kind, name), stored in names.items()}
         columns |= {name: getattr(self, name) for name in _COLUMNS}
         # Without the parts of PLD, matches of a file could not be checked.
-        if self.matches is not None and "pld" in self.sums:
+        if self.matches is not None and PLD.name in self.sums:
             largest = int(self.matches.max(initial=0))
             columns[_MATCHES] = self.matches.astype(np.min_scalar_type(-1 - largest))
         return columns
@@ -157,9 +158,9 @@ class Scores:
         blocks: dict[str, dict[str, Any]] = {"sums": {}, "rings": {}, "hits": {}}
         for stored, column in arrays.items():
             kind, _, name = next(("/".join(key) for key in _NAMES if _NAMES[key] == stored), stored).partition("/")
-            if kind in blocks and (name != "pld" or name in metrics):
+            if kind in blocks and (name != PLD.name or name in metrics):
                 blocks[kind][name] = column
-        if "pld" in metrics:
+        if PLD.name in metrics:
             matches = arrays.get(_MATCHES)
         else:
             matches = None

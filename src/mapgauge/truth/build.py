@@ -129,7 +129,9 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
             places += [(index, k)] * len(fragments)
     frame, label = np.array(places, np.int64).reshape(-1, 2).T
     sizes = [len(line) for line in points]
-    dimension = 3 if rules.height else 2
+    dimension = 2
+    if rules.height:
+        dimension = 3
     return MapFrames(
         tokens=tuple(step.token for step in scene.frames),
         classes=CLASSES,

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.cli.summary import LATER, in_words
+from mapgauge.features.confidence.advice import advice
 
 
 def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> None:
@@ -62,14 +62,14 @@ def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tm
     assert "No threshold lowers the mean PLD of 0.000. Over-confident on average: no class" in text
     assert "To apply it" not in text
     words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
-    assert "100 % of the true length found" in words
-    assert "dropping predictions" not in words
+    assert "Finds 100 % of the map" in words
+    assert "ropping predictions" not in words
 
 
 def test_the_sentence_of_evaluate_says_what_rounding_is(call: Run) -> None:
-    words = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
+    words = " ".join(call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout.split())
     assert re.search(
-        r"dropping predictions below 0\.\d\d and counting the others as certain would give a mean PLD of 0\.\d{3} \(-0",
+        r"Dropping predictions below 0\.\d\d and counting the others as certain would give a mean PLD of 0\.\d{3} \(-0",
         words,
     )
 
@@ -106,14 +106,16 @@ def test_what_cannot_be_measured_is_refused(call: Run, arguments: list[str], cod
     assert "Traceback" not in done.stderr
 
 
-def test_the_line_about_rounding(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_advice_about_rounding(world: Path) -> None:
     results = mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"])
     common = mg.confidence(results, samples=1).common
     assert common is not None
-    assert in_words(results)[1:] == [common.in_words()]
-    assert in_words(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["ap_chamfer"])) == []
-    monkeypatch.setattr("mapgauge.cli.summary.MOST", 10)
-    assert in_words(results) == [LATER]
+    said = advice(results, None)
+    assert said is not None
+    assert said.text == common.in_words()
+    assert said.values == {"threshold": common.threshold, "pld": common.rounded, "change": common.rounded - common.pld}
+    assert advice(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["ap_chamfer"]), None) is None
+    assert advice(results.without_data(), None) is None
 
 
 def test_calibration_by_pld(call: Run, tmp_path: Path) -> None:

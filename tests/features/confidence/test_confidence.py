@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.features.openlane.lane_worlds import write_pickles
+from tests.lane_worlds import write_pickles
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -229,6 +229,7 @@ def test_another_cutoff_is_that_of_another_evaluation(world: tuple[MapFrames, Ma
     assert found.classes["divider"].pld.value == pytest.approx(other.classes["divider"]["pld"], rel=1e-12)
 
 
+@pytest.mark.needs_feature("openlane")
 def test_boxes_are_left_out(tmp_path: Path) -> None:
     folder = write_pickles(tmp_path, "good.pkl", "poor.pkl", "truth.pkl")
     protocol = mg.protocol("openlanev2-v1.1", cutoffs=(1.5,))

@@ -99,6 +99,12 @@ def test_poses_can_be_given_to_frames_without_them() -> None:
     assert repr(rows(mg.error_map(bare, poses=y))) == repr(rows(mg.error_map(planted.evaluated())))
 
 
+def test_a_map_says_in_one_line_what_it_is() -> None:
+    text = repr(mg.error_map(planted.evaluated(), names=("A",)))
+    assert text.startswith("<ErrorMap of A: ")
+    assert text.endswith("90 frames, confidence at least 0>")
+
+
 def test_without_scenes_there_are_no_pairs() -> None:
     y = replace(planted.truth(), scenes=None)
     made = mg.error_map(planted.evaluated(planted.predictions(), y))

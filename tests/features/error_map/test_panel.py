@@ -93,6 +93,22 @@ def test_without_poses_it_is_the_area_around_the_vehicle() -> None:
     assert "good: not found 0 % ahead, 0 % beside, 0 % behind" in text
 
 
+def test_methods_without_a_common_map_are_shown_around_the_vehicle() -> None:
+    first, second = methods()
+    other = replace(planted.truth(), polylines=planted.truth().rotate(1.0).polylines)
+    text = SECTION.in_panel([first, planted.evaluated(planted.predictions(), other)], NAMES)
+    assert read(text)[0]["kind"] == "ego"
+    assert read(SECTION.in_panel([first, second], NAMES))[0]["kind"] == "map"
+
+
+def test_nothing_is_said_of_a_method_with_an_error() -> None:
+    first, second = methods()
+    doubtful = replace(second, findings=(mg.Finding("error", "wrong", "the axes are wrong", count=1),))
+    text = SECTION.in_panel([first, doubtful], NAMES)
+    assert "poor misses most" not in text
+    assert "poor misses most" in SECTION.in_panel([first, second], NAMES)
+
+
 def test_without_data_there_is_no_panel() -> None:
     assert SECTION.in_panel([method.without_data() for method in methods()], NAMES) == ""
 
@@ -132,7 +148,7 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
     place = page.locator("#error-places button").first
     assert "divider 7 m, 59 %" in place.inner_text()
     place.click()
-    page.wait_for_function("location.hash.includes('road=')")
+    page.wait_for_url("**road=*")
     listed = page.inner_text("#count")
     number = int(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('road')"))
     made = mg.error_map(methods(), names=NAMES)
@@ -143,7 +159,7 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
     assert page.inner_text("#count").startswith("90 of 90")
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_function(f"document.getElementById('count').textContent.startsWith('{made.seen[number]} of')")
+    page.locator("#count", has_text=f"{made.seen[number]} of 90").wait_for()
 
 
 def saved(page: "Page") -> str:
@@ -159,7 +175,6 @@ def test_the_slider_moves_the_least_confidence_of_the_map_that_is_saved(
 ) -> None:
     page.goto(pages[poses].as_uri())
     page.wait_for_selector("#error-canvas")
-    page.wait_for_function("document.getElementById('error-canvas').width > 10")
     found, missed = "#aab2bd", "#d3202f"
     drawn = r'(?:d="M[^"]+" fill="none" stroke|fill)="{}"'
     before = saved(page)

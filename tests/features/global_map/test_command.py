@@ -33,7 +33,7 @@ def test_the_command_prints_values_and_gap(call: Run, files: tuple[str, str]) ->
 
 
 def test_the_help_says_in_plain_words_what_the_region_is(call: Run) -> None:
-    text = " ".join(call("global", "-h").stdout.split())
+    text = " ".join(call("global", "--help-all").stdout.split())
     assert "the union of the boxes of its poses, with the notches between boxes filled" in text
     assert "teeth" not in text
 

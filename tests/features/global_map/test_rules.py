@@ -102,10 +102,14 @@ def test_rules_do_not_depend_on_the_place_of_the_world(rule: str) -> None:
         assert b.points - (1000.0, -500.0) == pytest.approx(a.points, abs=1e-6)
 
 
-def test_rules_of_tracks_refuse_frames_without_tracks() -> None:
+def test_rules_of_tracks_make_the_tracks_that_frames_lack() -> None:
     frames = replace(drive(), track=None)
-    with pytest.raises(mg.InvalidInput, match="the rule median needs tracks"):
-        mg.global_map(frames, drive().with_confidence(None))
+    truth = drive().with_confidence(None)
+    made = mg.global_map(frames, truth)
+    assert made.results.mean == mg.global_map(mg.track(frames), truth).results.mean
+    assert [finding.code for finding in made.findings].count("tracks-made") == 1
+    stacked = mg.global_map(frames, truth, rule="stack")  # it needs none
+    assert "tracks-made" not in [finding.code for finding in stacked.findings]
 
 
 def test_an_empty_drive_has_an_empty_map() -> None:

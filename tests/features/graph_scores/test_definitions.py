@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import plain_graphs
-from benchmarks.extra_kernels import all_distances
+from benchmarks.extra_graph_kernels import all_distances
 from examples.graph_scores import table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra

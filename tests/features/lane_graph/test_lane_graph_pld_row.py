@@ -110,7 +110,7 @@ def test_the_command_line_and_the_report_show_it(
     for side, name in zip(bare, ("x.parquet", "y.parquet"), strict=True):
         mg.write(side, tmp_path / name)
     ask = ("evaluate", "x.parquet", "y.parquet", "--protocol", "lane-graph", "--classes", "centerline")
-    done = call(*ask, "-o", "x.mg")
+    done = call(*ask, "-o", "x.mg", "--tables")
     assert done.returncode == 0, done.stderr
     assert (
         "Lane-graph PLD, lower is better (lane-graph, classes centerline; cutoff 1.5 m, link cost 0.1, link "

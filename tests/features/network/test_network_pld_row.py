@@ -102,7 +102,8 @@ def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> N
         "--metrics",
         "network_pld",
         "-o",
-        "x.mg",
+        tmp_path / "x.mg",
+        "--tables",
     )
     assert done.returncode == 0, done.stderr
     assert "Network PLD, lower is better (paper-60x30, break cost 0.5; cutoff 1.5 m, break cost 0.5, a " in done.stdout

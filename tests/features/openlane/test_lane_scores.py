@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.features.openlane.lane_frames import lane_frames
-from tests.features.openlane.lane_worlds import both, plain_scores, world
+from tests.lane_frames import lane_frames
+from tests.lane_worlds import both, plain_scores, world
 
 import mapgauge as mg
 from mapgauge.frames.links import Links

@@ -70,7 +70,7 @@ def test_evaluate_with_a_prior_adds_the_tables_of_changes(call: Run, tmp_path: P
     for frames, file in zip((prior.with_confidence(1), truth, prior), files, strict=True):
         mg.write(frames, file)
     both = [files[0], files[1], "--prior", files[2]]
-    text = call("evaluate", *both).stdout
+    text = call("evaluate", *both, "--tables").stdout
     assert text.index("PLD, lower is better") < text.index("PLD by change") < text.index("Changes of the prior")
     document = json.loads(call("evaluate", *both, "--json").stdout)
     of_changes = json.loads(call("changes", *both, "--json").stdout)

@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.streaming.worlds import small_groups
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-
-__all__ = ["small_groups"]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.features.tracks.scenes import Line, scene
+from tests.scenes_of_lines import Line, scene
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.features.tracks.scenes import Line, pose, scene
 from tests.features.tracks.stability_twin import profiles, slow_sums, turning
+from tests.scenes_of_lines import Line, pose, scene
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg

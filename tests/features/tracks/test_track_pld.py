@@ -246,3 +246,25 @@ def test_empty_sides() -> None:
     assert distance(nothing, nothing).normalised == 0
     assert distance(nothing, sure(one_truth(2))).normalised == 1
     assert distance(([], []), ([], [])).value == 0
+
+
+def test_the_assignment_of_tracks_has_the_rows_of_the_input(rng: np.random.Generator) -> None:
+    x, y = as_frames(random_side(rng, 5, 4, "p")), as_frames(random_side(rng, 5, 3, "t"), truth=True)
+    places = [3, 0, 4, 2, 1]
+    timed = replace(y, timestamps=np.arange(5))
+    for predictions, truth in ((x, timed), (x.at(places), timed.at([1, 4, 0, 3, 2]))):
+        result = mg.track_pld(predictions, truth)
+        assert result.assignment is not None
+        assert predictions.track is not None
+        assert truth.track is not None
+        pairs = {
+            (predictions.tokens[predictions.frame[i]], str(predictions.track[i]), str(truth.track[j]))
+            for i, j in result.assignment.tolist()
+        }
+        named = {
+            (timed.tokens[k], match.prediction, match.truth)
+            for k, matches in enumerate(result.matches)
+            for match in matches
+        }
+        assert pairs == named
+        assert len(pairs) == len(result.assignment) > 5

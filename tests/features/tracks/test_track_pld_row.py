@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.features.tracks.scenes import scene as lines_of
 from tests.features.tracks.track_cases import tracked_world
+from tests.scenes_of_lines import scene as lines_of
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
@@ -148,7 +148,7 @@ def test_the_command_line_and_the_report_show_it(
     call: Run = caller(tmp_path, monkeypatch, capsys)
     for side, name in zip(tracked, ("x.parquet", "y.parquet"), strict=True):
         mg.write(side, tmp_path / name)
-    done = call("evaluate", "x.parquet", "y.parquet", "--set", "track_pld.switch_cost=0.5", "-o", "x.mg")
+    done = call("evaluate", "x.parquet", "y.parquet", "--set", "track_pld.switch_cost=0.5", "-o", "x.mg", "--tables")
     assert done.returncode == 0, done.stderr
     assert "T-PLD, lower is better (paper-60x30, switch cost 0.5; cutoff 1.5 m, switch cost 0.5, a point" in done.stdout
     assert re.search(r"T-PLD ↓ +T-PLD - PLD +id switches", done.stdout)

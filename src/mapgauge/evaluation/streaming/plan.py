@@ -49,7 +49,10 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
     """Divide the truth into chunks, with ``whole_scenes`` if a metric needs them, and find the predictions of each."""
     by_scene = predictions.scenes and truth.scenes
     if whole_scenes and not by_scene:
-        lacking = truth if not truth.scenes else predictions
+        if not truth.scenes:
+            lacking = truth
+        else:
+            lacking = predictions
         raise InvalidInput(
             f"{lacking.path}: a metric is computed per scene, and these frames have no scenes",
             remedy="Add them with: mapgauge convert IN,scenes=FILE OUT/",

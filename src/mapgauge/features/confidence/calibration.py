@@ -77,7 +77,9 @@ def reliability_of(
     table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
     drawn = np.einsum("su,ubc->sbc", weights, table)
     total = drawn[:, :, 0].sum(axis=1)
-    drawn, total, weights = drawn[total > 0], total[total > 0], weights[total > 0]
+    drawn = drawn[total > 0]
+    weights = weights[total > 0]
+    total = total[total > 0]
     with_predictions = int(np.count_nonzero(np.bincount(unit)))
     parts = table[..., 1].sum(axis=0) / count
     samples = drawn[..., 1] / total[:, None]
@@ -120,7 +122,10 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
         for _ in range(40):
             middle = (low + high) / 2
             enough = np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error
-            low, high = (middle, high) if enough else (low, middle)
+            if enough:
+                low, high = (middle, high)
+            else:
+                low, high = (low, middle)
         return low * error
 
     # An error is not below 0, so calibrated methods are missed on one side only: the lower share is in between.

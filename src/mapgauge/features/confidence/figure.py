@@ -97,7 +97,9 @@ def confidence(
         for key, line in zip(shares, LINES, strict=False):
             second.plot(GRID, _mean_share(levels, key, GRID), color=entry.colour, linewidth=1.1, linestyle=line)
     cutoffs = ", ".join(f"{cutoff:g} m" for cutoff in dict.fromkeys(entry.found.cutoff for entry in entries))
-    pooled = "" if entries[0].class_name else "\nmean over classes"
+    pooled = "\nmean over classes"
+    if entries[0].class_name:
+        pooled = ""
     dress(first, "threshold on the confidence", f"PLD ({cutoffs}){pooled}")
     dress(second, "threshold on the confidence", ", ".join(shares.values()))
     first.set_xlim(0, 1)

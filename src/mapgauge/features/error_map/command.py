@@ -75,6 +75,7 @@ def errors(options: ErrorsOptions) -> None:
     check_targets(written, [*sides.files, options.poses])
 
     from mapgauge import error_map
+    from mapgauge.features.error_map.error_map import has_errors
 
     methods = sides.load(cutoff=True, metrics=("pld",))
     with out.progress("mapping errors") as advance:
@@ -87,7 +88,8 @@ def errors(options: ErrorsOptions) -> None:
             workers=options.workers,
             progress=advance,
         )
-    emit(options, WorstPlaces(made, _places(made, options.worst)))
+    doubtful = [name for name, method in zip(sides.names, methods, strict=True) if has_errors(method)]
+    emit(options, WorstPlaces(made, _places(made, options.worst), doubtful))
     if options.output is not None:
         made.save(options.output)
         out.inform(f"error map in {options.output}")
@@ -147,6 +149,7 @@ class WorstPlaces(Document):
 
     made: "ErrorMap"
     places: _Places
+    doubtful: Sequence[str]  # methods with errors among their findings, about which nothing is said
 
     @property
     def columns(self) -> Sequence[str]:
@@ -161,7 +164,8 @@ class WorstPlaces(Document):
         found = {(name, kind): some for (name, kind), some in self.places.items() if some}
         for (name, kind), some in found.items():
             yield self._worst(name, kind, some)
-        for k, ((name, _), some) in enumerate(found.items()):
+        said = [(name, some) for (name, _), some in found.items() if name not in self.doubtful]
+        for k, (name, some) in enumerate(said):
             yield Line(sentence_of(some[0], name), gap=k == 0)
 
     def _overall(self) -> out.Table:

@@ -4,7 +4,7 @@
 const ERROR_SHADES = 8; // colours of a share
 const DIFFERENCE_SHADES = 7; // colours of a difference
 const NEAR_PIECE = 9; // pixels; a pointer so close to a piece is on it
-const FINE = 1.2; // pixels per metre; closer, pieces are lines, and farther, dots with the mean of all pieces in them
+const FINE = 0.6; // pixels per metre; closer, pieces are lines, and farther, dots with the mean of all pieces in them
 const DOT = 2; // pixels
 const road = { about: null, data: null, mode: "0", level: 0, view: null, frames: null };
 
@@ -48,7 +48,7 @@ async function readErrors() {
       data.y[i] = 100 * about.cell * ((i % about.rows) + 0.5);
     }
   }
-  Object.assign(road, { about, data, mode: "0", level: 0, view: null });
+  Object.assign(road, { about, data, mode: state.method, level: 0, view: null });
   buildErrors();
 }
 
@@ -183,7 +183,8 @@ function drawCells(paper, frame, colours) {
 // The places that the list names.
 function shownPlaces() {
   if (road.about.kind !== "map") return [];
-  const [method] = errorIndex(road.mode);
+  const [method, other] = errorIndex(road.mode);
+  if (other > 0) return []; // differences are known to the first method
   return road.about.places[method][isDifference() ? "difference" : "missed"];
 }
 
@@ -373,7 +374,7 @@ function showErrorBar() {
     return element("li", {}, button);
   }));
   const canvas = $$("error-canvas");
-  canvas.setAttribute("aria-label", `${errorModes().find(([mode]) => mode === road.mode)[1]}: ${$$("error-about").textContent}. The worst places are the buttons below.`);
+  canvas.setAttribute("aria-label", `${methodChoices().find(([mode]) => mode === road.mode)[1]}: ${$$("error-about").textContent}. The worst places are the buttons below.`);
 }
 
 function buildErrors() {
@@ -382,11 +383,7 @@ function buildErrors() {
   const buttons = modes.length === 1 ? [] : modes.map(([mode, text]) => {
     const button = element("button", { type: "button", textContent: text });
     button.dataset.mode = mode;
-    button.addEventListener("click", () => {
-      road.mode = mode;
-      showErrorBar();
-      drawErrors();
-    });
+    button.addEventListener("click", () => change({ method: mode }));
     return button;
   });
   const slider = element("input", { type: "range", min: 0, max: about.levels.length - 1, step: 1, value: 0 });
@@ -410,9 +407,9 @@ function buildErrors() {
   const canvas = element("canvas", { id: "error-canvas", tabIndex: 0 });
   canvas.setAttribute("role", "img");
   const tip = element("div", { id: "error-tip", hidden: true });
-  const stage = element("div", { id: "error-stage" }, canvas, tip);
+  const stage = element("div", { id: "error-stage" }, canvas, element("span", { id: "error-scale", className: "scale" }), tip);
   const level = element("label", {}, "confidence ≥ ", element("output", { id: "error-least" }), " ", slider);
-  const bar = element("div", { id: "error-bar" }, ...buttons, level, ...tools, element("span", { id: "error-scale", className: "scale" }));
+  const bar = element("div", { id: "error-bar" }, ...buttons, level, ...tools);
   document.querySelector(".error-sentences")?.remove();
   $$("error-map").replaceChildren(bar, stage, element("ul", { id: "error-places" }), element("p", { id: "error-about" }));
   listenToErrors(canvas);
@@ -440,12 +437,17 @@ extras.push({
     read();
   },
 
+  narrows: (now) => now.road !== "",
+
   toggle(now) {
     const known = road.data && road.about.kind === "map" && Number(now.road) < road.about.count;
     road.frames = now.road === "" || !known ? null : framesOfPiece(Number(now.road));
   },
 
   show(now, differs) {
-    if (differs("road", "of")) drawErrors();
+    if (!road.about) return;
+    road.mode = now.method;
+    if (differs("method")) showErrorBar();
+    if (differs("road", "of", "method")) drawErrors();
   },
 });

@@ -34,7 +34,7 @@ CONFIDENCE = 0.0  # every match counts, as in completeness
 _FAR = 1e9  # metres from the origin of the world
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ErrorMap(CountedPieces):
     """The pieces of the road, how often methods found them, and the worst places.
 
@@ -172,6 +172,11 @@ def has_poses(results: Results) -> bool:
     return any(side.poses is not None for side in results.geometry.all_sides)
 
 
+def has_errors(results: Results) -> bool:
+    """Whether a finding says that the numbers of a method cannot be trusted. Then no sentence says anything of it."""
+    return any(finding.level == "error" for finding in results.findings)
+
+
 def drive_of(results: Results, sides: Sides, poses: MapFrames | str | os.PathLike[str] | None) -> MapFrames:
     """Return frames in the order of the tokens of results, with poses: those given, of the truth, or of predictions."""
     x, y = sides
@@ -305,9 +310,8 @@ def _moved(points: Floats, motions: NDArray[np.float64]) -> Floats:
         x = cosine * points[0] - sine * points[1]
         y = sine * points[0] + cosine * points[1]
     else:
-        x, y = (
-            motions[:, k, 0] * points[0] + motions[:, k, 1] * points[1] + motions[:, k, 2] * points[2] for k in (0, 1)
-        )
+        x = motions[:, 0, 0] * points[0] + motions[:, 0, 1] * points[1] + motions[:, 0, 2] * points[2]
+        y = motions[:, 1, 0] * points[0] + motions[:, 1, 1] * points[1] + motions[:, 1, 2] * points[2]
     return np.stack([x + motions[:, 0, 3], y + motions[:, 1, 3]], axis=1)
 
 
@@ -332,8 +336,8 @@ def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPie
         same = np.array_equal(first.keys, other.keys) and np.array_equal(first.place, other.place)
         if not same:
             raise InvalidInput(
-                "the results were compared with different truth, so they have no common map",
-                remedy="Evaluate both on the same truth",
+                "the results have different truth, or truth on different axes, so they have no common map",
+                remedy="Evaluate both with the same file of truth",
             )
     made, piece = pieces_of(first.keys, first.place, first.slope)
     frame = first.frame.astype(np.int64)

@@ -19,7 +19,7 @@ from mapgauge.views.report.pack import Arrays, pack
 
 MOST = 120_000  # pieces in a page; with more, pieces that are close are one
 PLACES = 5  # of each kind
-_STATIC = 2500  # lines of the picture, at most
+_STATIC = 1200  # lines of the picture, at most
 _CENTIMETRES = 100
 _ASPECT = 1.6  # of the sheet
 COLOURS = 8  # of shares in the picture: classes e0, e1, ... of the style
@@ -57,8 +57,8 @@ def _in_cells(x: Floats, y: Floats, size: float, group: Indices) -> Indices:
     return number
 
 
-def map_panel(made: ErrorMap) -> Html:
-    """Return the panel of a map of the world."""
+def map_panel(made: ErrorMap, trusted: Sequence[str]) -> Html:
+    """Return the panel of a map of the world. Sentences are about the methods in ``trusted``."""
     found = areas_of(made.pieces)
     tiles = packed(found.bounds, _ASPECT)
     shown = shown_of(made, found)
@@ -78,11 +78,11 @@ def map_panel(made: ErrorMap) -> Html:
         "places": places,
     }
     picture = _picture(made, found, tiles)
-    return _panel(about, arrays, picture, _sentences(made))
+    return _panel(about, arrays, picture, _sentences(made, trusted))
 
 
-def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float) -> Html:
-    """Return the panel of the area around the vehicle."""
+def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float, trusted: Sequence[str]) -> Html:
+    """Return the panel of the area around the vehicle. Sentences are about the methods in ``trusted``."""
     first = maps[0]
     _, columns, rows = first.seen.shape
     arrays: Arrays = {}
@@ -114,6 +114,8 @@ def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float) ->
     )
     sentences = []
     for name, made in zip(names, maps, strict=True):
+        if name not in trusted:
+            continue
         parts = [f"{100 * value:.0f} % {side}" for side, value in made.sides().items() if value == value]
         sentences.append(f"{name}: not found {', '.join(parts)}")
     return _panel(about, arrays, picture, sentences)
@@ -133,9 +135,9 @@ def _panel(about: dict[str, Any], arrays: Arrays, picture: Html, sentences: Sequ
     )
 
 
-def _sentences(made: ErrorMap) -> list[str]:
+def _sentences(made: ErrorMap, trusted: Sequence[str]) -> list[str]:
     sentences = []
-    for name in made.names:
+    for name in trusted:
         places = made.worst(name, count=1)
         sentences += [sentence_of(place, name) for place in places]
     return sentences

@@ -1,10 +1,11 @@
 """The panel *where* of the report and of ``mapgauge view``: the error map, or the area around the vehicle."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
 
+from mapgauge.errors import InvalidInput
 from mapgauge.features.error_map.around import around_ego
-from mapgauge.features.error_map.error_map import error_map, has_poses
+from mapgauge.features.error_map.error_map import error_map, has_errors, has_poses
 from mapgauge.features.error_map.panel import ego_panel, map_panel
 from mapgauge.markup import Html
 from mapgauge.results.results import Results
@@ -23,8 +24,7 @@ class _ErrorSection(Section):
         """Return that the page needs the script."""
         if not _can_show(methods):
             return Added()
-        meta: Mapping[str, Any] = {"errorMap": True}
-        return Added(meta=dict(meta))
+        return Added(meta={"errorMap": True})
 
     def has_scenes(self, methods: Sequence[Results]) -> bool:
         """Whether ``mapgauge view`` has the script. It gets the panel after the data were read."""
@@ -34,11 +34,15 @@ class _ErrorSection(Section):
         """Return the map of the world if there are poses, and otherwise the area around the vehicle."""
         if not _can_show(methods):
             return Html("")
+        trusted = [name for name, method in zip(names, methods, strict=True) if not has_errors(method)]
         if has_poses(methods[0]):
-            return map_panel(error_map(list(methods), names=list(names)))
+            # A report is written also if there is no common map: with poses that are no motions, or different truth.
+            with suppress(InvalidInput):
+                return map_panel(error_map(list(methods), names=list(names)), trusted)
         if any(method.protocol.region is None or is_map(method) for method in methods):
             return Html("")
-        return ego_panel([around_ego(method) for method in methods], names, methods[0].cutoff_or_first(None))
+        maps = [around_ego(method) for method in methods]
+        return ego_panel(maps, names, methods[0].cutoff_or_first(None), trusted=trusted)
 
 
 SECTION = _ErrorSection()

@@ -381,7 +381,9 @@ def accumulate(rule: str, frames: MapFrames, poses: NDArray[np.float64], box: Bo
 
 def interval_of(rule: str) -> int:
     """Return the number of frames from one that a rule uses to the next."""
-    return INTERVAL if rule == _BUILDER else 1
+    if rule == _BUILDER:
+        return INTERVAL
+    return 1
 
 
 def united(frames: MapFrames, poses: NDArray[np.float64], box: Bounds) -> list[MapLine]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.arguments import check_cutoff, check_number, check_whole
-from mapgauge.errors import InvalidInput
+from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.evaluate import evaluate_frames
-from mapgauge.features.global_map.accumulate import RULES, accumulate, check_rule, interval_of, united
+from mapgauge.features.global_map.accumulate import RULES, accumulate, check_rule, interval_of, lacks_tracks, united
 from mapgauge.features.global_map.gap import Gap, gap_of
 from mapgauge.features.global_map.region import shapely_module
 from mapgauge.features.global_map.report_section import GROWTH
@@ -29,6 +29,7 @@ from mapgauge.features.global_map.scenes import (
     scenes_of,
     sides_of,
 )
+from mapgauge.features.tracks.tracking import track
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.frames.map_frames import MapFrames
@@ -160,7 +161,7 @@ def global_map(
             a list.
         rule: How frames become a map. ``"stack"`` keeps every instance. ``"last"`` and ``"longest"`` keep one
             observation of each track. ``"median"`` fuses the observations of a track, and ``"maptracker"`` merges them
-            as the figures of MapTracker do. All but ``"stack"`` need tracks, from the file or from ``track``.
+            as the figures of MapTracker do. All but ``"stack"`` need tracks. Frames without any get those of ``track``.
             ``"globalmapnet"`` fuses every fourth frame as GlobalMapNet's map builder does. It needs no tracks.
         poses: The evaluated poses, as a file or as frames with poses. If None, those of the truth, of the predictions,
             or of the file of the predictions.
@@ -189,6 +190,10 @@ def global_map(
         raise InvalidInput(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     settings = protocol("map", cutoffs=(checked_cutoff(cutoff),), settings={"network_pld": {"break_cost": break_cost}})
     x, y, drive = sides_of(predictions, truth, poses)
+    made_tracks = []
+    if lacks_tracks(rule, x):
+        made_tracks = [_tracks_made(x)]
+        x = track(x, region=region, workers=workers)
     frames = x  # with poses as they were given
     box = check_region(region, drive.forward)
     scenes = scenes_in(drive, box)
@@ -207,6 +212,7 @@ def global_map(
     work = _Work(x, y, rule, region=region, cities=cities_in(x))
     sides = in_threads(work.of, list(scenes.values()), workers, progress=progress)
     findings = [
+        *made_tracks,
         *dict.fromkeys((*x.findings, *y.findings, *pose_findings(drive))),
         *findings_of(scenes, (x, y)),
         *_findings(sides, scenes_of(x), x.name or "predictions"),
@@ -245,6 +251,12 @@ def global_map(
         shares=shares,
         noise=noise,
     )
+
+
+def _tracks_made(predictions: MapFrames) -> Finding:
+    """Return the note that predictions got the tracks that a rule needs."""
+    text = f"{predictions.name or 'predictions'}: there are no tracks, so they were made"
+    return Finding("note", "tracks-made", text, remedy=Remedy("Pass mg.track(...) to choose how", "See mapgauge track"))
 
 
 def _fused_poses(frames: MapFrames, scenes: Mapping[str, MappedScene], every: int) -> dict[str, NDArray[np.float64]]:
@@ -401,6 +413,9 @@ def _disturbed(frames: MapFrames, noise: PoseNoise, seed: int) -> MapFrames:
     poses = frames.poses.copy()
     for k, (left, ahead, degrees) in enumerate(drawn.tolist()):
         motion = rotation_about_z(degrees)
-        motion[:2, 3] = (-left, ahead) if frames.forward == "y" else (ahead, left)
+        if frames.forward == "y":
+            motion[:2, 3] = (-left, ahead)
+        else:
+            motion[:2, 3] = (ahead, left)
         poses[k] = poses[k] @ motion
     return replace(frames, poses=poses, history=None)

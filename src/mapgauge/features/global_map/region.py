@@ -133,7 +133,8 @@ def _inside(polylines: Polylines, region: Any) -> dict[int, list[tuple[float, fl
     begin = np.zeros(len(coords))
     begin[first + 1] = size
     begin = begin.cumsum()
-    begin -= np.repeat(begin[offsets[:-1]], np.diff(offsets)) if len(coords) else 0.0
+    if len(coords):
+        begin -= np.repeat(begin[offsets[:-1]], np.diff(offsets))
     row = np.concatenate([np.flatnonzero(whole), rows])
     low = begin[first[row]] + np.concatenate([np.zeros(np.count_nonzero(whole)), place[0]])
     high = begin[first[row]] + np.concatenate([size[whole], place[1]])

@@ -55,7 +55,11 @@ class MappedScene:
 
 def sides_of(predictions: Frames, truth: Truth, poses: Frames | None) -> tuple[MapFrames, MapFrames, MapFrames]:
     """Return predictions and truth in memory, and the evaluated poses. Predictions that are frames have poses."""
-    several: list[Frames] = list(truth) if isinstance(truth, list | tuple) else [truth]  # type: ignore[list-item]
+    several: list[Frames]
+    if isinstance(truth, list | tuple):
+        several = list(truth)
+    else:
+        several = [truth]  # type: ignore[list-item]
     if not several:
         raise InvalidInput("truth: no files")
     x = without_boxes(loaded(predictions))
@@ -84,7 +88,10 @@ def _poses_of(poses: Frames | None, predictions: MapFrames, truth: MapFrames) ->
         else:
             drive = read_poses(Path(poses))
     elif truth.poses is not None or predictions.poses is not None:
-        drive = truth if truth.poses is not None else predictions
+        if truth.poses is not None:
+            drive = truth
+        else:
+            drive = predictions
     elif predictions.format == GLOBALMAPNET.name and Path(predictions.name).exists():
         drive = read_poses(Path(predictions.name))
     else:

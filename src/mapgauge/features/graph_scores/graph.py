@@ -197,7 +197,10 @@ def lanes_of(graph: Graph) -> tuple[list[list[int]], Links]:
     rows = [(lane, then, SUCCESSOR) for node, lanes in ends.items() for lane in lanes for then in starts.get(node, ())]
     for kind, own, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
         rows += [(*pair, kind) for node, lanes in own.items() if node not in others for pair in pairwise(lanes)]
-    source, target, kinds = zip(*rows, strict=True) if rows else ((), (), ())
+    if rows:
+        source, target, kinds = zip(*rows, strict=True)
+    else:
+        source, target, kinds = ((), (), ())
     lanes = [path if len(path) > 1 else path * 2 for path in paths]
     return lanes, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
 

@@ -269,7 +269,10 @@ def _pairs(groups: Groups, rules: str, *, in_order: bool) -> GraphPairs | CgnetP
                 order = _order(lanes, graph)
         joined, point = joined_lanes(lines, lanes.links, order)
         graphs = Graphs(joined.nodes, joined.edges, of_point[point], frames=len(lanes.bounds))
-        groups.shared[key] = CgnetPairs(graphs) if rules == "cgnet" else GraphPairs(graphs, GraphSettings())
+        if rules == "cgnet":
+            groups.shared[key] = CgnetPairs(graphs)
+        else:
+            groups.shared[key] = GraphPairs(graphs, GraphSettings())
     pairs: GraphPairs | CgnetPairs = groups.shared[key]
     return pairs
 

@@ -313,7 +313,9 @@ def links_of_frame(
             if half[k] >= WRONG / 2:
                 state: LinkState = "half"
             elif full[k] >= WRONG:
-                state = "false" if predicted else "missing"
+                state = "missing"
+                if predicted:
+                    state = "false"
             elif not predicted and assigned[i] and assigned[j]:
                 state = "right"
             else:

@@ -190,7 +190,9 @@ def _wrong_links(
         (True, frame.x, indices[0], links.false, links.false_half),
         (False, frame.y, indices[1], links.missing, links.missing_half),
     ):
-        whole: LinkError = "false" if predicted else "missing"
+        whole: LinkError = "missing"
+        if predicted:
+            whole = "false"
         cost = link_cost * (full + half)
         for k in np.flatnonzero(cost > 0).tolist():
             wrong.append(

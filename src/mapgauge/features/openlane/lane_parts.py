@@ -74,7 +74,10 @@ def _settings(protocol: Protocol) -> LaneSettings:
             own: LaneSettings = protocol.settings[name]
             return own
     frechet = protocol.settings.get("ap_frechet")
-    relaxed, prefilter = (False, None) if frechet is None else (frechet.relaxed, frechet.prefilter)
+    if frechet is None:
+        relaxed, prefilter = (False, None)
+    else:
+        relaxed, prefilter = (frechet.relaxed, frechet.prefilter)
     return LaneSettings(relaxed=relaxed, prefilter=prefilter, drop_closing=False)
 
 
@@ -91,7 +94,10 @@ def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protoc
             here = slice(at, at + end - true)
             at += end - true
             if end > true:
-                chosen = near[here] if np.isfinite(near[here]).any() else plain[here]
+                if np.isfinite(near[here]).any():
+                    chosen = near[here]
+                else:
+                    chosen = plain[here]
                 nearest[x] = true + int(np.argmin(chosen))
     return nearest
 

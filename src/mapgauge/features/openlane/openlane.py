@@ -324,7 +324,10 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
     if kind == CONTROLLED_BY:
         columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
     same = columns is lanes
-    parts = [lanes] if same else [lanes, columns]
+    if same:
+        parts = [lanes]
+    else:
+        parts = [lanes, columns]
     shift = 0
     if not same:
         shift = len(lanes.rows)

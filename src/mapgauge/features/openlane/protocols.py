@@ -17,7 +17,9 @@ def protocols_of_openlane() -> Iterable[Protocol]:
         settings={"ap_frechet": {"thresholds": (1.0, 2.0, 3.0), "relaxed": True, "prefilter": 3.0} | rules},
     )
     for kind, version in product(("centrelines", "segments"), ("v1.0", "v1.1")):
-        old: dict[str, Any] = {"drop_closing": False} if version == "v1.0" else {}
+        old: dict[str, Any] = {}
+        if version == "v1.0":
+            old = {"drop_closing": False}
         top: dict[str, Any] = {"rules": version, "lanes": kind} | old
         others: tuple[str, ...] = ()
         if kind == "centrelines":

@@ -147,7 +147,9 @@ def mark_ignored(
     """
     settings = of_geometry(with_pld(protocol_of(protocol)))
     limit = check_share("same", same)
-    states = [only] if isinstance(only, str) else only
+    states = only
+    if isinstance(only, str):
+        states = [only]
     unknown = [state for state in states if state not in TRUE_STATES]
     if unknown or not states:
         raise InvalidInput(f"only must be one or more of {', '.join(TRUE_STATES)}, got {only!r}")

@@ -80,7 +80,8 @@ def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
     distances = np.ones(len(x.polylines))
     partner[groups.row[of_x]] = groups.row[of_y]
     distances[groups.row[of_x]] = matches.distance[of_x]
-    apart, closed = distances.copy(), np.zeros(len(x.polylines), np.bool_)
+    apart = distances.copy()
+    closed = np.zeros(len(x.polylines), np.bool_)
     closed[groups.row[of_x]] = groups.closed[of_x] | groups.closed[of_y]
     rows = np.flatnonzero(closed)
     apart[rows] = _denser_distances(x, y, rows, partner[rows], protocol)

@@ -62,7 +62,9 @@ class Explanation:
     @property
     def end(self) -> dict[str, float]:
         """The values of the other evaluation."""
-        return self.steps[-1].values if self.steps else self.begin
+        if self.steps:
+            return self.steps[-1].values
+        return self.begin
 
     def added(self, key: str, digits: int = DIGITS) -> list[Decimal]:
         """Return what each step adds to a value, with some digits after the point.
@@ -275,7 +277,9 @@ def _lines(frames: MapFrames, *, confidences: bool) -> Counter[tuple[Any, ...]]:
     coords = frames.polylines.coords
     offsets = frames.polylines.offsets
     columns = {name: values for name, values in frames.columns.items() if column_of(name).hashed != "never"}
-    sure = frames.confidence if confidences else None
+    sure = None
+    if confidences:
+        sure = frames.confidence
     return Counter(
         (
             frames.tokens[frame],

@@ -111,12 +111,16 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Pixe
         instance = instance[has_length]
     x = lines.coords[:, 0]
     y = lines.coords[:, 1]
-    ahead, left = (y, -x) if groups.forward == "y" else (x, y)
+    if groups.forward == "y":
+        ahead, left = (y, -x)
+    else:
+        ahead, left = (x, y)
     length, width = protocol.region or (0.0, 0.0)
-    across, down = (ahead, left) if own.forward == "columns" else (-left, ahead)
     if own.forward == "columns":
+        across, down = (ahead, left)
         extents = (length, width)
     else:
+        across, down = (-left, ahead)
         extents = (width, length)
     to_pixel = partial(_pixel, own=own)
     rows, columns = own.shape

@@ -23,7 +23,9 @@ def protocols_of_rasters() -> Iterable[Protocol]:
         ("pmapnet-240x60", (240.0, 60.0), (800, 200)),
     ):
         metres = region[0] / pixels[0]
-        also = ", also P-MapNet's" if name.startswith("hdmapnet") else ""
+        also = ""
+        if name.startswith("hdmapnet"):
+            also = ", also P-MapNet's"
         yield Protocol(
             name,
             f"{'HDMapNet' if also else 'P-MapNet'}'s IoU{also}: {metres:g} m a pixel, lines and outlines of crossings "

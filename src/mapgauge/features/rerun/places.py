@@ -8,7 +8,7 @@ from mapgauge.cameras.projection import vehicle_from_frame
 from mapgauge.cameras.rig import Rig, RigFrame
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import level, move_polylines, rotation_about_z
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.scoring.data import Sides
 from mapgauge.typing import Floats
 
@@ -38,7 +38,7 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
     predictions, truth = sides
     count = len(truth)
     flat = truth.dimension == 2
-    if protocol.name == MAP:
+    if not protocol.has_ego:
         shift = np.eye(4)
         first = next((side.polylines.coords[0] for side in (truth, predictions) if len(side.polylines.coords)), None)
         if first is not None:
@@ -58,7 +58,10 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
         if frame is None:
             continue
         motion = vehicle_from_frame(frame, None if poses is None else poses[k], forward)
-        motions[k] = level(motion) if flat else motion
+        if flat:
+            motions[k] = level(motion)
+        else:
+            motions[k] = motion
         if placed is None:
             placed = np.zeros((count, 4, 4)) + np.eye(4)
         placed[k] = frame.pose

@@ -24,7 +24,6 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import per_second, time_order
 from mapgauge.io.files.source import Content, is_plain_file
 from mapgauge.io.files.writing import replacing
-from mapgauge.protocols import MAP
 from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene, timestamps_of
@@ -138,7 +137,7 @@ class _Writer:
         """Write all frames to a file."""
         blocks = list(self._blocks())
         curves = curves_of(self.results)
-        layout = blueprint(curves, self._cameras(blocks), self._rate(), ego=self.results.protocol.name != MAP)
+        layout = blueprint(curves, self._cameras(blocks), self._rate(), ego=self.results.protocol.has_ego)
         self.stream.save(path, layout)
         self.stream.send_recording_name(name)
         self.stream.log("world", self.rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
@@ -240,7 +239,10 @@ class _Writer:
             rows = np.flatnonzero(side.label == label)
             counts = np.bincount(side.frame[rows], minlength=len(side))
             lines = {"strips": [strips[k] for k in rows.tolist()], "colors": colours[rows]}
-            lines |= {"labels": labels[rows]} if causes.names else {}
+            if causes.names:
+                lines |= {"labels": labels[rows]}
+            else:
+                lines |= {}
             columns = [*_batches(archetype, lines, counts), *archetype.columns(**whole)]
             if side.confidence is not None:
                 confidence = side.confidence[rows].astype(np.float32)

@@ -62,7 +62,10 @@ def joint_of(
     if len(matched[0]):
         close, away = (draws.of(frames) for frames in matched)
         location = draws.estimate(_ratio(away - close, close), np.concatenate(matched))
-    chosen = far if far.any() else near
+    if far.any():
+        chosen = far
+    else:
+        chosen = near
     edges = np.linspace(shape[chosen].min(), shape[chosen].max(), BINS + 1)
     which = np.clip(np.digitize(shape, edges[1:-1]), 0, BINS - 1)
     bins = [chosen & (which == k) for k in range(BINS)]
@@ -127,7 +130,10 @@ class _Sampler:
         self._results = results
         self._key = key
         self._level = level
-        keys = results.tokens if results.scenes is None else results.scenes
+        if results.scenes is None:
+            keys = results.tokens
+        else:
+            keys = results.scenes
         self._unit, self._weights = draw_units(keys, samples, np.random.default_rng(seed))
 
     def of(self, frames: Indices) -> Floats:
@@ -148,7 +154,10 @@ class _Sampler:
         if named is not None:
             own = named[1].lower_is_better
         lower = named is None or (named[0].lower_is_better if own is None else own)
-        worse = changes if lower else -changes
+        if lower:
+            worse = changes
+        else:
+            worse = -changes
         squares = np.square(np.bincount(self._unit[frames], np.broadcast_to(weight, frames.shape)))
         units = squares.sum() ** 2 / max(np.square(squares).sum(), 1e-300)
         if np.count_nonzero(squares) >= FEWEST:

@@ -99,15 +99,22 @@ def neighbours(
     >>> [near.among[k] for k in near.nearest[0]]
     ['scene-0001-2', 'scene-0001-4']
     """
-    settings, count = protocol_of(protocol), check_whole("count", count, 1)
+    settings = protocol_of(protocol)
+    count = check_whole("count", count, 1)
     x = prepared_truth(frames, settings)
-    y = x if among is None else prepared_truth(among, settings)
+    if among is None:
+        y = x
+    else:
+        y = prepared_truth(among, settings)
     if x.classes != y.classes:
         raise InvalidInput(
             f"both sides must have the same classes, got {', '.join(x.classes)} and {', '.join(y.classes)}"
         )
     _check_axes(x, y)
-    chosen = list(range(len(x))) if tokens is None else [x.index[token] for token in x.of_tokens(tokens).tokens]
+    if tokens is None:
+        chosen = list(range(len(x)))
+    else:
+        chosen = [x.index[token] for token in x.of_tokens(tokens).tokens]
     index = FrameIndex.of(x, y, settings)
     if other_scenes and (x.scenes is None or y.scenes is None):
         raise InvalidInput("other_scenes needs frames with scenes", remedy="Read the truth with scenes: scenes=FILE")
@@ -143,7 +150,9 @@ def _check_axes(frames: MapFrames, among: MapFrames) -> None:
     """Refuse two sets whose forward axes are known to differ: their lines would be compared across each other."""
     if frames.forward is None or among.forward is None or frames.forward == among.forward:
         return
-    degrees = -90 if among.forward == "y" else 90
+    degrees = 90
+    if among.forward == "y":
+        degrees = -90
     first = among.name or "one set"
     second = frames.name or "the other"
     raise InvalidInput(
@@ -182,11 +191,13 @@ class _Search:
 
     def __init__(self, described: str, file: Path | None, frames: int, count: int) -> None:
         """Take over what a file has, if it belongs to the same search."""
-        self.key, self.file = hashlib.sha256(described.encode()).hexdigest(), file
+        self.key = hashlib.sha256(described.encode()).hexdigest()
+        self.file = file
         self.nearest: Indices = np.full((frames, count), -1)
         self.distance: Floats = np.full((frames, count), np.nan)
         self.compared: Indices = np.full(frames, -1)  # -1 for frames that are not done
-        self._lock, self._saved = Lock(), monotonic()
+        self._lock = Lock()
+        self._saved = monotonic()
         if file is not None and file.exists():
             try:
                 with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
@@ -201,14 +212,16 @@ class _Search:
 
     def write(self, row: int, nearest: Indices, distance: Floats, compared: int) -> None:
         """Write the neighbours of a frame. Threads write different rows."""
-        self.nearest[row, : len(nearest)], self.distance[row, : len(nearest)] = nearest, distance
+        self.nearest[row, : len(nearest)] = nearest
+        self.distance[row, : len(nearest)] = distance
         self.compared[row] = compared
 
     def save(self) -> None:
         """Write the file, if there is one and some time has passed, or all frames are done."""
         with self._lock:
             if self.file is not None and (monotonic() - self._saved > SECONDS or (self.compared >= 0).all()):
-                data, key = io.BytesIO(), np.array(self.key)
+                data = io.BytesIO()
+                key = np.array(self.key)
                 compared = self.compared.copy()  # first, because other threads write frames meanwhile
                 np.savez(data, key=key, compared=compared, nearest=self.nearest, distance=self.distance)
                 save(self.file, data.getvalue())
@@ -247,14 +260,18 @@ class FrameIndex:
         own, others = (g.bounds[:, 1:].reshape(-1, max(g.classes, 1), 2) for g in groups)
         half = protocol.cutoffs[0] / 2
         seen = points[:2, : shift[1]]
-        low, high = (seen.min(axis=1) - half, seen.max(axis=1) + half) if seen.size else (np.zeros(2), np.ones(2))
+        if seen.size:
+            low, high = (seen.min(axis=1) - half, seen.max(axis=1) + half)
+        else:
+            low, high = (np.zeros(2), np.ones(2))
         cell = max(protocol.cutoffs[0] / CELLS_OF_CUTOFF, float(np.sqrt(np.prod(high - low) / MOST_CELLS)))
         width, height = (np.floor((high - low) / cell).astype(int) + 1).tolist()
         cells = np.empty(points.shape[1], np.int32)
         write_cells(points, low, cell, width, height, cells)
         closed = np.concatenate([g.closed for g in groups])
         rank = np.argsort(np.argsort(np.array(y.tokens)))
-        others, ends = others + len(groups[0].closed), np.stack([start, stop]).astype(np.int64)
+        others = others + len(groups[0].closed)
+        ends = np.stack([start, stop]).astype(np.int64)
         return cls(lines, closed, own, others, cells, low, cell, (width, height), ends, rank, protocol)
 
     def bounds(self, frame: int, among: Indices | slice = slice(None)) -> Floats:
@@ -277,10 +294,12 @@ class FrameIndex:
         x = np.broadcast_to(self.own[frame], (len(others), *self.own.shape[1:]))
         first_and_end = np.stack([x, self.others[others]], axis=2).reshape(-1, 2)  # frame by frame, class by class
         sizes = first_and_end[:, 1] - first_and_end[:, 0]
-        rows, ends = ranges(first_and_end[:, 0], sizes), np.concatenate([[0], sizes.cumsum()])
+        rows = ranges(first_and_end[:, 0], sizes)
+        ends = np.concatenate([[0], sizes.cumsum()])
         lines = self.lines._replace(span=self.lines.span[rows], line_box=self.lines.line_box[:, rows].copy())
         bounds = np.stack([ends[0:-1:2], ends[1::2], ends[2::2]], axis=1)
-        protocol, ones = self.protocol, np.ones(len(rows))
+        protocol = self.protocol
+        ones = np.ones(len(rows))
         scored = score_lines(lines, self.closed[rows], ones, bounds, protocol.directed, protocol.cutoffs[0], 1.0)
         return normalised_pld(scored.sums.reshape(*x.shape[:2], scored.sums.shape[1]).sum(axis=1), 1.0)
 
@@ -289,10 +308,14 @@ class FrameIndex:
         bounds = self.bounds(frame)
         order = np.argsort(bounds, kind="stable")
         order = order[~skipped[order]]
-        near, distance = order[:0], np.zeros(0)
+        near = order[:0]
+        distance = np.zeros(0)
         compared = 0
         while compared < len(order):
-            limit = distance[count - 1] if len(distance) >= count else np.inf
+            if len(distance) >= count:
+                limit = distance[count - 1]
+            else:
+                limit = np.inf
             some = order[compared : compared + STEP]
             some = some[bounds[some] <= limit + ROUNDING]
             if not len(some):
@@ -300,6 +323,7 @@ class FrameIndex:
             near = np.concatenate([near, some])
             distance = np.concatenate([distance, self.distances(frame, some)])
             best = np.lexsort((self.rank[near], distance))[:count]
-            near, distance = near[best], distance[best]
+            near = near[best]
+            distance = distance[best]
             compared += len(some)
         return near, distance, compared

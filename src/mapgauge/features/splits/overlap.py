@@ -218,7 +218,11 @@ def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
         if x and y:
             cost = np.array([[frechet(a, b, closed="auto", directed=False) for b in y] for a in x])
             costs += cost[kernels.assignment.cheapest_pairs(cost)].tolist()
-    quartiles: Floats = np.percentile(costs, (25, 50, 75)) if costs else np.full(3, np.nan)
+    quartiles: Floats
+    if costs:
+        quartiles = np.percentile(costs, (25, 50, 75))
+    else:
+        quartiles = np.full(3, np.nan)
     return quartiles
 
 

@@ -151,7 +151,10 @@ def _strata(frames: MapFrames, tags: Tags | None) -> dict[str, Any]:
         if column.kind != "number":
             for value in sorted({value for value in column.values if value is not None}, key=str):
                 if isinstance(value, bool):
-                    called = name if value else f"not {name}"
+                    if value:
+                        called = name
+                    else:
+                        called = f"not {name}"
                 else:
                     called = f"{name} {value}"
                 masks[called] = np.array([other == value for other in column.values])

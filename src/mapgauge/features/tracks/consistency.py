@@ -113,7 +113,10 @@ class Consistency:
             count: The number of transitions.
             lag: The lag; the smallest if None.
         """
-        chosen = self.lags[0] if lag is None else lag
+        if lag is None:
+            chosen = self.lags[0]
+        else:
+            chosen = lag
         if chosen not in self.lags:
             raise InvalidInput(f"lag must be one of {', '.join(map(str, self.lags))}, got {lag!r}")
         pairs = self.transitions

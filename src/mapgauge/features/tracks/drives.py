@@ -119,7 +119,10 @@ def _with_poses(frames: MapFrames, others: MapFrames, name: str) -> tuple[MapFra
             times = own.timestamps
         else:
             times = bare.timestamps
-        kept = own.poses if poses is None else bare.poses
+        if poses is None:
+            kept = own.poses
+        else:
+            kept = bare.poses
         return replace(own, scenes=bare.scenes or own.scenes, timestamps=times, poses=kept, history=None), []
     text = f"{len(lacking)} of {len(others)} frames of {called} are not in {name}. They count as frames without output"
     findings = findings_about(lacking, "warning", "frames-without-output", text=text)

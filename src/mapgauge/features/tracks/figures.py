@@ -137,7 +137,9 @@ def _draw_line(
     for place, value in zip(at, estimates, strict=True):
         if np.isfinite(value.low):
             axes.plot([place, place], [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
-    width = 1.6 if colour == INK else 1.1
+    width = 1.1
+    if colour == INK:
+        width = 1.6
     heights = [value.value for value in estimates]
     (line,) = axes.plot(at, heights, color=colour, marker=marker, markersize=3, linewidth=width)
     return line
@@ -312,7 +314,9 @@ def _draw_row(axes: Axes, strip: Strip, row: StripRow, y: int, cell: float, *, p
             text = brief(strip.names[number])
         if text and width_of(text, size) < 0.92 * len(at) * cell:
             light = np.dot((0.299, 0.587, 0.114), to_rgb(strip.colours[number])) > 0.55
-            ink = "black" if light else "white"
+            ink = "white"
+            if light:
+                ink = "black"
             axes.text(at[0] - 0.42, y, text, fontsize=size, color=ink, va="center_baseline", clip_on=True)
     if predicted:
         return

@@ -176,7 +176,10 @@ def _rows(
     confidence = np.bincount(number, groups.confidence[instances]) / np.maximum(np.bincount(number), 1)
     names: dict[int, str] = {}
     for i, k, f, j in zip(instances.tolist(), number.tolist(), frame.tolist(), partner.tolist(), strict=True):
-        cells[k][f] = ALONE if j < 0 else assignment.track[j]
+        if j < 0:
+            cells[k][f] = ALONE
+        else:
+            cells[k][f] = assignment.track[j]
         names[k] = str(tracks[i])
     seen: Counter[str] = Counter()
     rows = {}

@@ -43,7 +43,10 @@ class Raster(NamedTuple):
     @classmethod
     def of(cls, region: Bounds, forward: Forward | None) -> "Raster":
         """Return the grid of a region. Its longer side lies along the axis that points forward."""
-        shape = (SHORT, LONG) if forward == "y" else (LONG, SHORT)
+        if forward == "y":
+            shape = (SHORT, LONG)
+        else:
+            shape = (LONG, SHORT)
         low = np.array(region[:2])
         high = np.array(region[2:])
         return cls(low, (high - low) / shape, shape)

@@ -342,7 +342,9 @@ class Content:
             outline = None
         else:
             outline = or_none(self.tree.outline)
-        return self.document if outline is None else outline
+        if outline is None:
+            return self.document
+        return outline
 
     def is_pickled(self, kind: type) -> bool:
         """Whether the file is a pickle of a value of some type."""

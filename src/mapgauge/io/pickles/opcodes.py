@@ -61,13 +61,19 @@ def opcode_table() -> NDArray[np.uint8]:
     table[:, ROLE] = NO_OPCODE
     for opcode in pickletools.opcodes:
         row = table[ord(opcode.code)]
-        width = 0 if opcode.arg is None else opcode.arg.n
+        if opcode.arg is None:
+            width = 0
+        else:
+            width = opcode.arg.n
         row[WIDTH] = _WIDTHS.get(width, width)
         if opcode.name in ("GLOBAL", "INST"):
             row[WIDTH] = LINES
         before = list(opcode.stack_before)
         row[MARKED] = pickletools.markobject in before
-        row[TAKES] = before.index(pickletools.markobject) if row[MARKED] else len(before)
+        if row[MARKED]:
+            row[TAKES] = before.index(pickletools.markobject)
+        else:
+            row[TAKES] = len(before)
         row[GIVES] = len(opcode.stack_after)
         row[HASHES] = _HASHES.get(opcode.name, 0)
         row[ROLE] = _ROLES.get(opcode.name, BUILDS)
@@ -92,15 +98,22 @@ TUPLE, LIST, DICT, NAME, DTYPE, EMPTY, ARRAY, SCALAR = (U(i) for i in range(8, 1
 # Containers: where their values start in ``members``, and how many there are (keys count too). ARRAY: where the content
 # starts in the pickle, and where the extents are in ``members``, which are numbers there. SCALAR: where it starts.
 INFO, FIRST, SECOND, WEIGHT = (U(i) for i in range(4))
-KIND_BITS, TYPE_BITS = U(255), U(255 << 8)
-TYPE_SHIFT, DEPTH_SHIFT, AXES_SHIFT = U(8), U(16), U(24)
-STORED, FETCHED, IS_LATIN = U(1 << 32), U(1 << 33), U(1 << 34)  # IS_LATIN: the content is written as text
+KIND_BITS = U(255)
+TYPE_BITS = U(255 << 8)
+TYPE_SHIFT = U(8)
+DEPTH_SHIFT = U(16)
+AXES_SHIFT = U(24)
+# IS_LATIN: the content is written as text
+STORED = U(1 << 32)
+FETCHED = U(1 << 33)
+IS_LATIN = U(1 << 34)
 
 TYPES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
 LETTERS = np.frombuffer("".join(TYPES).encode(), np.uint8).reshape(-1, 2)
 
 # The functions and classes that a pickle may name, as the lines of a GLOBAL.
-_OLD, _NEW_NAME = "numpy.core.", "numpy._core."
+_OLD = "numpy.core."
+_NEW_NAME = "numpy._core."
 _NAMED = (
     *(f"{core}multiarray\n_reconstruct\n" for core in (_OLD, _NEW_NAME)),
     *(f"{core}multiarray\nscalar\n" for core in (_OLD, _NEW_NAME)),
@@ -113,7 +126,9 @@ _NAMED = (
 )
 RECONSTRUCT, SCALAR_OF, FROMBUFFER, NDARRAY, DTYPE_OF, ENCODE, EMPTY_BYTES = (U(i) for i in (0, 2, 4, 6, 7, 8, 9))
 GROUPS = np.array([0, 0, 2, 2, 4, 4, 6, 7, 8, 9, 9], np.uint64)
-LARGEST, LARGE = U(1 << 40), U(1 << 20)  # elements of an array, and the square root of that
+# elements of an array, and the square root of that
+LARGEST = U(1 << 40)
+LARGE = U(1 << 20)
 LARGEST_EMPTY = U(1 << 20)  # what the dimensions other than 0 of an empty array may give
 MINUS_ONE = ~ZERO
 DEEPEST = U(100)  # nested containers

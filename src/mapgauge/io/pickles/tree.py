@@ -22,7 +22,8 @@ Rows: TypeAlias = Indices  # indices of values in the table
 
 _CONSTANTS = {int(op.NONE): None, int(op.FALSE): False, int(op.TRUE): True}
 _FIRST = 1 << 15  # values in the table at first
-_OUTLINE, _OUTLINE_DEPTH = 8, 3
+_OUTLINE = 8
+_OUTLINE_DEPTH = 3
 _FEW = 16  # values that are created one by one
 _LOOKED_UP = ("results", "groundTruth")
 _BLOCK = 4096  # arrays that are copied at once, so that their bytes stay in the cache until they are converted
@@ -54,18 +55,26 @@ def read_tree(data: bytes) -> "PickleTree | None":
         return None
     symbols = np.frombuffer(data, np.uint8)
     space = max(1024, min(len(data) // 12, _FIRST))
-    values, members = np.empty((space, 4), np.uint64), np.empty(space, np.uint64)
-    stack, memo = np.empty(4096, np.uint64), np.empty(space, np.uint64)
-    marks, state = np.zeros(int(op.DEEPEST), np.uint64), np.zeros(8, np.uint64)
-    limit, tables = np.uint64(most_values(len(data))), (op.action_table(), op.name_table())
+    values = np.empty((space, 4), np.uint64)
+    members = np.empty(space, np.uint64)
+    stack = np.empty(4096, np.uint64)
+    memo = np.empty(space, np.uint64)
+    marks = np.zeros(int(op.DEEPEST), np.uint64)
+    state = np.zeros(8, np.uint64)
+    limit = np.uint64(most_values(len(data)))
+    tables = (op.action_table(), op.name_table())
     while True:
         outcome: Any = read_on(symbols, *tables, limit, values, members, stack, memo, marks, state)
         at, rows, used, height, stored, *_ = state.tolist()
         if outcome != FULL:
-            return PickleTree(data, values[:rows], members[:used], int(stack[0])) if outcome == DONE else None
+            if outcome == DONE:
+                return PickleTree(data, values[:rows], members[:used], int(stack[0]))
+            return None
         share = at / len(data)
-        values, members = _longer(values, rows, share), _longer(members, used, share)
-        stack, memo = _longer(stack, height, 1.0), _longer(memo, stored, share)
+        values = _longer(values, rows, share)
+        members = _longer(members, used, share)
+        stack = _longer(stack, height, 1.0)
+        memo = _longer(memo, stored, share)
 
 
 def _longer(array: NDArray[np.uint64], filled: int, share: float) -> NDArray[np.uint64]:
@@ -83,7 +92,8 @@ class PickleTree:
 
     def __init__(self, data: bytes, values: NDArray[np.uint64], members: NDArray[np.uint64], root: int) -> None:
         """Keep the pickle, the table and the rows of the values of containers. ``root`` is the row of the document."""
-        self._bytes, self._data = data, np.frombuffer(data, np.uint8)
+        self._bytes = data
+        self._data = np.frombuffer(data, np.uint8)
         self._info, self._first, self._second, _ = values.view(np.int64).T
         self._members = members.view(np.int64)
         self._keys: dict[int, list[Any]] = {}
@@ -175,7 +185,8 @@ class PickleTree:
 
     def numbers(self, rows: Rows) -> NDArray[np.float64]:
         """Return real numbers, of Python or of numpy."""
-        bits, whole = self._first[rows], self.are(rows, "WHOLE")
+        bits = self._first[rows]
+        whole = self.are(rows, "WHOLE")
         numbers: NDArray[np.float64] = bits.view(np.float64)
         numbers[whole] = bits[whole].astype(np.float64)
         others = ~(whole | self.are(rows, "FLOAT"))
@@ -212,7 +223,8 @@ class PickleTree:
 
         content = np.empty(sizes.sum(), np.uint8)
         as_text = self._info[rows] & int(op.IS_LATIN) != 0
-        starts, counts = self._first[rows].view(np.uint64), sizes.view(np.uint64)
+        starts = self._first[rows].view(np.uint64)
+        counts = sizes.view(np.uint64)
         copy_content(self._data, starts, counts, as_text, content)
         return content
 
@@ -276,7 +288,8 @@ class PickleTree:
     def value(self, row: int) -> Any:
         """Return a small value as the unpickler would create it."""
         kind = int(self._info[row]) & 255
-        first, second = int(self._first[row]), int(self._second[row])
+        first = int(self._first[row])
+        second = int(self._second[row])
         if kind in _CONSTANTS:
             return _CONSTANTS[kind]
         if kind == op.WHOLE:
@@ -287,9 +300,13 @@ class PickleTree:
             return self._bytes[first : first + second].decode()
         if kind in (op.TUPLE, op.LIST):
             inside = [self.value(i) for i in self._members[first : first + second].tolist()]
-            return tuple(inside) if kind == op.TUPLE else inside
+            if kind == op.TUPLE:
+                return tuple(inside)
+            return inside
         rows = np.array([row])
-        return self._scalars(rows, "iufb")[0] if kind == op.SCALAR else self.arrays(rows)[0]
+        if kind == op.SCALAR:
+            return self._scalars(rows, "iufb")[0]
+        return self.arrays(rows)[0]
 
     def outline(self, row: int | None = None, depth: int = 0) -> Any:
         """Return the document as far as is needed to recognise a format.
@@ -297,11 +314,15 @@ class PickleTree:
         The outline has all keys of dictionaries, the first values of containers to a depth of three, and the values of
         the keys that recognisers look up. Other values are None.
         """
-        row = int(self.root[0]) if row is None else row
+        if row is None:
+            row = int(self.root[0])
         kind = int(self._info[row]) & 255
         if kind not in (op.DICT, op.LIST) or depth == _OUTLINE_DEPTH:
-            return {} if kind == op.DICT else None
-        first, count = int(self._first[row]), int(self._second[row])
+            if kind == op.DICT:
+                return {}
+            return None
+        first = int(self._first[row])
+        count = int(self._second[row])
         inside = self._members[first : first + count]
         if kind == op.LIST:
             return [self.outline(value, depth + 1) for value in inside[:_OUTLINE].tolist()]
@@ -351,7 +372,9 @@ def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tu
     dimensions, extents = tree.shapes(rows)
     counts = extents[:, 0]
     some = counts > 0
-    rows, dimensions, extents = rows[some], dimensions[some], extents[some]
+    rows = rows[some]
+    dimensions = dimensions[some]
+    extents = extents[some]
     in_row = dimensions == 2
     expect(in_row | (dimensions == 3), flat or not in_row.any(), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
     sizes = np.where(in_row, extents[:, 1] // 2, extents[:, 1])
@@ -361,9 +384,12 @@ def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tu
 
 def _table(tree: PickleTree, rows: Rows, widths: Indices, total: int) -> Points:
     """Return the numbers of arrays as points, a number in all. All must have the same dimension."""
-    width = int(widths[0]) if len(widths) else 2
+    width = 2
+    if len(widths):
+        width = int(widths[0])
     expect(width in (2, 3), widths == width)
-    points, at = np.empty((total, width)), 0
+    points = np.empty((total, width))
+    at = 0
     for start in range(0, len(rows), _BLOCK):
         block = tree.array_values(rows[start : start + _BLOCK], "iuf").reshape(-1, width)
         points[at : at + len(block)] = block
@@ -404,7 +430,8 @@ def arrays_of(tree: PickleTree, rows: Rows) -> Sequence[Any] | NDArray[Any]:
         if len(rows) and (dimensions == dimensions[0]).all() and (extents == extents[0]).all():
             return tree.array_values(rows, "iuf").reshape(len(rows), *extents[0, : dimensions[0]])
     elif tree.only(rows, "LIST"):
-        form, inside = [len(rows)], rows
+        form = [len(rows)]
+        inside = rows
         while len(inside) and tree.only(inside, "LIST"):
             counts, inside = tree.items(inside)
             form.append(int(counts[0]))

@@ -81,9 +81,14 @@ class _Dtype:
     __slots__ = ("value",)
 
     def __init__(self, name: Any, align: Any = False, copy: Any = True) -> None:
-        match = _DTYPE.fullmatch(name) if isinstance(name, str) else None
+        match = None
+        if isinstance(name, str):
+            match = _DTYPE.fullmatch(name)
         if match is None:
-            shown = name[:40] if isinstance(name, str) else type(name).__name__
+            if isinstance(name, str):
+                shown = name[:40]
+            else:
+                shown = type(name).__name__
             raise Refused(f"an array of the numpy type {shown!r}, expected numbers, booleans, text or objects")
         self.value = np.dtype(match[1] + ("O" if match[2].startswith("O") else match[2]))
 
@@ -112,7 +117,9 @@ class _Array(np.ndarray[Any, Any]):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Results are plain arrays and scalars."""
         plain = np.asarray(array)
-        return plain[()] if return_scalar else plain
+        if return_scalar:
+            return plain[()]
+        return plain
 
 
 _Array.__name__ = "ndarray"  # for error messages
@@ -124,7 +131,8 @@ def _fitting(shape: Any, dtype: Any, content: Any) -> np.dtype[Any]:
         raise Refused("broken pickle: an array without type or shape")
     if not all(type(n) is int and n >= 0 for n in shape):
         raise Refused("broken pickle: an array whose shape holds something other than whole numbers")
-    value, count = dtype.value, math.prod(shape)
+    value = dtype.value
+    count = math.prod(shape)
     if value.kind == "O":
         fits = type(content) is list and len(content) == count
     else:
@@ -152,7 +160,9 @@ def _array_of(content: Any, dtype: Any, shape: Any, order: Any, axes: Any = None
         raise Refused("broken pickle: an array of objects from bytes, or in an unknown order")
     array = _Array(shape, value, content, order="F" if order == "F" else "C")
     array.flags.writeable = False
-    return array if axes is None else array.transpose(axes)
+    if axes is None:
+        return array
+    return array.transpose(axes)
 
 
 def _scalar(dtype: Any, content: Any) -> Any:
@@ -230,12 +240,15 @@ ADMITTED = _admitted()
 
 # The limit on the number of values, where a value counts each time it is used. A file that shares no values has at most
 # two for each byte. Six thousand frames that share one list of 75 polylines have 46 million in 255 kB.
-_LIMIT, _LIMIT_PER_BYTE = 1 << 20, 16
-_SHARED, _SHARED_PER_BYTE = 1 << 26, 192
+_LIMIT = 1 << 20
+_LIMIT_PER_BYTE = 16
+_SHARED = 1 << 26
+_SHARED_PER_BYTE = 192
 _DEEPEST = 100  # nested containers; the files of public projects have 10
 # The limit on comparisons of keys whose hashes their writer could choose to be equal: half a second, and about a second
 # for each megabyte. Ten thousand keys in one dictionary need 50 million.
-_COMPARISONS, _COMPARISONS_PER_BYTE = 50_000_000, 64
+_COMPARISONS = 50_000_000
+_COMPARISONS_PER_BYTE = 64
 
 
 def most_values(size: int) -> int:
@@ -279,7 +292,8 @@ class _Unpickler(pickle.Unpickler):
 def _refused_name(module: str, full: str) -> Refused:
     """Return the error for a name that is not admitted."""
     shown = full.encode("unicode_escape").decode("ascii")
-    shown = shown if len(shown) <= 100 else shown[:97] + "..."
+    if not (len(shown) <= 100):
+        shown = shown[:97] + "..."
     package = module.partition(".")[0]
     if package == "torch":
         return Refused(f"{shown}: the pickle holds torch tensors, which need torch to load", NO_TENSORS)
@@ -313,7 +327,9 @@ def _scan(data: bytes, error: MakeError) -> None:
 
 def _explained(outcome: int, data: bytes, at: int, limit: int) -> tuple[str, str | None]:
     """Return the message and the remedy for a pickle that the scan refused at a byte."""
-    name = op.opcode_name(data[at]) if outcome == op.REFUSED else ""
+    name = ""
+    if outcome == op.REFUSED:
+        name = op.opcode_name(data[at])
     if name in ("DUP", "LONG4"):
         return f"broken pickle: unexpected {name} at byte {at}", None
     seen = f"(seen at byte {at})"

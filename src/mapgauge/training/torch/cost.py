@@ -272,7 +272,10 @@ def problem_of(
     cyclic, along = flags
     if cyclic is not False:
         y_points = without_closing_points(y, y_points, cyclic)
-    undirected = not along if isinstance(along, bool) else ~along
+    if isinstance(along, bool):
+        undirected = not along
+    else:
+        undirected = ~along
     return SospaProblem(
         x=x,
         y=y,
@@ -298,7 +301,9 @@ def _backend(name: Backend, problem: SospaProblem) -> ModuleType:
             f"the Triton backend takes true lines of up to {fast.LONGEST} points, got {problem.y.shape[2]}",
             remedy='Pass backend="plain"',
         )
-    return fast if fast.fits(problem) else plain
+    if fast.fits(problem):
+        return fast
+    return plain
 
 
 def _shift(problem: SospaProblem, partner: Any, backward: Any) -> Any:

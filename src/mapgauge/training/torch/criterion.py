@@ -193,7 +193,9 @@ class PldCriterion(torch.nn.Module):
                 n=None,
                 m=repeated.counts,
             )
-            solved: tuple[Any, Any] = solve(problem) if stage.sospa or stage.pld else (None, None)
+            solved: tuple[Any, Any] = (None, None)
+            if stage.sospa or stage.pld:
+                solved = solve(problem)
             sospa, sospa_reading = solved
             of_pld = [
                 sospa[-batch:] if factor == 1 else solve(_last(problem, batch, factor * stage.cutoff))[0]

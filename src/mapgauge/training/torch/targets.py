@@ -38,7 +38,10 @@ def pad_lines(lines: Any, like: Any, single: bool) -> tuple[Any, Any]:
         for j, line in enumerate(item[:1] if whole else item):
             _check_line(f"truth[{j}]" if single else f"truth[{i}][{j}]", line, like)
         counts.append([item.shape[1]] * len(item) if whole else [len(line) for line in item])
-        parts += [item.flatten(0, 1)] if whole else [line for line in item if len(line)]
+        if whole:
+            parts += [item.flatten(0, 1)]
+        else:
+            parts += [line for line in item if len(line)]
     most = max(map(len, counts), default=0)
     longest = max((max(row, default=0) for row in counts), default=0)
     if any(part.dtype == torch.float64 for part in parts):

@@ -324,7 +324,10 @@ def join_in_order(lines: Sequence[Fragment], distance: float) -> list[Fragment]:
                 points = other.points[::-1]
             else:
                 points = other.points
-            pair = [points, line.points] if how < 2 else [line.points, points]
+            if how < 2:
+                pair = [points, line.points]
+            else:
+                pair = [line.points, points]
             line = Fragment(np.concatenate(pair), tuple(dict.fromkeys(line.elements + other.elements)))
         finished.append(line)
     return finished

@@ -455,7 +455,7 @@ def write_ends(axes: Axes, ends: Sequence[End], height: float) -> None:
         axes.annotate(end.text, at, (1.03, place), textcoords="axes fraction", **words)
 
 
-DISTINCT = len(COLOURS)  # colours that can be told apart; a legend has so many classes, or one less and all the others
+DISTINCT = len(COLOURS)  # colours that differ clearly; a legend has so many classes, or one less and all the others
 SEVERAL = 3  # from so many methods on, methods have the colours, and classes or values have panels
 
 

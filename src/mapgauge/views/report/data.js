@@ -86,6 +86,7 @@ function instancesOf(method, { arrays, place }, side) {
       closed: of("closed")[i] === 1, // ignored lines have no flag
       confidence: of("confidence")[i],
       line: upright(lineOf(of("coords"), of("points")[i], of("points")[i + 1])),
+      far: of("far")?.subarray(of("points")[i], of("points")[i + 1]), // of predictions: a level for each piece
       causes: meta.causes.length && of("causes") ? causesOf(of, i) : [],
       match: null,
     });

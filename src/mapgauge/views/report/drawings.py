@@ -10,8 +10,9 @@ from mapgauge.checks.context import extent_of
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
-from mapgauge.protocols import MAP, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
+from mapgauge.results.marks import levels_of
 from mapgauge.results.results import Results
 from mapgauge.views.report.pack import Arrays, steps
 
@@ -20,7 +21,7 @@ CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 def is_map(results: Results) -> bool:
     """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
-    if results.protocol.name == MAP:
+    if not results.protocol.has_ego:
         return results.geometry is not None
     if results.geometry is None:
         extent = None
@@ -53,6 +54,9 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
     arrays: Arrays = {}
     for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
         arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
+    if cutoff is not None:
+        levels = [level for frame in frames for level in levels_of(frame)]
+        arrays["predictions.far"] = np.concatenate([np.empty(0, np.uint8), *levels])
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
     return arrays | {"scale": _scale(results)}

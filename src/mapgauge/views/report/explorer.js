@@ -13,7 +13,7 @@ const DEFAULTS = () => ({
   value: numberKeys[0],
   ranges: {}, // by value: [low, high]
   least: meta.least ?? 0, // hides the faintest predictions, unless there are few
-  cause: "", // the cause that colours the instances, or EVERY; "" for the colours of classes
+  cause: MODES[0][0], // a mode of marks.js; or the cause or the family of causes that colours the instances
   off: new Set(), // layers
   view: null, // { x, y, width } in metres; null is the whole frame
   pane: "", // the pane of an extra, which takes the place of the list
@@ -22,10 +22,9 @@ const DEFAULTS = () => ({
 
 // An extra has some of these: `pane`, its name and title; `defaults`, further texts of the state, and `allows(key, text)`,
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
-// without a filter; in drawings, below(panel, frame), nodes under the lines, placed(frame), the transform of the lines, and
+// without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines, and
 // whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
 // order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves.
-const ownColours = extras.flatMap(({ colours }) => colours ?? []);
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
 const noFilters = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
@@ -66,7 +65,7 @@ function stateOf(address) {
     value: numberKeys,
     why: [DRAWN, ...meta.reasons],
     pane: panes.map(([name]) => name),
-    cause: [...(causeKeys.length ? [EVERY, ...causeKeys] : []), ...ownColours.map(([name]) => name)],
+    cause: [...MODES.map(([mode]) => mode), ...familyKeys, ...causeKeys],
   };
   for (const [key, values] of Object.entries(known)) if (values.includes(said.get(key))) now[key] = said.get(key);
   for (const { defaults = {}, allows } of extras) {
@@ -139,8 +138,8 @@ function refresh(before = null) {
     showFrame(state.frame);
   }
   if (differs("frame", "least", "off", "of")) for (const panel of panels) applyLayers(panel, state);
-  if (differs("frame", "cause") && meta.causes.length) for (const panel of panels) applyCauses(panel, state.cause);
-  if (differs("frame", "cause", "of")) showCauses(state, chooseCause);
+  if (differs("frame", "cause")) for (const panel of panels) applyMode(panel, state.cause);
+  if (differs("frame", "cause", "of")) showKey();
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
   for (const extra of extras) extra.show?.(state, differs);
   showControls();
@@ -167,7 +166,8 @@ function firstFrame() {
 
 function showControls() {
   if (state.scene !== "") fillScenes();
-  for (const key of ["method", "scene", "value", "why", "cause"]) $$(key).value = state[key];
+  showModes(state.cause);
+  for (const key of ["method", "scene", "value", "why"]) $$(key).value = state[key];
   for (const box of document.querySelectorAll("[data-of]")) box.checked = state.of === box.dataset.of;
   for (const box of document.querySelectorAll("[data-pane]")) box.checked = state.pane === box.dataset.pane;
   if ($$("text").value !== state.text) $$("text").value = state.text;
@@ -199,6 +199,12 @@ function hiddenInWords(least) {
 function sortGains(gain) {
   const { key, lower } = meta.metrics[0];
   change({ sort: key, down: gain !== lower });
+}
+
+// Shows what the lines mean.
+function showKey() {
+  if (modeOf(state.cause) === EVERY) showCauses(state, chooseCause);
+  else showMarks(state.cause);
 }
 
 // Shows a cause in the drawings, and the frames with most of it first.
@@ -275,9 +281,7 @@ function build() {
   options("why", [["", "all frames"], [DRAWN, "all that can be drawn"], ...meta.reasons.map((reason) => [reason, reason])]);
   $$("why-label").hidden = drawnCount === 0 || drawnCount === frameCount;
   $$("layers").hidden = drawnCount === 0;
-  const causes = meta.causes.length ? [[EVERY, "of causes"], ...meta.causes.map(({ key, name }) => [key, name])] : [];
-  options("cause", [["", "of classes"], ...ownColours, ...causes]);
-  $$("cause-label").hidden = $$("cause").options.length === 1;
+  buildModes((cause) => change({ cause }));
   $$("workbench").classList.add(`methods-${Math.min(meta.methods.length, 3)}`);
   buildList((key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }), (frame) => change({ frame }));
   const onView = (make) => change({ view: make(state.view) });
@@ -288,7 +292,6 @@ function build() {
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
   boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
   for (const key of ["method", "scene", "value", "why"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value }));
-  $$("cause").addEventListener("change", () => chooseCause($$("cause").value));
   $$("text").addEventListener("input", () => change({ text: $$("text").value }));
   $$("least").addEventListener("input", () => change({ least: Number($$("least").value) }));
   for (const id of ["low", "high"]) {

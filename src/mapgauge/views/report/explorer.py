@@ -12,9 +12,11 @@ import numpy as np
 
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.markup import Html, escaped, joined
+from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of, title_of
+from mapgauge.results.marks import NEAR, STEPS, THINNEST, WIDEST
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.views.report.drawings import drawings, has_shares
@@ -24,7 +26,7 @@ from mapgauge.views.report.sections import sections
 
 # Joined to one script: the first, a source of arrays, these, the scripts of sections, and the last.
 FIRST = "failure"
-SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "offsets", "view", "frame", "export")
+SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "marks", "view", "frame", "export")
 LAST = "explorer"
 RESOURCES = "mapgauge.views.report"  # the package with scripts, styles and elements
 
@@ -46,6 +48,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
         "matched": bool(first.protocol.cutoffs),
         "ignored": any(finding.code == "truth-ignored" for method in methods for finding in method.findings),
         "cutoff": first.protocol.cutoffs[0] if first.protocol.cutoffs else None,
+        "marks": {"steps": STEPS, "near": NEAR, "far": FAR, "thinnest": THINNEST, "widest": WIDEST},
         "linkStates": LINK_STATES if linked else [],
         "region": None if world else first.protocol.region,
         "ego": not world,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.features.openlane.lane_worlds import write_pickles
+from tests.lane_worlds import write_pickles
 
 import mapgauge as mg
 from mapgauge.protocols import TRAFFIC_ELEMENTS

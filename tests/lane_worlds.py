@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import plain_lanes as plain
-from tests.features.openlane.lane_frames import lane_frames
+from tests.lane_frames import lane_frames
 
 import mapgauge as mg
 from mapgauge.protocols import AREAS, TRAFFIC_ELEMENTS

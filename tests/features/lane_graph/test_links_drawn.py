@@ -1,9 +1,11 @@
 """Figures and reports show which links between lanes are right, false, missing and half."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.features.lane_graph.lane_graph_cases import LIGHTS, as_frames, chain
 
@@ -12,6 +14,7 @@ from mapgauge import plot
 from mapgauge.frames.links import FrameLink
 from mapgauge.report import write_report
 from mapgauge.views.figures.panel import arrow_ends
+from mapgauge.views.report.frames import frame_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,3 +82,12 @@ def test_a_report_draws_them(results: mg.Results, tmp_path: Path, show: "Callabl
     page.get_by_label("links of lanes").uncheck()
     hidden = page.eval_on_selector_all(".panel .link", "nodes => nodes.map((node) => node.style.display)")
     assert hidden == ["none"] * 4
+
+
+def test_boxes_have_no_value_of_metrics_of_lines() -> None:
+    protocol = mg.protocol("lane-graph", classes=("centerline", *LIGHTS), boxes=LIGHTS)
+    lit = as_frames(replace(chain([0.0, 5.0]), lights=[(LIGHTS[0], 0.0)], light_confidence=[1.0]))
+    numbers = frame_numbers(mg.evaluate(lit, lit.with_confidence(None), protocol))
+    assert numbers["truth"][:, 0].tolist()[:3] == [3, 2, 1]
+    assert np.isfinite(numbers["pld"][:2]).all()
+    assert np.isnan(numbers["pld"][2:]).all()

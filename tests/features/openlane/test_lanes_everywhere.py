@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.features.openlane.lane_worlds import both, world
+from tests.lane_worlds import both, world
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg

@@ -1,0 +1,126 @@
+"""What ``mapgauge evaluate`` prints: text, JSON, CSV or LaTeX of all methods by all protocols."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mapgauge.cli import overview as page
+from mapgauge.cli import summary
+from mapgauge.cli.emit import Document, Line, Piece, one_or_all
+from mapgauge.words import counted
+
+if TYPE_CHECKING:
+    from mapgauge.answers.answer import Answer
+    from mapgauge.frames.findings import Finding
+    from mapgauge.hooks import Documented
+    from mapgauge.results.results import Results
+    from mapgauge.results.slices import Slices
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated(Document):
+    """The results of all methods by all protocols: protocol by protocol for each method."""
+
+    names: Sequence[str]  # of the methods
+    results: "Sequence[Results]"
+    answers: "Sequence[Answer]"  # of each protocol; empty if the form has none
+    files: Sequence[Path]  # predictions of each method, then the truth
+    targets: Sequence[Path | None]  # the file of each of the results
+    findings: "Sequence[Finding]" = ()
+    slices: "Sequence[Slices]" = ()
+    changes: "Sequence[Documented]" = ()  # what each method makes of a prior
+    by_class: bool = False  # whether LaTeX has a column for each class
+    with_tables: bool = False
+    with_notes: bool = False
+    is_quiet: bool = False
+
+    @property
+    def protocols(self) -> int:
+        """The number of protocols."""
+        return len(self.results) // len(self.names)
+
+    @property
+    def names_of_results(self) -> list[str]:
+        """The name of the method of each of the results."""
+        return [name for name in self.names for _ in range(self.protocols)]
+
+    def text(self) -> Iterator[Piece]:
+        """Return what was compared, warnings, the answer, a table, and what to look at next."""
+        overviews = [self._overview(k) for k in range(self.protocols)]
+        yield from page.header(overviews)
+        yield from self._warnings()
+        for overview in overviews:
+            yield from self._of_protocol(overview)
+        if self.protocols > 1:
+            yield summary.table_of_protocols(self.results, self.names_of_results)
+        else:
+            yield from page.worst_frame(overviews[0])
+        yield from self._notes()
+        if self.with_tables:
+            for overview in overviews:
+                yield from summary.tables_of(overview.results, self.names)
+            for name, method in zip(self.names, self.results[:: self.protocols], strict=True):
+                of = f"{name}: " if len(self.names) > 1 else ""
+                yield Line(of + summary.frames_in_words(method), indent="  ", gap=True)
+
+    def _overview(self, number: int) -> page.Overview:
+        """Return the part of one protocol."""
+        return page.Overview(
+            names=self.names,
+            results=self.results[number :: self.protocols],
+            answer=self.answers[number],
+            files=self.files,
+            saved=self.targets[number :: self.protocols],
+        )
+
+    def _of_protocol(self, overview: page.Overview) -> Iterator[Piece]:
+        """Return the answer of one protocol; with the table if it is the only one."""
+        if self.protocols > 1:
+            yield from page.title_of_protocol(overview)
+        yield from page.answer_lines(overview.answer, gap=self.protocols == 1)
+        if self.protocols == 1:
+            yield from page.compact_table(overview)
+            yield from page.range_lines(overview.answer)
+
+    def _warnings(self) -> Iterator[Piece]:
+        """Return errors and warnings about the input, which --quiet leaves to stderr."""
+        if self.is_quiet:
+            return
+        for finding in self.findings:
+            if finding.level != "note":
+                yield page.finding_line(finding)
+
+    def _notes(self) -> Iterator[Piece]:
+        """Return the notes about the input, or how many there are."""
+        notes = [finding for finding in self.findings if finding.level == "note"]
+        if not notes or self.is_quiet:
+            return
+        if not self.with_notes:
+            them = "it" if len(notes) == 1 else "them"
+            yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
+            return
+        for finding in notes:
+            yield page.finding_line(finding)
+
+    def to_dict(self) -> Any:
+        """Return the summary of each method, with what is said of it."""
+        # Files of results have no date, so that the same inputs give the same bytes. The printed document has one.
+        date = datetime.now(UTC).date().isoformat()
+        more: list[dict[str, Any]] = [{"date": date} for _ in self.results]
+        for document, changes in zip(more, self.changes, strict=False):
+            document["changes"] = changes.to_dict()
+        for k, (document, name) in enumerate(zip(more, self.names_of_results, strict=True)):
+            document["answer"] = self.answers[k % self.protocols].about(name).to_dict()
+        return one_or_all(summary.documents_of(self.results, self.names_of_results, sliced=self.slices, more=more))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each class and the means of each method."""
+        return summary.csv_rows_of(self.results, self.names_of_results, sliced=self.slices)
+
+    def latex(self) -> str:
+        """Return one table of all methods."""
+        if self.protocols > 1:
+            return summary.latex_of_protocols(self.results, self.names_of_results)
+        return summary.latex_of(self.results, self.names, by_class=self.by_class)

@@ -1,0 +1,354 @@
+"""What ``mapgauge evaluate`` prints in a terminal: the answer, one compact table, and what to look at next.
+
+The text is the same in a terminal and in a pipe. It fits 80 columns, or a narrower terminal.
+"""
+
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mapgauge.answers.facts import largest, rings_in_words
+from mapgauge.cli.emit import Line, Piece
+from mapgauge.cli.output import Table, printable, width_of
+from mapgauge.markup import columns_of, number
+from mapgauge.metrics.causes import label_of
+from mapgauge.metrics.table import METRICS, title_of, value_named
+from mapgauge.words import counted
+
+if TYPE_CHECKING:
+    from mapgauge.answers.answer import Answer
+    from mapgauge.answers.facts import MethodFacts
+    from mapgauge.frames.findings import Finding
+    from mapgauge.protocols import Protocol
+    from mapgauge.results.results import Results
+    from mapgauge.results.values import Values
+
+WIDTH = 80
+_LONGEST = 24  # columns of a name of a class or of a method in the table
+_GAP = 2  # columns between two columns of a table
+_LONGEST_BAR = 20  # columns of the bar of a PLD of 1
+_SHORTEST_BAR = 5
+_SHORT = {"": "", "faint": "faint"}  # names of causes that are too long for the table
+_LONGEST_BESIDE = 13  # the same, if values would not fit beside longer ones
+_BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░", "class": "·"}
+_LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
+_MOST_METHODS = 3  # with ranges of their own
+
+
+def room() -> int:
+    """Return the width of the text: 80 columns, or those of a narrower terminal."""
+    return max(min(width_of(sys.stdout) or WIDTH, WIDTH), 20)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Return a paragraph in lines that fit. Only words that are too long do not; they could not be copied otherwise."""
+    width = room()
+    lines = textwrap.wrap(printable(text), width, subsequent_indent=indent, break_long_words=False)
+    if any(columns_of(line) > width for line in lines):  # letters of two columns
+        lines = _wrapped_by_columns(printable(text), width, indent)
+    return "\n".join(lines)
+
+
+def _wrapped_by_columns(text: str, width: int, indent: str) -> list[str]:
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1].strip() else lines[-1] + word
+        if columns_of(longer) > width and lines[-1].strip():
+            lines.append(indent + word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def shortened(text: str, width: int = _LONGEST) -> str:
+    """Return text of at most some columns of a terminal. What is too long loses its middle.
+
+    >>> shortened("divider"), shortened("a_very_long_name_of_a_class_with_a_suffix", 20)
+    ('divider', 'a_very_lon…h_a_suffix')
+    """
+    text = printable(text)
+    if columns_of(text) <= width:
+        return text
+    head = _first_columns(text, width // 2)
+    tail = _first_columns(text[::-1], width - columns_of(head) - 1)[::-1]
+    return f"{head}…{tail}"
+
+
+def _first_columns(text: str, width: int) -> str:
+    for k in range(len(text), -1, -1):
+        if columns_of(text[:k]) <= width:
+            return text[:k]
+    return ""
+
+
+def shortened_path(text: str) -> str:
+    """Return the name of a file with the folder it is in, or the file alone if that is long.
+
+    >>> shortened_path("/data/runs/2026/night/model-a/val/good.json"), shortened_path("good.json")
+    ('…/val/good.json', 'good.json')
+    """
+    if columns_of(text) <= _LONGEST:
+        return printable(text)
+    path = Path(text)
+    near = f"…/{path.parent.name}/{path.name}" if path.parent.name else path.name
+    if columns_of(near) <= 1.5 * _LONGEST:
+        return printable(near)
+    return shortened(path.name, round(1.5 * _LONGEST))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """Methods that were evaluated by one protocol, and what is said of them."""
+
+    names: Sequence[str]
+    results: "Sequence[Results]"
+    answer: "Answer"
+    files: Sequence[Path]  # predictions of each method, then the truth
+    saved: Sequence[Path | None]  # results of each method
+
+
+def header(overviews: Sequence[Overview]) -> Iterator[Piece]:
+    """Yield what was compared by which protocols, in one line, and which frames are not as usual."""
+    from mapgauge.protocols import full_name
+
+    overview = overviews[0]
+    protocol = ", ".join(full_name(one.results[0].protocol) for one in overviews)
+    first = overview.results[0]
+    if len(overview.names) == 1:
+        who = shortened_path(str(overview.files[0]))
+    elif len(overview.names) <= _MOST_METHODS:
+        who = ", ".join(shortened(name) for name in overview.names)
+    else:
+        who = counted(len(overview.names), "method")
+    counts = first.frame_counts
+    about = [counted(counts["evaluated"], "frame", form=",")]
+    if first.scenes is not None:
+        about.append(counted(len(set(first.scenes)), "scene", form=","))
+    about.append(protocol)
+    text = f"{who} against {shortened_path(str(overview.files[-1]))}: {', '.join(about)}"
+    yield Line(wrapped(text, "  "))
+    unusual = {name: _unusual(method) for name, method in zip(overview.names, overview.results, strict=True)}
+    if len(set(unusual.values())) == 1:
+        unusual = {"": unusual[overview.names[0]]}  # the same for all methods
+    for name, said in unusual.items():
+        if said:
+            of = f" of {name}" if name else ""
+            yield Line(wrapped(f"Frames{of}: {said}", "  "))
+
+
+def title_of_protocol(overview: Overview) -> Iterator[Piece]:
+    """Yield the name of a protocol, above its answer."""
+    from mapgauge.protocols import full_name
+
+    yield Line(f"{printable(full_name(overview.results[0].protocol))}:", gap=True)
+
+
+def finding_line(finding: "Finding") -> Line:
+    """Return a finding about the input. Its level is coloured in a terminal."""
+    return Line(wrapped(finding.for_shell(), "  "), painted=finding.level)
+
+
+def _unusual(results: "Results") -> str:
+    """Return which frames are not as usual; "" if all are."""
+    counts = results.frame_counts
+    said = []
+    if counts["missing"]:
+        said.append(f"{counts['missing']:,} missing from the predictions (counted as empty)")
+    if counts["without_truth"]:
+        said.append(f"{counts['without_truth']:,} without truth")
+    if counts["ignored"]:
+        said.append(f"{counted(counts['ignored'], 'predicted frame', form=',')} ignored")
+    return ", ".join(said)
+
+
+def answer_lines(answer: "Answer", *, gap: bool = True) -> Iterator[Piece]:
+    """Yield the sentences of an answer, after an empty line if there is a ``gap``.
+
+    Of several methods, only the advice that lowers PLD most.
+    """
+    statements = list(answer.statements)
+    advice = [said for said in statements if is_advice(said.values)]
+    if len(answer.methods) > 1 and len(advice) > 1:
+        best = min(advice, key=lambda said: float(said.values.get("change") or 0.0))
+        statements = [said for said in statements if said not in advice or said is best]
+    for k, said in enumerate(statements):
+        yield Line(wrapped(said.text, "  "), gap=gap and k == 0)
+    if any(_lacks_causes(facts) for facts in answer.methods):
+        yield Line(wrapped("How much is found, and why, was not scored here: `mapgauge why` says it.", "  "))
+
+
+def _lacks_causes(facts: "MethodFacts") -> bool:
+    """Whether what explains PLD is not known, as in a streamed evaluation that was begun without it."""
+    return facts.refused is None and facts.measure == "pld" and facts.pld is not None and facts.found is None
+
+
+def is_advice(values: Mapping[str, object]) -> bool:
+    """Whether a statement is advice: it says what would change PLD, and by how much."""
+    return "change" in values
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of the compact table."""
+
+    name: str
+    values: "Values"
+    families: Mapping[str, float] | None
+    cause: str | None
+
+
+def _rows(overview: Overview) -> list[_Row]:
+    """Return a row for each class and the mean, or with several methods one for the mean of each."""
+    facts = overview.answer.methods
+    if len(overview.names) > 1:
+        return [
+            _Row(name, method.mean, known.families, largest(known.causes))
+            for name, method, known in zip(overview.names, overview.results, facts, strict=True)
+        ]
+    rows = []
+    for name, values in overview.results[0].classes.items():
+        of_class = facts[0].classes.get(name, {})
+        rows.append(_Row(name, values, of_class.get("families"), of_class.get("largest_cause")))
+    rows.append(_Row("mean", overview.results[0].mean, facts[0].families, largest(facts[0].causes)))
+    return rows
+
+
+@dataclass(frozen=True)
+class _TableColumn:
+    """A column of the compact table."""
+
+    title: str
+    cells: Sequence[str]
+
+    @property
+    def width(self) -> int:
+        """The width with the gap before the next column."""
+        return max(map(columns_of, [self.title, *self.cells])) + _GAP
+
+
+def compact_table(overview: Overview) -> Iterator[Piece]:
+    """Yield one table: a row for each class and the mean, or with several methods a row for the mean of each.
+
+    Values that do not fit the width are left out, the last first. The bar of PLD takes what is left.
+    """
+    keys = _keys(overview.results)
+    rows = _rows(overview)
+    if len(overview.names) == 1:  # classes without values, such as those that no metric compares, are left out
+        rows = [row for row in rows if row.name == "mean" or any(row.values.get(key) is not None for key in keys)]
+    protocol = overview.results[0].protocol
+    values = [_TableColumn(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
+    causes = _TableColumn("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
+    title = "method" if len(overview.names) > 1 else "class"
+    may_have_bar = keys[:1] == ["pld"] and any(row.families is not None for row in rows)
+    kept = _SHORTEST_BAR + _GAP if may_have_bar else 0
+    for longest in (_LONGEST, _LONGEST_BESIDE):
+        names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
+        left = room() - names.width + _GAP
+        if any(causes.cells):
+            left -= causes.width
+        shown = []
+        for column in values:
+            if column.width <= left - kept:
+                shown.append(column)
+                left -= column.width
+        if len(shown) == len(values):
+            break
+    bar = min(left - _GAP, _LONGEST_BAR)
+    has_bar = may_have_bar and bar >= _SHORTEST_BAR
+    if has_bar:
+        shown.insert(1, _TableColumn("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
+    columns = [names, *shown]
+    if any(causes.cells):
+        columns.append(causes)
+    body = [[column.cells[k] for column in columns] for k in range(len(rows))]
+    yield Table("", [column.title for column in columns], body, 1, ids=1 if any(causes.cells) else 0)
+    if has_bar:
+        named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
+        yield Line(wrapped(f"parts of PLD: {named}", "  "))
+
+
+def _title(key: str, protocol: "Protocol") -> str:
+    """Return the title of a column. Only a main value names its setting; the others stand beside it."""
+    named = value_named(key)
+    if named is not None and named[1].role == "main":
+        return title_of(key, protocol=protocol)
+    return title_of(key)
+
+
+def _keys(results: "Sequence[Results]") -> list[str]:
+    """Return the keys of the table: main values of all metrics, and the headline values of PLD."""
+    keys = []
+    for name in results[0].metrics:
+        metric = METRICS[name]
+        roles = ("main", "headline") if name == "pld" else ("main",)
+        keys += [value.key for value in metric.with_role(*roles)]
+    return [key for key in keys if any(key in method.mean for method in results)]
+
+
+def _glyphs() -> Mapping[str, str]:
+    """Return a letter for each family of causes, which stdout can show."""
+    try:
+        "".join(_BLOCKS.values()).encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return _LETTERS
+    return _BLOCKS
+
+
+def _bar(families: Mapping[str, float] | None, width: int) -> str:
+    """Return PLD as a bar, by families of causes. The ends of the families are rounded, so their sum is right."""
+    if families is None:
+        return ""
+    glyphs = _glyphs()
+    bar = ""
+    upto = 0.0
+    for family, part in families.items():
+        upto += part
+        bar += glyphs[family] * (round(width * upto) - len(bar))
+    return bar.ljust(width)
+
+
+def range_lines(answer: "Answer") -> Iterator[Piece]:
+    """Yield PLD in each range, a line for each of a few methods."""
+    told = [facts for facts in answer.methods if facts.ranges]
+    for facts in told[:_MOST_METHODS]:
+        known = [
+            f"{rings_in_words((ring['from'] or 0.0, ring['to'] or 0.0))}: {number(ring['pld'])}"
+            for ring in facts.ranges or ()
+        ]
+        of = f" of {facts.name}" if len(answer.methods) > 1 else ""
+        yield Line(wrapped(f"PLD{of} by distance from the ego: {', '.join(known)}", "  "))
+
+
+def worst_frame(overview: Overview) -> Iterator[Piece]:
+    """Yield the worst frame of the first method that is trusted, and the command that draws it."""
+    from mapgauge.results.frame_tables import worst_first
+
+    trusted = [k for k, facts in enumerate(overview.answer.methods) if facts.refused is None]
+    if not trusted:
+        return
+    results = overview.results[trusted[0]]
+    key = worst_first(results.metrics).lstrip("-")
+    frames = results.frames(count=1)
+    value = frames[0].get(key) if frames else None
+    if not isinstance(value, float):  # no metric has values of single frames, or this frame has none
+        return
+    token = frames[0]["token"]
+    saved = overview.saved[trusted[0]]
+    if saved is not None:
+        files = [str(saved)]
+    else:
+        files = [_given(overview.files[trusted[0]]), _given(overview.files[-1])]
+        files += [] if results.protocol.name == "paper-60x30" else ["-p", results.protocol.name]
+    words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
+    of = f" of {overview.names[trusted[0]]}" if len(overview.names) > 1 else ""
+    about = wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  ")
+    yield Line(f"{about}\n  {shlex.join(words)}")  # a command is one line, so that it can be copied
+
+
+def _given(path: Any) -> str:
+    """Return a file as it was given, with its options."""
+    return str(getattr(path, "given", path))

@@ -1,0 +1,149 @@
+"""What happens during ``mapgauge evaluate``: progress, findings, files that were written, interrupts."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from mapgauge.cli import INTERRUPTED, Attempts
+from mapgauge.cli.output import can_rewrite, distrust, inform, printable, progress, rewrite, warn, warn_of
+from mapgauge.words import counted
+
+if TYPE_CHECKING:
+    from mapgauge.answers.answer import Told
+    from mapgauge.cli.runs import Run
+    from mapgauge.frames.findings import Finding
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.results.results import Results
+
+_MEGABYTE = 1e6  # bytes
+_NAMED = 3  # files that a line names
+
+
+class EvaluationWatch:
+    """Watches the runs of ``mapgauge evaluate``. It is a ``RunWatch`` of ``cli.runs``.
+
+    It keeps what the text at the end needs: the findings in their order, what is said of each run, and which files
+    were written. Nothing is printed on stdout.
+    """
+
+    def __init__(self, *, is_text: bool, explains: bool, keeps_data: bool, workers: int | None) -> None:
+        """Begin with nothing. If the document is no text, errors and warnings go to stderr as they come."""
+        self.is_text = is_text
+        self.explains = explains  # whether the document has an answer
+        self.keeps_data = keeps_data  # whether the geometry of all runs stays in memory in any case
+        self.workers = workers
+        self.is_streamed = False
+        self.findings: list[Finding] = []
+        self.told: list[Told] = []  # what is said of each run, in the order of the runs
+        self.saved: list[Path] = []
+        self.outputs = Attempts()
+        self.attempt = self.outputs.attempt
+        self._doing = "starting"
+        self._done: tuple[int, int, str] | None = None  # of the work that is in progress: units, all of them, the noun
+
+    def reading(self, files: Sequence[Path]) -> None:
+        """Say at once, in a terminal, that files are read. Large ones take seconds."""
+        self._doing = "reading"
+        size = sum(file.stat().st_size for file in files if file.is_file())
+        names = ", ".join(file.name for file in files[:_NAMED])
+        more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+        megabytes = f" ({size / _MEGABYTE:,.0f} MB)" if size >= _MEGABYTE else ""
+        if can_rewrite():
+            rewrite(printable(f"reading {names}{more}{megabytes} ..."))
+
+    def read(self, side: str, frames: "MapFrames") -> None:
+        """Take frames that were read."""
+        if can_rewrite():
+            rewrite(printable(f"read {side}: {counted(len(frames), 'frame', form=',')} ..."))
+
+    def read_in_chunks(self, results: "Results") -> None:
+        """Take the first results of data that was read in chunks."""
+
+    def extra(self, run: "Run") -> tuple[str, ...]:
+        """Return the metrics that explain PLD: the answer and the report need them."""
+        from mapgauge.metrics.explaining import explaining
+
+        if self.explains or self.keeps_data:
+            return explaining(run.protocol, run.metrics)
+        return ()
+
+    def new_findings(self, findings: "Sequence[Finding]") -> None:
+        """Take findings that no earlier run had."""
+        self._clear()
+        self.findings += findings
+        if not self.is_text:
+            warn_of(findings)
+
+    def evaluated(self, run: "Run", results: "Results") -> None:
+        """Say what a run means, while its geometry is in memory."""
+        if not self.explains:
+            return
+        from mapgauge.answers.answer import explain
+
+        with self.progress(f"explaining {run.label}"):
+            told = explain(results, run.name, self.workers)
+        if not self.keeps_data:
+            told = told._replace(results=told.results.without_data())
+        self.told.append(told)
+
+    def wrote(self, what: str, path: Path) -> None:
+        """Name a file. Results are named after the text."""
+        if what == "results":
+            self.saved.append(path)
+        else:
+            inform(f"{what} in {path}")
+
+    def end_of_text(self) -> None:
+        """Say whether to trust the numbers, and where the results are."""
+        if self.is_text:
+            distrust(self.findings)
+        for target in self.saved:
+            inform(f"results in {target}")
+
+    @contextmanager
+    def progress(self, what: str, unit: str = "frames") -> "Iterator[Callable[[int, int], None] | None]":
+        """Show progress, and remember it for an interrupt."""
+        self._doing = what
+        self._done = None
+        with progress(what, unit) as advance:
+
+            def count(done: int, of: int) -> None:
+                self._done = (done, of, unit)
+                if advance is not None:
+                    advance(done, of)
+
+            yield count
+
+    @contextmanager
+    def interrupts(self) -> "Iterator[None]":
+        """End the command after Ctrl-C with a line that says how far it was, and what was written."""
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            self._clear()
+            warn(self._interrupted(error))
+            raise typer.Exit(INTERRUPTED) from error
+        except Exception:
+            self._clear()  # the message of the error has a line of its own
+            raise
+
+    def _clear(self) -> None:
+        """Remove the line about progress."""
+        if can_rewrite():
+            rewrite()
+
+    def _interrupted(self, error: KeyboardInterrupt) -> str:
+        """Return how far the work was. A streamed evaluation says how it is continued."""
+        if error.args and self.is_streamed:
+            return f"interrupted: {error}"
+        if self._done is None:
+            where = f"interrupted while {self._doing}"
+        else:
+            done, of, unit = self._done
+            where = f"interrupted after {done:,} of {of:,} {unit}"
+        if not self.saved:
+            return f"{where}; nothing was written"
+        return f"{where}; written: {', '.join(map(str, self.saved))}"

@@ -1,3 +1,0 @@
-from tests.metrics.conftest import call, small_groups
-
-__all__ = ["call", "small_groups"]
