@@ -141,6 +141,7 @@ def test_a_check_finds_what_can_be_found_without_truth(
     from mapgauge.features.challenge.submission import _findings
 
     good = sides[0]
+    assert good.confidence is not None
 
     def found(frames: mg.MapFrames) -> dict[str, str]:
         return {finding.code: finding.level for finding in _findings(challenge, frames)}
@@ -265,8 +266,10 @@ def test_scenes_are_published_only_if_the_manifest_allows_it(
     tmp_path: Path, played: Path, sides: tuple[mg.MapFrames, mg.MapFrames]
 ) -> None:
     truth = sides[1]
+    assert truth.scenes is not None
     # The last frame is a scene of its own: its value would be that of a frame.
     alone = replace(truth, scenes=(*truth.scenes[:-1], "alone"))
+    assert alone.scenes is not None
     allowed = mg.Challenge.of("Open", alone, show_scenes=True)
     scored = mg.score_submission(allowed, played / "first.json", alone, tmp_path)
     assert scored.document is not None

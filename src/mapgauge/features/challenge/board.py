@@ -151,7 +151,7 @@ class Board:
             "\n\n".join([f"# {_markdown(self.challenge.name)}", _markdown(self.statement), table, *self._said()]) + "\n"
         )
 
-    def to_html(self) -> Html:
+    def to_html(self) -> str:
         """Return the page. It has no script, loads nothing, and needs no server."""
         policy = "default-src 'none'; style-src 'unsafe-inline'"
         head = joined(

@@ -34,7 +34,6 @@ _MANIFEST_HELP = "The manifest of the challenge, which `mapgauge challenge init`
 _TRUTH_HELP = "The file of the truth."
 _FORMATS_HELP = "Formats that submissions may have; see `mapgauge list formats`."
 _RULES_HELP = "A file with the rules in words, or the rules themselves."
-_PRIOR_HELP = "A prior map. The board then has a row for copying it."
 _LIMIT_HELP = (
     "Change a limit of submissions: bytes, instances_per_frame, points_per_line, seconds or memory_bytes. Can be "
     "repeated."
@@ -56,7 +55,7 @@ class InitOptions:
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the challenge.", show_default=False)]
     truth: TruthOption
     output: Annotated[Path, o.output_option("FOLDER", f"The folder of the challenge; {MANIFEST} in it is for all.")]
-    protocol: Annotated[str, o.option("--protocol -p NAME", o.COMPUTED, "Settings by name.")] = "paper-60x30"
+    protocol: o.ProtocolOption = None
     metrics: o.MetricsOption = None
     cutoff: o.CutoffOption = None
     classes: o.ClassesOption = None
@@ -66,8 +65,8 @@ class InitOptions:
     show_scenes: Annotated[bool, o.option("--show-scenes", o.COMPUTED, "Allow values of scenes to be published.")] = (
         False
     )
-    rules: Annotated[str, o.option("--rules TEXT|FILE", o.READ, _RULES_HELP)] = ""
-    prior: Annotated[Path | None, o.option("--prior FILE", o.READ, _PRIOR_HELP, parser=o.input_file)] = None
+    about: Annotated[str, o.option("--about TEXT|FILE", o.READ, _RULES_HELP)] = ""
+    prior: Annotated[Path | None, o.PRIOR] = None
     quiet: o.QuietOption = False
 
 
@@ -77,10 +76,13 @@ def init(options: InitOptions) -> None:
     """Write the manifest of a challenge.
 
     The manifest has the settings, the tokens, the limits and a digest of the truth, and no truth. The folder also gets
-    results of simple baselines, for the organiser alone.
+    results of simple baselines, for the organiser alone: the truth itself, an empty map, and a copy of --prior.
     """
     check_files(options.truth, *([options.prior] if options.prior else []))
-    protocol = settings_of(options.protocol, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+    names = listed(options.protocol) or ["paper-60x30"]
+    if len(names) > 1:
+        refuse("--protocol", "a challenge has one protocol")
+    protocol = settings_of(names[0], cutoff=options.cutoff, classes=options.classes, changes=options.changes)
     (metrics,) = metrics_of_each([protocol], options.metrics)
     limits = _limits(options.limits)
     target = options.output / MANIFEST
@@ -103,7 +105,7 @@ def init(options: InitOptions) -> None:
         formats=formats,
         limits=valid("--limit", lambda given: ChallengeLimits(**given), limits),
         show_scenes=options.show_scenes,
-        rules=_rules(options.rules),
+        rules=_rules(options.about),
     )
     prior = None if options.prior is None else Reading().predictions(options.prior)
     made.save(target)
@@ -337,7 +339,7 @@ class VerifyOptions(Printing):
     ]
     truth: TruthOption
     manifest: Annotated[
-        Path | None, o.option("--manifest FILE", o.READ, "Also compare with the manifest of a challenge.")
+        Path | None, o.option("--manifest FILE", o.READ, f"{_MANIFEST_HELP} The results are also compared with it.")
     ] = None
     workers: o.WorkersOption = None
     json: o.JsonOption = False

@@ -7,13 +7,15 @@ from typing import Any
 
 from mapgauge.evaluation.evaluate import evaluate
 from mapgauge.features.challenge.manifest import Challenge
-from mapgauge.features.challenge.process import JOB, RESULTS, SUBMISSION
 from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.submission import checked
 from mapgauge.io import read
 from mapgauge.io.files.source import Content
 from mapgauge.manifest import use
 
+JOB = "job.json"
+SUBMISSION = "submission"  # the copy of the file; its name says nothing
+RESULTS = "results.mg"
 _THREADS = 8  # more would reserve memory for their stacks
 
 

@@ -60,7 +60,7 @@ class ChallengeLimits:
                 raise InvalidInput(f"the limit {name} must be a whole number of at least 1, got {value!r}")
 
 
-class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredManifest(msgspec.Struct, forbid_unknown_fields=True):
     """The file of a challenge."""
 
     mapgauge_challenge: int
@@ -189,7 +189,7 @@ class Challenge:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Challenge":
         """Return the challenge that ``to_dict`` gave, also after a round trip through JSON."""
-        stored = msgspec.convert(document, _Stored, strict=True)
+        stored = msgspec.convert(document, _StoredManifest, strict=True)
         if stored.mapgauge_challenge != VERSION:
             raise InvalidInput(f"the version of the manifest must be {VERSION}, got {stored.mapgauge_challenge}")
         known = set(asdict(ChallengeLimits()))

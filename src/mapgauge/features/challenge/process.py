@@ -1,7 +1,7 @@
 """The program that reads a file of a stranger. ``sandbox`` starts it, in a folder with copies of what it needs.
 
 It is a process of its own so that time and memory have limits, and so that a file that ends a process ends this one.
-It reads ``job.json`` in its folder and prints one JSON document. It writes to its folder only.
+It does what ``job.json`` in its folder says (``job``) and prints one JSON document. It writes to its folder only.
 """
 
 import contextlib
@@ -9,9 +9,6 @@ import json
 import sys
 from pathlib import Path
 
-JOB = "job.json"
-SUBMISSION = "submission"  # the copy of the file; its name says nothing
-RESULTS = "results.mg"
 _MOST_WRITTEN = 1 << 32  # bytes of results
 
 

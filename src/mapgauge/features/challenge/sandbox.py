@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.features.challenge.job import JOB, RESULTS, SUBMISSION
 from mapgauge.features.challenge.manifest import Challenge
-from mapgauge.features.challenge.process import JOB, RESULTS, SUBMISSION
 from mapgauge.features.challenge.submission import unreadable
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -31,7 +31,7 @@ _SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREA
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProcessAnswer:
     """What the process said, or why it said nothing."""
 
     file_digest: str
@@ -40,7 +40,7 @@ class Answer:
     problem: Finding | None = None
 
 
-def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None) -> Answer:
+def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None) -> ProcessAnswer:
     """Check a submission in a process of its own, and evaluate it if there is a truth."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_folder())
@@ -48,7 +48,7 @@ def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None) -> Ans
         try:
             digest = copy_plain(path, folder / SUBMISSION, challenge.limits.bytes)
         except MapgaugeError as error:
-            return Answer("", problem=unreadable(error.message, error.remedy))
+            return ProcessAnswer("", problem=unreadable(error.message, error.remedy))
         job = {
             "challenge": challenge.to_dict(),
             "name": path.name,
@@ -63,10 +63,10 @@ def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None) -> Ans
         (folder / JOB).write_text(json.dumps(job), encoding="utf-8")
         problem, said = _started(challenge, folder, path.name)
         if problem is not None:
-            return Answer(digest, problem=problem)
+            return ProcessAnswer(digest, problem=problem)
         results = folder / RESULTS
         document = json.loads(said)
-        return Answer(digest, document, Content(results).data if is_plain_file(results) else None)
+        return ProcessAnswer(digest, document, Content(results).data if is_plain_file(results) else None)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.evaluate import evaluate
 from mapgauge.features.challenge.manifest import Challenge, check_name, frames_of
 from mapgauge.features.challenge.public import RESULT_KEY, RESULT_VERSION
-from mapgauge.features.challenge.sandbox import Answer, ask
+from mapgauge.features.challenge.sandbox import ProcessAnswer, ask
 from mapgauge.features.challenge.submission import CheckedSubmission, finding_from
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.source import Content
@@ -143,7 +143,7 @@ def check_link(link: str) -> None:
         raise InvalidInput(f"a link must begin with https:// or http://, got {link!r:.80}")
 
 
-def _checked(challenge: Challenge, path: Path, answer: Answer) -> CheckedSubmission:
+def _checked(challenge: Challenge, path: Path, answer: ProcessAnswer) -> CheckedSubmission:
     """Return what was found, from the answer of the process."""
     if answer.document is None:
         assert answer.problem is not None  # the one or the other
