@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge import kernels
 from mapgauge.metrics.colours import FAR
-from mapgauge.typing import Floats, Points
+from mapgauge.typing import Indices, Points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mapgauge.frames.instances import Instance
     from mapgauge.results.assignment import Assignment
 
 STEPS = 6  # levels up to the cutoff; the last level is beyond it
@@ -54,27 +54,65 @@ def levels_of(assignment: "Assignment") -> list[Levels]:
 
     Without a cutoff, nothing was compared, and all levels are 0.
     """
-    cutoff = assignment.cutoff
+    levels = levels_of_frames([assignment])
+    ends = np.cumsum([len(line.points) for line in assignment.predictions])
+    return np.split(levels, ends[:-1]) if len(ends) else []
+
+
+def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
+    """Return the levels of all predictions of some frames, one after the other; see ``levels_of``."""
+    lines = [line.points[:, :2] for frame in assignments for line in frame.predictions]
+    closed = [flag for frame in assignments for flag in _flags(frame.predictions_closed, len(frame.predictions))]
+    cutoff = next((frame.cutoff for frame in assignments if frame.cutoff is not None), None)
+    points = np.concatenate([np.empty((0, 2)), *lines])
     if cutoff is None:
-        return [np.zeros(len(line.points), np.uint8) for line in assignment.predictions]
-    truth = [_segments(line, assignment.truth_closed, j) for j, line in enumerate(assignment.truth)]
-    partner = {match.prediction: match.truth for match in assignment.matches}
-    of_class: dict[str, _Segments] = {}
-    for name in dict.fromkeys(line.class_name for line in assignment.predictions):
-        same = [truth[j] for j, line in enumerate(assignment.truth) if line.class_name == name]
-        of_class[name] = _Segments(
-            np.concatenate([np.empty((0, 2)), *(segments.begin for segments in same)]),
-            np.concatenate([np.empty((0, 2)), *(segments.end for segments in same)]),
-        )
-    return [
-        _levels(
-            _segments(line, assignment.predictions_closed, i),
-            truth[partner[i]] if i in partner else of_class[line.class_name],
-            len(line.points),
-            cutoff=cutoff,
-        )
-        for i, line in enumerate(assignment.predictions)
-    ]
+        return np.zeros(len(points), np.uint8)
+    truth: list[Points] = []
+    truth_closed: list[bool] = []
+    first: list[int] = []
+    stop: list[int] = []
+    for frame in assignments:
+        # True lines of a class stand together, so that each prediction is compared with a range of them.
+        order = sorted(range(len(frame.truth)), key=lambda j, frame=frame: frame.truth[j].class_name)
+        place = {j: len(truth) + k for k, j in enumerate(order)}
+        of_class: dict[str, list[int]] = {}
+        for j in order:
+            of_class.setdefault(frame.truth[j].class_name, []).append(place[j])
+        flags = _flags(frame.truth_closed, len(frame.truth))
+        truth += [frame.truth[j].points[:, :2] for j in order]
+        truth_closed += [flags[j] for j in order]
+        partner = {match.prediction: match.truth for match in frame.matches}
+        for i, line in enumerate(frame.predictions):
+            if i in partner:
+                range_of = [place[partner[i]]]
+            else:
+                range_of = of_class.get(line.class_name, [])
+            first.append(range_of[0] if range_of else 0)
+            stop.append(range_of[-1] + 1 if range_of else 0)
+    levels: Levels = kernels.marks.piece_levels(
+        points,
+        _offsets(lines),
+        np.array(closed, np.bool_),
+        np.concatenate([np.empty((0, 2)), *truth]),
+        _offsets(truth),
+        np.array(truth_closed, np.bool_),
+        np.array(first, np.int64),
+        np.array(stop, np.int64),
+        cutoff,
+        STEPS,
+    )
+    return levels
+
+
+def _flags(given: "Sequence[bool]", count: int) -> "Sequence[bool]":
+    """Return which lines are closed. Without flags, none is."""
+    if len(given) == count:
+        return given
+    return [*given, *[False] * (count - len(given))]
+
+
+def _offsets(lines: "Sequence[Points]") -> Indices:
+    return np.concatenate([[0], np.cumsum([len(line) for line in lines], dtype=np.int64)])
 
 
 class LineRun(NamedTuple):
@@ -96,42 +134,3 @@ def runs_of(points: Points, levels: Levels, *, closed: bool) -> "list[LineRun]":
     pieces = levels[: max(len(points) - 1, 1)]
     starts = [0, *(np.flatnonzero(np.diff(pieces.astype(np.int64))) + 1).tolist(), len(pieces)]
     return [LineRun(int(pieces[a]), points[a : b + 1]) for a, b in pairwise(starts) if len(points)]
-
-
-class _Segments(NamedTuple):
-    """Segments, by where they begin and end."""
-
-    begin: Points  # (segments, 2)
-    end: Points
-
-
-def _segments(line: "Instance", closed: "Sequence[bool]", place: int) -> _Segments:
-    """Return the pieces of an instance. A single point is a piece without length."""
-    points = line.points[:, :2]
-    if place < len(closed) and closed[place]:
-        return _Segments(points, np.roll(points, -1, axis=0))
-    if len(points) == 1:
-        return _Segments(points, points)
-    return _Segments(points[:-1], points[1:])
-
-
-def _levels(pieces: _Segments, truth: _Segments, count: int, cutoff: float) -> Levels:
-    """Return the level of each of ``count`` points."""
-    if not len(pieces.begin):
-        return np.full(count, STEPS, np.uint8)
-    middle = (pieces.begin + pieces.end) / 2
-    levels = np.minimum(_distances(middle, truth) * (STEPS / cutoff), STEPS).astype(np.uint8)
-    return levels[np.minimum(np.arange(count), len(levels) - 1)]
-
-
-def _distances(points: Points, segments: _Segments) -> Floats:
-    """Return the distance of each point to the nearest of some segments; infinity if there are none."""
-    if not len(segments.begin):
-        return np.full(len(points), np.inf)
-    steps = segments.end - segments.begin
-    square = np.square(steps).sum(axis=1)
-    x, y = (points[:, None, k] - segments.begin[None, :, k] for k in (0, 1))
-    share = np.divide(x * steps[:, 0] + y * steps[:, 1], square, out=np.zeros_like(x), where=square > 0).clip(0, 1)
-    gap = np.square(x - share * steps[:, 0]) + np.square(y - share * steps[:, 1])
-    least: Floats = np.sqrt(gap.min(axis=1))
-    return least

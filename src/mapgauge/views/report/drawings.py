@@ -13,7 +13,7 @@ from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
 from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
-from mapgauge.results.marks import levels_of
+from mapgauge.results.marks import levels_of_frames
 from mapgauge.results.results import Results
 from mapgauge.views.report.pack import Arrays, steps
 
@@ -56,8 +56,7 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
     for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
         arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
     if cutoff is not None:
-        levels = [level for frame in frames for level in levels_of(frame)]
-        arrays["predictions.far"] = np.concatenate([np.empty(0, np.uint8), *levels])
+        arrays["predictions.far"] = levels_of_frames(frames)
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
     return arrays | {"scale": _scale(results)}
