@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from mapgauge.kernels._jit import jit, jit_allocating
-from mapgauge.kernels.interpreting import interpreted_while_small
 
 
 @jit
@@ -33,7 +32,30 @@ def segments_of(count, closed):
     return max(count - 1, 0)
 
 
-@interpreted_while_small()
+@jit
+def square_to_box(x, y, boxes, j):
+    """The squared distance of a place from the box of line j; 0 inside."""
+    gap_x = max(boxes[j, 0] - x, x - boxes[j, 1], 0.0)
+    gap_y = max(boxes[j, 2] - y, y - boxes[j, 3], 0.0)
+    return gap_x * gap_x + gap_y * gap_y
+
+
+@jit_allocating
+def boxes_of(points, offsets):
+    """The box of each line: least and largest x, least and largest y."""
+    boxes = np.empty((len(offsets) - 1, 4))
+    for j in range(len(boxes)):
+        boxes[j] = math.inf
+        boxes[j, 1] = -math.inf
+        boxes[j, 3] = -math.inf
+        for k in range(offsets[j], offsets[j + 1]):
+            boxes[j, 0] = min(boxes[j, 0], points[k, 0])
+            boxes[j, 1] = max(boxes[j, 1], points[k, 0])
+            boxes[j, 2] = min(boxes[j, 2], points[k, 1])
+            boxes[j, 3] = max(boxes[j, 3], points[k, 1])
+    return boxes
+
+
 @jit_allocating
 def piece_levels(points, offsets, closed, truth, truth_offsets, truth_closed, first, stop, cutoff, steps):
     """The level of each point of each line: of the piece that begins there.
@@ -43,6 +65,9 @@ def piece_levels(points, offsets, closed, truth, truth_offsets, truth_closed, fi
     the level before it.
     """
     levels = np.zeros(len(points), np.uint8)
+    boxes = boxes_of(truth, truth_offsets)
+    # Distances from the cutoff on are one level, so farther boxes are skipped. The factor covers rounding.
+    reach = cutoff * cutoff * (1 + 1e-9)
     for i in range(len(offsets) - 1):
         start = offsets[i]
         count = offsets[i + 1] - start
@@ -54,6 +79,8 @@ def piece_levels(points, offsets, closed, truth, truth_offsets, truth_closed, fi
             y = (points[begin, 1] + points[end, 1]) / 2
             nearest = math.inf
             for j in range(first[i], stop[i]):
+                if square_to_box(x, y, boxes, j) > min(nearest, reach):
+                    continue
                 true_start = truth_offsets[j]
                 true_count = truth_offsets[j + 1] - true_start
                 for m in range(segments_of(true_count, truth_closed[j])):

@@ -73,11 +73,12 @@ def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
     stop: list[int] = []
     for frame in assignments:
         # True lines of a class stand together, so that each prediction is compared with a range of them.
-        order = sorted(range(len(frame.truth)), key=lambda j, frame=frame: frame.truth[j].class_name)
+        names = [line.class_name for line in frame.truth]
+        order = sorted(range(len(names)), key=names.__getitem__)
         place = {j: len(truth) + k for k, j in enumerate(order)}
         of_class: dict[str, list[int]] = {}
         for j in order:
-            of_class.setdefault(frame.truth[j].class_name, []).append(place[j])
+            of_class.setdefault(names[j], []).append(place[j])
         flags = _flags(frame.truth_closed, len(frame.truth))
         truth += [frame.truth[j].points[:, :2] for j in order]
         truth_closed += [flags[j] for j in order]
