@@ -28,7 +28,7 @@ def of(address: str) -> bytes:
 def test_the_panel_where_has_the_error_map_of_both_methods(show: Open, server: Server) -> None:
     page = show(server.address)
     page.wait_for_selector("#where-slot #error-canvas")
-    assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor − good"]
+    assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor \N{MINUS SIGN} good"]
     assert page.locator("#where-progress").is_hidden()
 
 

@@ -175,7 +175,7 @@ class Explorer:
             if not section.resource:
                 meta |= section.added(promised, [0], None).meta
         for section in self._scene_sections:
-            meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"])))
+            meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"] or ())))
         return (
             meta
             | first_meta(self.results, self._names)
@@ -244,7 +244,7 @@ class Explorer:
         return as_json(body)
 
     def panel(self) -> Answer:
-        """Return the panel *where* of the first screen, or how much of it is done. The first request begins to make it."""
+        """Return the panel *where* of the first screen, or how much of it is done. The first request begins it."""
         return as_json(self._panel.state(_WAIT) | {"frames": len(self.results[0].tokens)})
 
     @cached_property

@@ -93,8 +93,8 @@ class Section:
         """Return what stands in the panel ``panel`` of the first screen, in place of what the core shows there.
 
         The report, ``mapgauge view`` and notebooks show it, so it needs no script. If it is empty, the section has no
-        data, and the panel shows what it would show without the section. ``progress`` is called with the number of frames
-        done and their total. With several methods, each of their frames counts.
+        data, and the panel shows what it would show without the section. ``progress`` is called with
+        the number of frames done and their total. With several methods, each of their frames counts.
         """
         return Html("")
 
