@@ -108,13 +108,14 @@ def folder() -> Path | None:
 
 SWITCH = "MAPGAUGE_COMPILERS"  # the number of processes; 0 switches this off
 MOST = 4
-_TICK = 0.2  # seconds
+_TICK = 0.2  # seconds between two looks at the time
 
 
 class _Elsewhere:
     """The kernels that other processes compile at the moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick: float = _TICK) -> None:
+        self.tick = tick
         self.changed = threading.Condition()
         self.left: list[Compiled] = []
         self.of = 0
@@ -170,7 +171,7 @@ class _Elsewhere:
             while any(compiled.kernel == kernel for compiled in self.left):
                 if WATCH.interrupted:  # Python waits for all threads before it ends
                     raise KeyboardInterrupt
-                if not self.changed.wait(_TICK):
+                if not self.changed.wait(self.tick):
                     WATCH.report(self.of - len(self.left), self.of, self.begun)
         WATCH.clear()
 
