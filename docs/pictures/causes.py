@@ -1,32 +1,12 @@
 """A picture of the causes of PLD: one small scene for each, whose cause is computed."""
 
-from typing import Any
-
 import numpy as np
 from docs.pictures.drawing import GREY, INK, PALE, PREDICTION, TRUTH, Drawing
 
 import mapgauge as mg
 from mapgauge.metrics.causes import CAUSES, label_of
+from mapgauge.views.pictograms import SCENES
 
-_LINE = [[0.0, 0.0], [14.0, 0.0]]
-_RING = [[3.0, -1.0], [11.0, -1.0], [11.0, 2.0], [3.0, 2.0], [3.0, -1.0]]
-
-# For each cause: true dividers, predicted dividers with confidences, predicted boundaries with confidences.
-SCENES: dict[str, tuple[list[Any], list[tuple[Any, float]], list[tuple[Any, float]]]] = {
-    "localisation": ([_LINE], [([[0, 0.6], [14, 0.4]], 1.0)], []),
-    "extent": ([_LINE], [([[0, 0], [9, 0]], 1.0)], []),
-    "wrong_shape": ([_RING], [(_RING[:4], 1.0)], []),
-    "displaced": ([_LINE], [([[0, 2.4], [14, 2.4]], 1.0)], []),
-    "fragment": ([_LINE], [([[0, 0], [7, 0]], 1.0), ([[7.5, 0], [14, 0]], 1.0)], []),
-    "merge": ([[[0, 0], [7, 0]], [[7.5, 0], [14, 0]]], [(_LINE, 1.0)], []),
-    "duplicate": ([_LINE], [(_LINE, 1.0), ([[0, 0.5], [14, 0.5]], 0.5)], []),
-    "wrong_class": ([_LINE], [], [([[0, 0.5], [14, 0.5]], 1.0)]),
-    "background": ([], [([[0, 0], [14, 0]], 0.2)], []),
-    "missed": ([_LINE], [], []),
-    "faint": ([_LINE], [(_LINE, 0.05)], []),
-    "under_confident": ([_LINE], [(_LINE, 0.4)], []),
-    "over_confident": ([], [([[0, 0], [14, 0]], 0.9)], []),
-}
 ACROSS, WIDTH, HEIGHT, SCALE = 3, 280, 118, 15.0
 
 

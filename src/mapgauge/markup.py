@@ -20,18 +20,21 @@ SKY = "#56B4E9"
 # The last four come from Tol's muted scheme, which has the same aim. Yellow is left out: it is too pale for lines.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933", "#44AA99")
 
-CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VERMILION, "boundary": GREEN, "centerline": PURPLE}
+# Classes have no orange and no red: in drawings, these are predictions far from the truth, and missed truth.
+VIOLET = "#9A6BFF"
+CLASSES = (BLUE, VIOLET, GREEN, PURPLE, "#828C07", "#365AD9", "#089CA6", "#A95AA1", "#577334", "#4CA64B")
+CLASS_COLOURS = {"ped_crossing": BLUE, "divider": VIOLET, "boundary": GREEN, "centerline": PURPLE}
 
 
 def colours_of(class_names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each class. Well-known classes have fixed colours; others get the rest in order of name.
 
     >>> colours_of(["divider", "arrow", "boundary"])
-    {'divider': '#D55E00', 'boundary': '#009E73', 'arrow': '#0072B2'}
+    {'divider': '#9A6BFF', 'boundary': '#009E73', 'arrow': '#0072B2'}
     """
     names = dict.fromkeys(class_names)
     known = {name: CLASS_COLOURS[name] for name in names if name in CLASS_COLOURS}
-    left = [colour for colour in COLOURS if colour not in known.values()]
+    left = [colour for colour in CLASSES if colour not in known.values()]
     others = sorted(name for name in names if name not in known)
     return known | {name: left[k % len(left)] for k, name in enumerate(others)}
 

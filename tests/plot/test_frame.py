@@ -15,8 +15,10 @@ from matplotlib.text import Text
 import mapgauge as mg
 from mapgauge import plot
 from mapgauge.demo import demo_world
-from mapgauge.views.figures.panel import FAINTEST, NUMBERED
-from mapgauge.views.figures.style import wrapped
+from mapgauge.metrics.colours import FAR, FOUND, MISSED
+from mapgauge.metrics.table import colours_of
+from mapgauge.views.figures.panel import NUMBERED, THIN
+from mapgauge.views.figures.style import PALE, wrapped
 
 FIVE = [[float(x), 0.0] for x in range(5)]
 MATCHED = mg.Match("divider", 0, 0, 0.1, np.array([[0, 0], [1, 1], [2, 2]]))
@@ -89,13 +91,60 @@ def test_data_whose_y_points_forward_is_drawn_as_it_is() -> None:
     assert axes.get_xlim()[0] < axes.get_xlim()[1]
     assert axes.get_ylabel() == "y forward (m)"
     nose = max(axes.patches[-1].get_path().vertices.tolist(), key=lambda point: float(point[1]))  # type: ignore[union-attr]
-    assert nose == [0, 2.4]
+    assert nose == [0, 2.2]
 
 
-def test_confidence_is_opacity() -> None:
+def test_confidence_is_width_and_not_opacity() -> None:
     lines = named(plot.frame(assigned()).axes[0], "prediction")
-    assert lines["prediction-0-0"].get_alpha() == 0.75
-    assert lines["prediction-1-0"].get_alpha() == FAINTEST
+    assert {line.get_alpha() for line in lines.values()} == {None}
+    assert lines["prediction-0-0"].get_linewidth() == pytest.approx(THIN * (1 + 2.2 * 0.75))
+    assert lines["prediction-1-0"].get_linewidth() == pytest.approx(THIN * (1 + 2.2 * 0.02))
+
+
+def test_found_truth_is_grey_and_missed_truth_has_a_red_rim_and_hatches() -> None:
+    (axes,) = plot.frame(assigned()).axes
+    lines = named(axes, "truth")
+    assert lines["truth-0-0"].get_color() == FOUND
+    rim = lines["truth-1-0"]
+    assert rim.get_color() == MISSED
+    over = [line for line in axes.get_lines() if np.array_equal(line.get_xdata(), rim.get_xdata()) and line is not rim]
+    inner, hatch = (line for line in over if line.get_gid() is None)
+    assert inner.get_color() == "white"
+    assert inner.get_linewidth() < hatch.get_linewidth() < rim.get_linewidth()
+    assert hatch.get_color() == MISSED
+    assert hatch.is_dashed()
+
+
+def test_predictions_are_coloured_piece_by_piece_by_their_distance_to_the_truth() -> None:
+    at = np.array(FIVE)
+    bent = at + np.array([[0, 0], [0, 0], [0, 1.4], [0, 1.4], [0, 9]])  # middles: 0, 0.7, 1.4 and 5.2 m from the truth
+    predictions = [mg.Instance("divider", bent, 1.0), mg.Instance("divider", at + np.array([0, 0.6]), 1.0)]
+    frame = mg.Assignment("t", predictions, [mg.Instance("divider", at)], [MATCHED], cutoff=1.5)
+    lines = named(plot.frame(frame).axes[0], "prediction")
+    parts = ["prediction-0-0", "prediction-0-0-1", "prediction-0-0-2", "prediction-0-0-3"]
+    assert [lines[part].get_color() for part in parts] == [colours_of(["divider"])["divider"], *FAR]
+    false = lines["prediction-1-0"]
+    assert (false.get_color(), false.is_dashed()) == (FAR[0], True)
+    assert not any(lines[part].is_dashed() for part in parts)
+    said = legend(plot.frame(frame))
+    assert {"truth matched by PLD within 1.5 m", "off by 0.5 to 1 m", "off by 1 to 1.5 m", "off by over 1.5 m"} <= set(
+        said
+    )
+
+
+def test_truth_is_paler_if_its_prediction_is_not_drawn() -> None:
+    both = [plot.frame(assigned(), confidence=least) for least in (0.0, 0.8)]
+    assert [named(figure.axes[0], "truth")["truth-0-0"].get_color() for figure in both] == [FOUND, PALE]
+    assert ["matched below 0.8" in legend(figure) for figure in both] == [False, True]
+
+
+def test_matched_points_are_drawn_from_eight_pixels_per_metre() -> None:
+    near = plot.frame(assigned(moved=0.5), region=(20, 20)).axes[0]
+    far = plot.frame(assigned(moved=0.5), region=(120, 120)).axes[0]
+    assert pairs_in(near)
+    assert named(near, "unmatched")
+    assert not pairs_in(far)
+    assert not named(far, "unmatched")
 
 
 def test_confidences_worth_reading_are_written_beside_their_predictions() -> None:
@@ -109,7 +158,7 @@ def test_what_has_no_partner_is_dashed() -> None:
     (axes,) = plot.frame(assigned()).axes
     assert {name: line.is_dashed() for name, line in (named(axes, "truth") | named(axes, "prediction")).items()} == {
         "truth-0-0": False,
-        "truth-1-0": True,
+        "truth-1-0": False,  # it has hatches
         "prediction-0-0": False,
         "prediction-1-0": True,
     }
@@ -147,9 +196,9 @@ def test_classes_keep_their_colour_whatever_else_is_in_the_frame() -> None:
 def test_the_legend_names_what_is_there() -> None:
     figure = plot.frame(assigned())
     signs = [
-        "truth",
+        "truth matched by PLD",
         "missed truth",
-        "prediction (confidence)",
+        "prediction (width: confidence)",
         "false prediction",
         "matched points",
         "unmatched point",
@@ -186,7 +235,7 @@ def test_faint_predictions_can_be_left_out() -> None:
     assert sorted(named(everything.axes[0], "prediction")) == ["prediction-0-0", "prediction-1-0"]
     assert sorted(named(few.axes[0], "prediction")) == ["prediction-0-0"]
     assert len(pairs_in(few.axes[0])) == 1
-    assert "prediction (confidence from 0.1)" in legend(few)
+    assert "prediction (width: confidence from 0.1)" in legend(few)
     none = plot.frame(assigned(), confidence=0.8).axes[0]
     assert not named(none, "prediction")
     assert not named(none, "unmatched-prediction")
@@ -256,7 +305,7 @@ def test_side_by_side_with_one_method_marks_the_truth_too() -> None:
         ["unmatched-truth-0-0"],
         ["unmatched-prediction-0-1"],
     ]
-    assert named(figure.axes[0], "truth-1")["truth-1-0"].is_dashed()
+    assert named(figure.axes[0], "truth-1")["truth-1-0"].get_color() == MISSED
 
 
 def test_the_region_limits_the_view() -> None:

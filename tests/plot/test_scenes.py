@@ -12,6 +12,7 @@ from tests.tracked import many_tracks, tracked_results, tracked_world
 import mapgauge as mg
 from mapgauge import plot
 from mapgauge.errors import InvalidInput
+from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.views.figures.style import GREY
 
 pytestmark = pytest.mark.needs_feature("tracks")
@@ -65,7 +66,7 @@ def test_without_tracks_of_predictions_the_truth_keeps_its_colours() -> None:
     assert len(set(found.values())) == 3
     bare = mg.evaluate(replace(predictions, track=None), replace(truth, track=None), settings, metrics=["pld"])
     figure = plot.scene(bare, "s0")
-    assert len(set(colours(figure, "truth").values())) == 1
+    assert set(colours(figure, "truth").values()) == {FOUND, MISSED}
     assert "divider" in words(figure)
 
 

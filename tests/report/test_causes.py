@@ -10,8 +10,8 @@ from tests.report.test_file import contents
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD
-from mapgauge.metrics.table import part_colours
+from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, FAMILIES
+from mapgauge.metrics.table import cause_colours, family_colours, part_colours
 from mapgauge.report import write_report
 from mapgauge.views.report import causes
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Show = Callable[..., "Page"]
+
+
+STROKES = "all => all.map((node) => node.getAttribute('stroke'))"
 
 
 def test_costs_of_drawn_instances_add_up_to_the_causes_of_their_frame(two: Path, methods: list[mg.Results]) -> None:
@@ -80,39 +83,62 @@ def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(
     show: Show, two: Path, methods: list[mg.Results]
 ) -> None:
     page = show(two)
-    assert page.locator("#cause-key").is_hidden()
+    assert page.locator("#modes [aria-pressed=true]").inner_text() == "errors"
     assert page.locator(".casing").count() == 0
     page.locator("#parts .legend a", has_text="duplicate").click()
     page.wait_for_selector("#cause-key button")
+    assert page.locator("#modes [aria-pressed=true]").inner_text() == "causes"
     worst = max(methods[0].frames(), key=lambda row: row["due_to_duplicate"])
     assert page.locator("#chosen").inner_text().startswith(worst["token"])
     assert page.locator("#list th[aria-sort=descending]").inner_text().rstrip(" ▾") == "due to duplicate"
-    assert page.locator("#cause").input_value() == "due_to_duplicate"
     labels = page.locator(".instance.caused").evaluate_all("all => all.map((node) => node.getAttribute('aria-label'))")
     assert labels
     assert all("duplicate" in label.split("cause")[1] for label in labels)
     colour = part_colours(CAUSES_OF_PLD)["due_to_duplicate"]
-    assert page.locator(f".instance.caused .stroke[stroke='{colour}']").count() == len(labels)
-    assert page.locator(".casing").count() == len(labels)
+    assert page.locator(f".instance.caused:has(.casing + .stroke[stroke='{colour}'])").count() == len(labels)
     assert page.locator(".instance:not(.caused):not(.aside)").count() == 0
     dimmed = page.locator(".instance.aside .stroke").first
     assert dimmed.evaluate("node => getComputedStyle(node).stroke") == "rgb(208, 215, 222)"  # --line in page.css
-    pressed = page.locator("#cause-key button[aria-pressed=true]")
+    family, pressed = page.locator("#cause-key button[aria-pressed=true]").all()
+    assert family.inner_text().strip().startswith("extra ")
+    assert pressed.locator(".picture path").count() == 2  # the truth, and the two predictions
     assert pressed.inner_text().strip() == f"duplicate {worst['due_to_duplicate']:.3f} | " + pressed.inner_text()[-5:]
 
 
 def test_causes_are_chosen_by_keyboard_and_kept_in_the_address(show: Show, two: Path) -> None:
     page = show(two, "#cause=every")
     assert page.locator(".instance.caused").count() > page.locator(".instance.aside").count()
-    second = page.locator("#cause-key button").nth(1)
-    name = second.get_attribute("data-cause")
-    second.focus()
+    listed = page.locator("#cause-key button")
+    families = listed.evaluate_all("all => all.map((node) => node.dataset.cause)")
+    assert set(families) <= {f"family:{name}" for name in FAMILIES}
+    name = families[1]
+    listed.nth(1).focus()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.dataset.cause") == name  # the focus stays
-    page.wait_for_url(f"**cause={name}*")
+    page.wait_for_url(f"**cause={name.replace(':', '%3A')}*")
+    opened = page.locator("#cause-key .cause button").evaluate_all("all => all.map((node) => node.dataset.cause)")
+    assert opened
+    assert set(opened) <= {f"due_to_{cause}" for cause in FAMILIES[name.removeprefix("family:")]}
     address = page.evaluate("location.hash")
-    assert show(two, address).locator("#cause").input_value() == name
+    pressed = show(two, address).locator("#cause-key [aria-pressed=true]")
+    assert pressed.get_attribute("data-cause") == name
     page.keyboard.press("Enter")
-    assert page.locator("#cause").input_value() == "every"
-    page.select_option("#cause", "")
+    assert page.locator("#cause-key .cause").count() == 0
+    page.click("#modes [data-mode=errors]")
     assert page.locator(".caused, .aside, .casing").count() == 0
+
+
+def test_families_have_their_colours_and_causes_their_shades(show: Show, two: Path) -> None:
+    page = show(two, "#cause=every")
+    colours = set(family_colours().values())
+    caused = page.locator(".instance.caused .stroke").evaluate_all(
+        "all => all.map((node) => node.getAttribute('stroke'))"
+    )
+    assert set(caused) <= colours
+    assert len(set(caused)) > 2
+    page.click("#cause-key [data-cause='family:place']")
+    shades = {cause_colours()[cause] for cause in FAMILIES["place"]}
+    found = page.locator(".instance.caused .stroke").evaluate_all(
+        "all => all.map((node) => node.getAttribute('stroke'))"
+    )
+    assert set(found) <= shades

@@ -1,5 +1,6 @@
 """``mapgauge compare``: prints results side by side, with confidence intervals of values and differences."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ from mapgauge.cli.by_cause import ByCause, differences_by_cause
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.comparison import Compared, ComparedSlices
 from mapgauge.cli.emit import Printing, emit
+from mapgauge.cli.inputs import options_of
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
 from mapgauge.cli.output import inform, warn
-from mapgauge.cli.parsing import ALL, Texts, file_names, listed, refuse, valid
+from mapgauge.cli.parsing import ALL, Texts, bounded, file_names, listed, refuse, valid
 from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.errors import InvalidInput
 from mapgauge.words import counted, did_you_mean
@@ -34,6 +36,16 @@ _FAIL_IF_HELP = (
 )
 
 
+def _is_positive(value: float) -> bool:
+    return 0 < value < math.inf
+
+
+_MARGIN_HELP = "A loss that does not matter: print whether each method is better, not worse, worse, or cannot be told."
+_POWER_HELP = "A difference: print how many scenes it needs to be decided with a probability of 80 %."
+_MARGIN = bounded("--margin", "above 0 and finite", _is_positive)
+_POWER = bounded("--power", "above 0 and finite", _is_positive)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(Printing):
     """The options of ``mapgauge compare``."""
@@ -43,6 +55,8 @@ class CompareOptions(Printing):
     samples: o.SamplesOption = 1000
     level: o.LevelOption = 0.95
     by: o.ByOption = None
+    margin: Annotated[float | None, o.option("--margin LOSS", o.COMPUTED, _MARGIN_HELP, callback=_MARGIN)] = None
+    power: Annotated[float | None, o.option("--power DIFFERENCE", o.COMPUTED, _POWER_HELP, callback=_POWER)] = None
     correction: o.CorrectionOption = "none"
     all_pairs: Annotated[bool, o.option("--all-pairs", o.RARE, _ALL_PAIRS_HELP)] = False
     fail_if: Annotated[Texts, o.option("--fail-if CONDITION", o.WRITTEN, _FAIL_IF_HELP)] = None
@@ -58,10 +72,14 @@ def compare(options: CompareOptions) -> None:
 
     The intervals of values and differences come from a bootstrap over scenes, or over frames if the scenes are unknown.
     If the metrics `completeness` and `causes` were evaluated, distances in metres and the causes of the difference in
-    PLD are compared too.
+    PLD are compared too. Results that are given the same name (FILE,name=A) are runs of one method with several seeds:
+    the intervals then cover other seeds too.
     """
     files = each_results(options.results)
     _check(options, files)
+    if _has_runs(files):
+        _compare_runs(options, files)
+        return
     names = file_names(files)
 
     from mapgauge.results import gate
@@ -75,6 +93,43 @@ def compare(options: CompareOptions) -> None:
         _compare_all(options, names, methods, conditions, str(files[0]))
 
 
+def _has_runs(files: Sequence[Path]) -> bool:
+    """Whether two files were given the same name."""
+    given = [name for file in files if (name := options_of(file).get("name")) is not None]
+    return len(set(given)) < len(given)
+
+
+def _compare_runs(options: CompareOptions, files: Sequence[Path]) -> None:
+    """Print the comparison of methods with several runs."""
+    unnamed = next((file for file in files if "name" not in options_of(file)), None)
+    if unnamed is not None:
+        refuse(
+            f"{unnamed}",
+            "two other files have the same name, so they are runs of one method. Then give every file the name of its "
+            "method: FILE,name=B. Or give all files different names",
+        )
+    refused = [name for name in ("by", "fail_if", "all_pairs") if getattr(options, name)]
+    if refused or options.form in ("latex", "csv"):
+        wrong = [f"--{name.replace('_', '-')}" for name in refused] or [f"--{options.form}"]
+        refuse(", ".join(wrong), "has no effect on methods with several runs, whose files have the same name")
+
+    from mapgauge.cli.planning import PlanView
+    from mapgauge.results.comparison_families import with_causes
+    from mapgauge.results.runs import compare_runs
+
+    labels = [f"{options_of(file)['name']} ({file})" for file in files]
+    loaded = load_all(files, labels)
+    check_one_protocol(labels, loaded)
+    methods: dict[str, list[Results]] = {}
+    for file, results in zip(files, loaded, strict=True):
+        methods.setdefault(options_of(file)["name"], []).append(results)
+    compared = compare_runs(methods, samples=options.samples, level=options.level)
+    plans = PlanView(compared.comparison, power=options.power, margin=options.margin, runs=compared)
+    comparison, _ = with_causes(compared.comparison, {}, cast("Correction", options.correction))
+    shown = _classes(str(files[0]), comparison, listed(options.classes))
+    emit(options, Compared(comparison, shown, plans=plans))
+
+
 def _check(options: CompareOptions, files: Sequence[Path]) -> None:
     """Refuse options that have no effect."""
     form = options.form
@@ -84,6 +139,12 @@ def _check(options: CompareOptions, files: Sequence[Path]) -> None:
         without_effect(options, ["correction"], "with one file: there are no differences to correct")
     if form == "latex" and not options.fail_if:
         without_effect(options, ["correction"], "with --latex, which has no differences, without --fail-if CONDITION")
+    if len(files) == 1:
+        without_effect(options, ["margin", "power"], "with one file: there are no differences")
+    if form in ("csv", "latex"):
+        without_effect(options, ["margin", "power"], f"with --{form}. Text and --json have them")
+    if options.by is not None:
+        without_effect(options, ["margin", "power"], "with --by")
     if options.by is not None and (options.fail_if or form == "latex"):
         refuse("--by", "has no effect with --fail-if and --latex, which are about all frames")
 
@@ -109,18 +170,20 @@ def _compare_all(
     file: str,
 ) -> None:
     """Print the comparison of methods on all frames, and check the conditions of the gate."""
+    from mapgauge.cli.planning import PlanView
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
     from mapgauge.results.comparison_families import with_causes
 
     comparison = _compared(options, names, methods)
+    plans = PlanView(comparison, power=options.power, margin=options.margin)  # ranks are corrected for themselves
     shown = _classes(file, comparison, listed(options.classes))
     causes = differences_by_cause(names, methods, comparison.differences, samples=options.samples, level=options.level)
     correction = cast("Correction", options.correction)
     comparison, differences = with_causes(comparison, causes.differences, correction)
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    emit(options, Compared(comparison, shown, ByCause(differences, causes.lengths), verdicts))
+    emit(options, Compared(comparison, shown, ByCause(differences, causes.lengths), verdicts, plans))
     if options.form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)
@@ -171,6 +234,13 @@ def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
             warn(
                 f"warning: gate: {verdict.name}: {verdict.condition.text!r} cannot fail: too few scenes to decide "
                 f"({units}; at least {FEWEST} with this class are needed)"
+            )
+        if verdict.passes_undecided:
+            change = verdict.value - (verdict.baseline or 0.0)
+            warn(
+                f"warning: gate: {verdict.name}: {verdict.condition.text!r} passes because it cannot be decided: the "
+                f"difference is {change:+.4f}, and its interval contains 0. `--power {abs(verdict.condition.limit):g}` "
+                "says how many scenes it needs"
             )
     failed = [verdict for verdict in verdicts if verdict.fails]
     for verdict in failed:

@@ -12,6 +12,7 @@ from mapgauge.cli.output import Table, printable
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
+    from mapgauge.cli.planning import PlanView
     from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.gate import Verdict
     from mapgauge.results.intervals import Difference, Estimate
@@ -27,10 +28,13 @@ class Compared(Document):
     classes: Sequence[str]  # of text and LaTeX; JSON and CSV have all
     causes: ByCause = NO_CAUSES
     verdicts: "Sequence[Verdict]" = ()
+    plans: "PlanView | None" = None  # power, margins, ranks and seeds
 
     def text(self) -> Iterator[Piece]:
-        """Return values and differences of each class, causes, and notes."""
+        """Return values and differences of each class, causes, plans, and notes."""
         yield from self.tables()
+        if self.plans is not None:
+            yield from self.plans.text(self.classes)
         for note in (self.comparison.tests, *self.comparison.notes):
             if note:
                 yield Line(note)
@@ -80,6 +84,8 @@ class Compared(Document):
             document["lengths"] = self.causes.to_dict()
         if self.verdicts:
             document["gate"] = [verdict.to_dict() for verdict in self.verdicts]
+        if self.plans is not None:
+            document |= self.plans.to_dict()
         return document
 
     def rows(self) -> list[dict[str, Any]]:

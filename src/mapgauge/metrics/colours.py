@@ -25,6 +25,13 @@ _MIXED = {1: (0.0,), 2: (0.0, 0.45), 3: (0.0, 0.45, -0.4), 4: (0.0, 0.3, 0.6, -0
 _OTHERS = (_FAMILIES["class"], "#7D8590", "#A9713F", "#3F5F66")
 
 
+# Of lines in drawings. A missed line has the colour of the family ``missing``. Pieces of predictions that are farther
+# from the truth than a third of the cutoff are orange to red: up to two thirds, up to the cutoff, and beyond it.
+FOUND = "#98A1AB"
+MISSED = _FAMILIES["missing"]
+FAR = ("#E07A00", "#D14900", "#C8102E")
+
+
 def family_colours() -> dict[str, str]:
     """Return the colour of each family of causes.
 

@@ -50,6 +50,7 @@ class Assignment:
     ego: bool = True  # whether the frame is around an ego vehicle; False for a map
     links: list[FrameLink] = field(default_factory=list)  # between lanes, if the protocol has a link cost
     ignored: list[Instance] = field(default_factory=list)  # truth that is ignored, and predictions matched with it
+    cutoff: float | None = None  # in metres, by which lines were matched; None if nothing was
 
     def __repr__(self) -> str:
         """Summary in one line."""
@@ -87,6 +88,7 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
             boxes=(counts[0], counts[1]),
             ego=protocol.has_ego,
             ignored=[line for side in (truth, predictions) if side.aside is not None for line in side.aside[token]],
+            cutoff=cutoff,
         )
         for class_name, (first, middle, end) in zip(
             truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mapgauge.markup import Html, Stroke, bars, block, drawing, element, interval, legend, line, note, number, table
+from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, colours_of, heading, part_colours, setting_of, title_of
 from mapgauge.protocols import full_name
+from mapgauge.results.marks import far_colour, levels_of, runs_of, stroke_width
 from mapgauge.results.values import COUNTS, Summary, Values, count_text
 
 if TYPE_CHECKING:
@@ -132,41 +134,39 @@ def assignment_html(assignment: "Assignment") -> str:
             mean = number(None)
         counts = (*numbers, len(pairs), numbers[1] - len(pairs), numbers[0] - len(pairs))
         rows.append([name, *map(str, counts), mean])
-    truth = _strokes(assignment.truth, assignment.truth_closed, colours, matched=matched[1], width=4.5, share=0.4)
-    predictions = _strokes(
-        assignment.predictions, assignment.predictions_closed, colours, matched=matched[0], width=1.3
-    )
     return block(
         line(f"Assignment of frame {assignment.token}"),
         table(["class", *COUNTS, "matched", "missed", "false", "mean distance"], rows),
-        drawing([*truth, *predictions], "truth and predictions of one frame"),
+        drawing([*_true(assignment, matched[1]), *_predicted(assignment, colours, matched[0])], "one frame"),
         legend(colours),
-        note("Wide: truth. Thin: predictions, opacity is confidence. Dashed: unmatched. x to the right, y upwards."),
+        note(
+            "Grey: truth that was found. Red: missed truth. Thin: predictions, the wider the higher their confidence; "
+            "orange to red: far from the truth; dashed: false. x to the right, y upwards."
+        ),
     )
 
 
-def _strokes(
-    instances: "list[Instance]",
-    closed: list[bool],
-    colours: dict[str, str],
-    matched: set[int],
-    *,
-    width: float,
-    share: float = 1.0,
-) -> list[Stroke]:
-    """Return one side of an assignment as strokes, the surest last."""
-    order = sorted(range(len(instances)), key=lambda i: _sure(instances[i]))
+def _true(assignment: "Assignment", found: set[int]) -> list[Stroke]:
+    """Return the truth as wide strokes: grey if it was found, red and dashed if it was missed."""
+    flags = [*assignment.truth_closed, *[False] * len(assignment.truth)]
     return [
-        Stroke(
-            instances[i].points,
-            colours[instances[i].class_name],
-            width,
-            opacity=share * max(_sure(instances[i]), 0.1),
-            dashed=i not in matched,
-            closed=i < len(closed) and closed[i],
-        )
-        for i in order
+        Stroke(instance.points, FOUND if j in found else MISSED, 4.5, dashed=j not in found, closed=flags[j])
+        for j, instance in enumerate(assignment.truth)
     ]
+
+
+def _predicted(assignment: "Assignment", colours: dict[str, str], matched: set[int]) -> list[Stroke]:
+    """Return the predictions as thin strokes, a stroke for pieces of one colour, the surest last."""
+    flags = [*assignment.predictions_closed, *[False] * len(assignment.predictions)]
+    levels = levels_of(assignment)
+    strokes = []
+    for i in sorted(range(len(levels)), key=lambda i: _sure(assignment.predictions[i])):
+        instance = assignment.predictions[i]
+        width = 0.8 * stroke_width(instance.confidence)
+        for run in runs_of(instance.points, levels[i], closed=flags[i]):
+            colour = far_colour(run.level) or colours[instance.class_name]
+            strokes.append(Stroke(run.points, colour, width, dashed=i not in matched))
+    return strokes
 
 
 def _sure(instance: "Instance") -> float:

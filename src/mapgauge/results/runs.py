@@ -26,7 +26,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.protocols import Protocol
 from mapgauge.results.bootstrap import SAMPLES, check_draws, draw
-from mapgauge.results.comparison import Differences, Sampled, check_comparable, limits_of, sorted_by_token
+from mapgauge.results.comparison import Comparison, Differences, Sampled, check_comparable, limits_of, sorted_by_token
 from mapgauge.results.drawn_values import count_units, draws_of
 from mapgauge.results.estimation import judged
 from mapgauge.results.intervals import FEWEST, LEVEL, Difference, Estimate
@@ -66,6 +66,27 @@ class RunComparison:
     samples: int
     level: float
     protocol: Protocol
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the methods and the numbers of their runs in one line."""
+        counts = ", ".join(f"{name}: {count} runs" for name, count in zip(self.names, self.runs, strict=True))
+        return f"<RunComparison {counts}>"
+
+    @property
+    def comparison(self) -> Comparison:
+        """The same values and differences as those of ``compare``, for tables, plans and ranks."""
+        return Comparison(
+            names=self.names,
+            estimates=self.estimates,
+            differences=self.differences,
+            drawn=self.drawn,
+            units=self.units,
+            samples=self.samples,
+            level=self.level,
+            protocol=self.protocol,
+            notes=self.notes,
+        )
 
 
 def compare_runs(

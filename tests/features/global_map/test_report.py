@@ -19,11 +19,16 @@ def test_a_map_is_coloured_by_distance_and_grows(show: Callable[..., "Page"], tm
     truth = city({"divider": [[[-30.0, 2.6], [35.0, 2.6], [35.0, 11.0], [100.0, 11.0]]]})
     write_report(mg.global_map(drive(), truth, over_time=True).results, tmp_path / "map.html")
     page = show(tmp_path / "map.html", "#cause=offset")
-    strokes = page.locator(".panel .offset").evaluate_all("nodes => nodes.map(node => node.getAttribute('stroke'))")
+    strokes = page.locator(".panel .predictions .stroke").evaluate_all(
+        "nodes => nodes.map(node => node.getAttribute('stroke'))"
+    )
     assert {"#6a9f00", "#8e44ad"} <= set(strokes)  # up to 0.75 m, and beyond the cutoff
-    assert page.locator("#cause-key li").count() == 7
-    page.locator("#cause").select_option("")
-    assert page.locator(".panel .offset").count() == 0
+    assert page.locator("#cause-key li:has(.sample)").count() == 7 + 1  # and false predictions
+    page.click("#modes [data-mode=errors]")
+    strokes = page.locator(".panel .predictions .stroke").evaluate_all(
+        "nodes => nodes.map(node => node.getAttribute('stroke'))"
+    )
+    assert {"#E07A00", "#C8102E"} <= set(strokes)
     chart = page.locator("#growth figure svg")
     assert chart.locator("path[stroke-width]").count() == 3
     assert "completeness from" in (chart.get_attribute("aria-label") or "")

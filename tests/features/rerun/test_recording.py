@@ -143,7 +143,7 @@ def test_truth_has_the_colour_of_its_class_unless_it_was_missed(results: mg.Resu
     missed = set(recording.batches("world/ego/truth/divider", "LineStrips3D:colors")[0])
     matched = recording.batches("world/ego/truth/boundary", "LineStrips3D:colors")[0]
     assert 0x009E73FF in matched
-    assert 0xD55E00FF not in missed
+    assert 0x9A6BFFFF not in missed
 
 
 def test_matches_join_points_of_both_sides(recording: Recording, results: mg.Results) -> None:

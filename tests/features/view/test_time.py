@@ -51,15 +51,14 @@ def test_a_scene_is_played_to_its_end(show: Open, server: Server) -> None:
 
 
 def test_curves_have_the_average_precisions_of_frames(show: Open, server: Server, files: Path) -> None:
-    page = opened(show, server, "#frame=scene-0001-4")
-    page.click("#curve-choice summary")
-    menu = page.locator("#curve-boxes")
-    assert menu.evaluate("node => node.scrollWidth <= node.clientWidth")  # nothing is cut
-    page.get_by_label("Chamfer-AP", exact=True).check()
-    page.click("#moment")
-    assert not menu.is_visible()
     for of in ("", "divider"):
-        page.locator(f'[data-of="{of}"]').check()
+        page = opened(show, server, f"#frame=scene-0001-4&of={of}")
+        page.click("#curve-choice summary")
+        menu = page.locator("#curve-boxes")
+        assert menu.evaluate("node => node.scrollWidth <= node.clientWidth")  # nothing is cut
+        page.get_by_label("Chamfer-AP", exact=True).check()
+        page.click("#moment")
+        assert not menu.is_visible()
         expected = []
         for name in ("good", "poor"):
             alone = mg.load_results(files / f"{name}.mg").by(lambda token: token == "scene-0001-4")[True]
@@ -157,7 +156,7 @@ def test_the_trail_has_the_frames_before_in_their_places(show: Open, server: Ser
     *_, e, f = matrix(page, ".trail >> nth=2")
     assert np.allclose([-f, -e], moved, atol=1e-6)
     page.locator('[data-layer="predictions"]').uncheck()
-    page.wait_for_function("() => !document.querySelector('.trail .predictions')")
+    page.wait_for_function("() => !document.querySelector('.trail-over .predictions')")
     assert page.locator(".panel:first-child .trail .truth").count() > 0
     page.keyboard.press("Home")
     page.locator("#moments").fill("0")

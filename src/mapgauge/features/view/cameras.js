@@ -29,16 +29,22 @@ function imageNode(frame, camera, panel, arrays) {
   const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Lines in the image of ${camera.name}` });
   const nodes = ["truth", "predictions"].flatMap((side) => {
     const of = (name) => arrays[`${panel.method}.${side}.${number}.${name}`];
-    const paths = new Map();
+    const paths = new Map(); // by instance: a path for each level of distance to the truth
     of("instance").forEach((instance, piece) => {
       let d = "";
+      const level = of("level")[piece];
+      if (!paths.has(instance)) paths.set(instance, new Map());
+      const levels = paths.get(instance);
       for (let i = of("offsets")[piece]; i < of("offsets")[piece + 1]; i++) d += `${d ? "L" : "M"}${of("points")[2 * i].toFixed(1)} ${of("points")[2 * i + 1].toFixed(1)}`;
-      paths.set(instance, (paths.get(instance) ?? "") + d);
+      levels.set(level, (levels.get(level) ?? "") + d);
     });
     return panel.instances.filter((instance) => instance.side === side && paths.has(instance.number)).map((instance) => {
-      const d = paths.get(instance.number);
-      const stroke = svgElement("path", { class: "stroke", d, stroke: meta.colours[instance.label], "stroke-opacity": side === "truth" ? 1 : Math.max(instance.confidence, 0.25) });
-      const node = svgElement("g", { class: `instance ${side}` }, stroke, svgElement("path", { class: "reach", d }), svgElement("title", {}, describe(panel, instance).join("\n")));
+      const levels = [...paths.get(instance.number)];
+      const d = levels.map(([, path]) => path).join("");
+      const strokes = side === "truth" ? lineStrokes(d, instance) : levels.map(([level, path]) => pieceStroke(path, level));
+      const lonely = meta.matched && !instance.match ? " lonely" : "";
+      const node = svgElement("g", { class: `instance ${side}${lonely}` }, ...strokes, svgElement("path", { class: "reach", d }), svgElement("title", {}, describe(panel, instance).join("\n")));
+      if (side !== "truth") node.style.setProperty("--width", `${strokeWidth(instance).toFixed(2)}px`);
       node.addEventListener("pointerenter", () => look(panel, instance, null));
       node.addEventListener("pointerleave", leave);
       node.addEventListener("click", (event) => pin(panel, instance, event));
@@ -86,7 +92,7 @@ extras.push({
       panel.nodes = panel.nodes.filter(({ node }) => !node.closest("#images"));
       $$("images").replaceChildren(...found.cameras.map((camera) => imageNode(now.frame, camera, panel, found.arrays)));
       applyLayers(panel, now);
-      if (meta.causes.length) applyCauses(panel, now.cause);
+      applyMode(panel, now.cause);
     }
     for (const figure of $$("images").children) figure.classList.toggle("large", figure.dataset.camera === now.camera);
     for (const figure of $$("images").children) figure.querySelector("button").setAttribute("aria-pressed", String(figure.dataset.camera === now.camera));

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.io.files.source import Content
 from mapgauge.results.assignment import Assignment, match_frames
+from mapgauge.results.marks import Levels, LineRun, levels_of, runs_of
 from mapgauge.results.results import Results
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Indices
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -73,12 +74,14 @@ class Cameras:
             assignment, pose = _drawn(method, frame)
             motion = vehicle_from_frame(rig_frame, pose, assignment.forward)
             for side in ("predictions", "truth"):
-                ground = ground_lines(_polylines(assignment, side), motion)
+                runs = _runs(assignment, side)
+                ground = ground_lines(Polylines.of([run.points for run in runs.lines]), motion)
                 for c, image in enumerate(rig_frame.images):
                     seen = project(ground, rig_frame, image)
                     arrays[f"{k}.{side}.{c}.points"] = seen.points.astype(np.float32)
                     arrays[f"{k}.{side}.{c}.offsets"] = seen.offsets.astype(np.int32)
-                    arrays[f"{k}.{side}.{c}.instance"] = seen.polyline.astype(np.int32)
+                    arrays[f"{k}.{side}.{c}.instance"] = runs.instance[seen.polyline].astype(np.int32)
+                    arrays[f"{k}.{side}.{c}.level"] = runs.level[seen.polyline].astype(np.uint8)
         around = sorted(enumerate(rig_frame.images), key=lambda pair: -_heading(pair[1]))
         return packed(arrays, cameras=[{"number": c, "name": image.camera, "size": image.size} for c, image in around])
 
@@ -107,15 +110,32 @@ def _heading(image: CameraImage) -> float:
 def _drawn(results: Results, frame: int) -> tuple[Assignment, Floats | None]:
     """Return the instances of a frame as they are drawn, and the pose of the frame, if it has one."""
     one = results.of_frames([frame]).need_data()
-    (assignment,) = match_frames(one.block(slice(0, 1)), results.protocol, cutoff=None)
+    cutoff = results.protocol.cutoffs[0] if results.protocol.cutoffs else None
+    (assignment,) = match_frames(one.block(slice(0, 1)), results.protocol, cutoff)
     poses = [side.poses for side in reversed(one.sides) if side.poses is not None]
     return assignment, poses[0][0] if poses else None
 
 
-def _polylines(assignment: Assignment, side: str) -> Polylines:
+class _Stretches(NamedTuple):
+    """The lines of one side, in pieces that are drawn in one colour."""
+
+    lines: list[LineRun]
+    instance: Indices  # (runs,): whose piece it is
+    level: Levels  # (runs,): how far it is from the truth; 0 for truth
+
+
+def _runs(assignment: Assignment, side: str) -> _Stretches:
     """Return the instances of one side. Those that were compared as closed lines are closed."""
-    lines = [instance.points for instance in getattr(assignment, side)]
+    instances = getattr(assignment, side)
     closed = getattr(assignment, f"{side}_closed")
-    return Polylines.of(
-        [np.vstack([line, line[:1]]) if ring else line for line, ring in zip(lines, closed, strict=True)]
-    )
+    if side == "predictions":
+        levels = levels_of(assignment)
+    else:
+        levels = [np.zeros(len(instance.points), np.uint8) for instance in instances]
+    of_instances = [
+        runs_of(instance.points, level, closed=ring)
+        for instance, level, ring in zip(instances, levels, closed, strict=True)
+    ]
+    runs = [run for some in of_instances for run in some]
+    owner = np.repeat(np.arange(len(instances)), [len(some) for some in of_instances])
+    return _Stretches(runs, owner, np.array([run.level for run in runs], np.uint8))

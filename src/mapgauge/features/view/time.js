@@ -60,21 +60,25 @@ function placement(frame) {
   return motion;
 }
 
-// The view of everything in the world: the whole scene, or a square around the ego. Null in the ego frame.
+// The view of everything that is drawn of the scene, in the world or around the ego. Null in the ego frame.
 function wholeWorld() {
   if (state.space === "" || !poseOf(state.frame)) return null;
-  const [left, right, bottom, top] = source.bounds().map((value) => Math.abs(value) / METRE);
-  const reach = 1.06 * Math.hypot(Math.max(left, right), Math.max(bottom, top));
-  if (state.space === "follow") return { x: 0, y: 0, width: 2 * reach, height: 2 * reach };
-  const places = framesOfScene(sceneAt(state.frame)).map(poseOf);
-  const span = (values) => [Math.min(...values) - reach, Math.max(...values) + reach];
-  const [[west, east], [south, north]] = [span(places.map(({ x }) => x)), span(places.map(({ y }) => y))];
-  const width = Math.max(east - west, (north - south) / 2);
-  return { x: (west + east) / 2, y: (south + north) / 2, width, height: Math.max(north - south, width / 2) };
+  const [left, right, bottom, top] = source.bounds().map((value) => value / METRE);
+  const box = [left, right].flatMap((x) => [bottom, top].map((y) => new DOMPoint(x, -y)));
+  const corners = framesOfScene(sceneAt(state.frame)).flatMap((frame) => {
+    const motion = motionOf(frame);
+    if (state.space === "follow") [motion.e, motion.f] = [0, 0];
+    return box.map((corner) => corner.matrixTransform(motion));
+  });
+  const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const [[west, east], [south, north]] = [span(corners.map(({ x }) => x)), span(corners.map(({ y }) => -y))];
+  const width = MARGIN * Math.max(east - west, (north - south) / 4, 4);
+  return { x: (west + east) / 2, y: (south + north) / 2, width, height: Math.max(MARGIN * (north - south), width / 4) };
 }
 
-// The lines of the last frames before one, in the place where they were seen. Older ones are fainter.
-function trailOf(panel, frame) {
+// The lines of the last frames before one, in the place where they were seen. Older ones are fainter. Truth is grey and lies
+// under the lines of the frame; predictions lie over its truth.
+function trailOf(panel, frame, side) {
   const count = Number(state.trail);
   if (!count || !poseOf(frame)) return [];
   const frames = framesOfScene(sceneAt(frame));
@@ -88,8 +92,8 @@ function trailOf(panel, frame) {
     if (!geometry) return [];
     const { a, b, c, d, e, f } = here.multiply(motionOf(other));
     const strength = (0.45 * (k + 1)) / before.length;
-    const paths = ["truth", "predictions"].filter((side) => !state.off.has(side)).flatMap((side) => trailPaths(panel.method, geometry, side));
-    return [svgElement("g", { class: "trail", transform: `matrix(${[a, b, c, d, e, f].join(" ")})`, "stroke-opacity": strength, "aria-hidden": "true" }, ...paths)];
+    const paths = state.off.has(side) ? [] : trailPaths(panel.method, geometry, side);
+    return [svgElement("g", { class: side === "truth" ? "trail" : "trail-over", transform: `matrix(${[a, b, c, d, e, f].join(" ")})`, "stroke-opacity": strength, "aria-hidden": "true" }, ...paths)];
   });
 }
 
@@ -246,7 +250,8 @@ function showMoment() {
 extras.push({
   defaults: { space: "", trail: "0", speed: "1", curves: "" },
   allows: (key, text) => ({ space: Object.keys(SPACES), trail: TRAILS, speed: SPEEDS })[key]?.includes(text) ?? true,
-  below: trailOf,
+  below: (panel, frame) => trailOf(panel, frame, "truth"),
+  over: (panel, frame) => trailOf(panel, frame, "predictions"),
   whole: wholeWorld,
   passing: () => playing !== null,
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,18 +16,24 @@ from mapgauge.frames.instances import Instance
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.markup import is_around_origin
+from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.table import COLOURS, colours_of
 from mapgauge.results.assignment import Assignment
+from mapgauge.results.marks import NEAR, STEPS
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import scene_frames, seconds_of, timestamps_of
 from mapgauge.typing import Forward
 from mapgauge.views.figures.panel import (
-    CAR,
+    EGO,
+    LEGIBLE,
+    MissedHandle,
     Paint,
     Panel,
     Values,
     View,
     draw_panel,
+    ego_handle,
+    found_line,
     hollow_points,
     ignored_line,
     link_handles,
@@ -37,6 +43,7 @@ from mapgauge.views.figures.panel import (
     value_lines,
 )
 from mapgauge.views.figures.style import (
+    DISTINCT,
     GREY,
     INK,
     Canvas,
@@ -82,10 +89,14 @@ def frame(
 ) -> Figure:
     """Draw truth and predictions of one frame in bird's-eye view, forward upwards.
 
-    Truth is wide and pale. Predictions are thin; their opacity is their confidence. Thin lines join matched points.
-    Unmatched points of matched polylines are hollow. Unmatched instances are dashed. The confidence of a prediction is
-    written beside it if it is at least 0.1, unless all are 1. If the protocol has a link cost, arrows are links between
-    lanes: right links are grey, false links red, missing links dashed, and links to a lane without a match pale.
+    Truth that was found is wide and grey. Missed truth has a red outline and hatches. Predictions are thin, and the
+    wider the higher their confidence. They have the colour of their class. Where they are farther from the truth than a
+    third of the cutoff, they are orange to red. False predictions are dashed. Found means matched by the assignment of
+    PLD within the cutoff. Thin lines join matched points, and unmatched points of matched polylines are hollow, if a
+    metre has at least 8 pixels. The confidence of a prediction is written beside it if it is at least 0.1, unless all
+    are 1.
+    If the protocol has a link cost, arrows are links between lanes: right links are grey, false links red, missing
+    links dashed, and links to a lane without a match pale.
 
     In an SVG, every instance is an element of its own: ``prediction-7-2`` is prediction 7 in panel 2, both counted
     from 0.
@@ -273,7 +284,7 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
         else:
             margin = 0.05 * float((high - low).max()) or 1.0
     if around:
-        points = np.concatenate([*lines, CAR, CAR[:, ::-1]])
+        points = np.concatenate([*lines, EGO, EGO[:, ::-1]])
         low = points.min(axis=0)
         high = points.max(axis=0)
     x_min, y_min, x_max, y_max = (float(value) for value in (*(low - margin), *(high + margin)))
@@ -282,35 +293,83 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
 
 def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
     """Return the entries of the legend: classes by colour, then symbols in grey."""
-    none = np.empty((0, 2))
     both = [panel for panel in panels if panel.truth and panel.predictions]
-    missed = any(len(p.assignment.matches) < len(p.assignment.truth) for p in panels if p.truth and p.marks)
-    false = any(len(p.assignment.matches) < len(p.assignment.predictions) for p in panels if p.predictions and p.marks)
-    pairs = any(len(match.pairs) for panel in both if panel.detail for match in panel.assignment.matches)
+    legible = [panel for panel in both if panel.detail and view.scale * 96 / 72 >= LEGIBLE]
+    pairs = any(len(match.pairs) for panel in legible for match in panel.assignment.matches)
     boxes = panels[0].assignment.boxes[1] + sum(panel.assignment.boxes[0] for panel in panels if panel.predictions)
-    car = Line2D([], [], linestyle="none", marker="^", markersize=4, color=GREY, markeredgecolor="none")
+    ignored = any(panel.assignment.ignored for panel in panels)
     entries = [
-        *((word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in colours.items()),
-        ("truth", truth_line(none, GREY, 3) if any(panel.truth for panel in panels) else None),
-        ("missed truth", truth_line(none, GREY, 3, alone=True) if missed else None),
-        (
-            f"prediction (confidence{f' from {view.confidence:g}' if view.confidence else ''})",
-            prediction_line(none, GREY) if any(panel.predictions for panel in panels) else None,
-        ),
-        ("false prediction", prediction_line(none, GREY, alone=True) if false else None),
-        ("ignored", ignored_line(none) if any(panel.assignment.ignored for panel in panels) else None),
-        ("matched points", Line2D([], [], color=INK, linewidth=0.5) if pairs else None),
-        ("unmatched point", hollow_points(none, GREY, 2.6) if any(panel.detail for panel in panels) else None),
+        *_class_entries(colours),
+        *_truth_entries([panel for panel in panels if panel.truth], view),
+        *_prediction_entries([panel for panel in panels if panel.predictions], view),
+        *([("ignored", ignored_line(_NONE))] if ignored else []),
+        *([("matched points", Line2D([], [], color=INK, linewidth=0.5))] if pairs else []),
+        *([("unmatched point", hollow_points(_NONE, GREY, 2.6))] if legible else []),
         *link_handles(panels),
-        ("ego", car if view.ego else None),
-        (f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none") if boxes else None),
+        *([("ego", ego_handle())] if view.ego else []),
+        *([(f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none"))] if boxes else []),
     ]
     handles: list[Artist] = []
     for label, handle in entries:
-        if handle is not None:
-            handle.set_label(label)
-            handles.append(handle)
+        handle.set_label(label)
+        handles.append(handle)
     return handles
+
+
+_NONE = np.empty((0, 2))
+Entry: TypeAlias = tuple[str, Any]  # a label, and lines drawn above each other or one line
+
+
+def _class_entries(colours: Mapping[str, str]) -> list[Entry]:
+    """Return the classes by colour. If there are more classes than colours, a number stands for the others."""
+    shown = list(colours.items())
+    if len(shown) <= DISTINCT:
+        more = 0
+    else:
+        shown = shown[: DISTINCT - 1]
+        more = len(colours) - len(shown)
+    entries: list[Entry] = [(word_of(name), Line2D([], [], color=colour, linewidth=3)) for name, colour in shown]
+    if more:
+        entries.append((f"{more} more classes, in the same colours", Line2D([], [], linestyle="none")))
+    return entries
+
+
+def _truth_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
+    """Return what the legend says of truth."""
+    entries: list[Entry] = []
+    errors = [panel for panel in panels if panel.in_errors]
+    cutoffs = dict.fromkeys(panel.assignment.cutoff for panel in errors if panel.assignment.cutoff is not None)
+    within = "".join(f" within {cutoff:g} m" for cutoff in list(cutoffs)[:1] if len(cutoffs) == 1)
+    if any(panel.assignment.matches for panel in errors):
+        entries.append((f"truth matched by PLD{within}", found_line(_NONE, 3)))
+    if any(panel.found_by_hidden(view) for panel in errors):
+        entries.append((f"matched below {view.confidence:g}", found_line(_NONE, 3, faint=True)))
+    if any(len(panel.assignment.matches) < len(panel.assignment.truth) for panel in errors):
+        entries.append(("missed truth", MissedHandle()))
+    others = [panel for panel in panels if not panel.in_errors]
+    if others:
+        entries.append(("truth", truth_line(_NONE, GREY, 3)))
+    if any(panel.marks and len(panel.assignment.matches) < len(panel.assignment.truth) for panel in others):
+        entries.append(("missed truth", truth_line(_NONE, GREY, 3, alone=True)))
+    return entries
+
+
+def _prediction_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
+    """Return what the legend says of predictions."""
+    if not panels:
+        return []
+    least = f" from {view.confidence:g}" if view.confidence else ""
+    entries: list[Entry] = [(f"prediction (width: confidence{least})", prediction_line(_NONE, GREY))]
+    cutoffs = [panel.assignment.cutoff for panel in panels if panel.in_errors]
+    cutoff = cutoffs[0] if cutoffs else None
+    if cutoff is not None and set(cutoffs) == {cutoff}:
+        bounds = [cutoff * (NEAR + k * (STEPS - NEAR) / (len(FAR) - 1)) / STEPS for k in range(len(FAR))]
+        texts = [f"off by {low:.3g} to {high:.3g} m" for low, high in pairwise(bounds)]
+        texts.append(f"off by over {cutoff:g} m")
+        entries += [(text, prediction_line(_NONE, colour)) for text, colour in zip(texts, FAR, strict=True)]
+    if any(panel.marks and len(panel.assignment.matches) < len(panel.assignment.predictions) for panel in panels):
+        entries.append(("false prediction", prediction_line(_NONE, GREY, alone=True)))
+    return entries
 
 
 PANELS = 12
@@ -384,8 +443,14 @@ def scene(
                 paint = Paint.by_class(frame, colours)
             else:
                 paint = paints[k]
-            sides = {"truth": matched or bool(frame.truth), "predictions": matched or bool(frame.predictions)}
-            panels.append(Panel(name, frame, **sides, marks=matched, values={}, paint=paint, detail=False))
+            shown: dict[str, Any] = {
+                "truth": matched or bool(frame.truth),
+                "predictions": matched or bool(frame.predictions),
+                "marks": matched,
+                "detail": False,
+                "errors": paints is None,
+            }
+            panels.append(Panel(name, frame, values={}, paint=paint, **shown))
             places.append((k // columns * len(methods) + m, k % columns))
     handles = legend_of(panels, {} if tracked else colours, view)
     if tracked:

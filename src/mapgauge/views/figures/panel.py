@@ -1,6 +1,7 @@
 """Draws one panel of a bird's-eye view: lines, marks, links between lanes, the car, and numbers.
 
-Colour is never the only difference: truth is wide and pale, predictions are thin, and unmatched instances are dashed.
+Colour is never the only difference: truth is wide, missed truth is hatched, predictions are thin, and false predictions
+are dashed. ``docs/explanation/what-the-drawings-show.md`` explains the marks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from mapgauge.frames.instances import Instance
 from mapgauge.frames.links import LINK_STATES, FrameLink
 from mapgauge.markup import number
+from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.results.assignment import Assignment
+from mapgauge.results.marks import far_colour, levels_of, runs_of, stroke_width
 from mapgauge.typing import Floats, Points
 from mapgauge.views.figures.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 
@@ -90,8 +93,9 @@ def _centres_beside(line: Points, size: tuple[float, float]) -> Points:
 Values: TypeAlias = Mapping[str, float | None]
 
 NUMBERED = 0.1  # the confidence of a prediction is written beside it from this value on
-FAINTEST = 0.06  # the smallest opacity of a prediction
-CAR = np.array([[-2.2, -1.0], [-2.2, 1.0], [1.0, 1.0], [2.4, 0.0], [1.0, -1.0]])  # metres forward and to the left
+LEGIBLE = 8  # pixels of a metre from which matched and unmatched points are drawn
+THIN = 0.6  # points, of the thinnest prediction
+EGO = np.array([[2.2, 0.0], [-1.6, 1.0], [-0.9, 0.0], [-1.6, -1.0]])  # an arrow: metres forward and to the left
 
 
 class View(NamedTuple):
@@ -172,6 +176,17 @@ class Panel(NamedTuple):
     values: Values
     paint: Paint
     detail: bool = True  # whether matched pairs, unmatched points and confidences are drawn
+    errors: bool = True  # whether truth is grey, and predictions are coloured by their distance to it
+
+    def found_by_hidden(self, view: View) -> set[int]:
+        """Return the true instances whose predictions are not drawn, because their confidence is too low."""
+        predictions = self.assignment.predictions
+        return {m.truth for m in self.assignment.matches if sure(predictions[m.prediction]) < view.confidence}
+
+    @property
+    def in_errors(self) -> bool:
+        """Whether the panel shows errors: only of what was compared."""
+        return self.errors and self.marks
 
 
 def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, bottom: bool = True) -> None:
@@ -188,32 +203,49 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
         for j, line in enumerate(assignment.truth):
             alone = panel.marks and j not in matched[1]
             at = view.drawn(_joined(line.points, assignment.truth_closed, j))
-            axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=f"truth-{j}-{place}"))
-    if panel.truth and panel.predictions and panel.detail:
+            name = f"truth-{j}-{place}"
+            if panel.in_errors and alone:
+                for drawn in missed_line(at, width, name=name):
+                    axes.add_line(drawn)
+            elif panel.in_errors:
+                axes.add_line(found_line(at, width, faint=j in panel.found_by_hidden(view), name=name))
+            else:
+                axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=name))
+    legible = panel.detail and view.scale * 96 / 72 >= LEGIBLE
+    if panel.truth and panel.predictions and legible:
         for match in assignment.matches:
             x = assignment.predictions[match.prediction]
             y = assignment.truth[match.truth]
             if sure(x) < view.confidence:
                 continue
             ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
-            axes.add_patch(pairs_of_points(ends, opacity=_opacity(x, 0.25), name=f"pairs-{match.prediction}-{place}"))
+            axes.add_patch(pairs_of_points(ends, name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
+        levels = levels_of(assignment)
         for i in np.argsort([sure(line) for line in assignment.predictions], kind="stable").tolist():
             line = assignment.predictions[i]
             alone = panel.marks and i not in matched[0]
             if sure(line) < view.confidence:
                 continue
-            at = view.drawn(_joined(line.points, assignment.predictions_closed, i))
             name = f"prediction-{i}-{place}"
-            axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, opacity=_opacity(line), name=name))
-    if panel.marks and panel.detail:
+            width = THIN * stroke_width(line.confidence)
+            if not panel.in_errors:
+                at = view.drawn(_joined(line.points, assignment.predictions_closed, i))
+                axes.add_line(prediction_line(at, paint.predictions[i], alone=alone, width=width, name=name))
+                continue
+            closed = i < len(assignment.predictions_closed) and assignment.predictions_closed[i]
+            for k, run in enumerate(runs_of(line.points, levels[i], closed=closed)):
+                colour = far_colour(run.level) or paint.predictions[i]
+                part = name if k == 0 else f"{name}-{k}"
+                axes.add_line(prediction_line(view.drawn(run.points), colour, alone=alone, width=width, name=part))
+    if panel.marks and legible:
         _mark_unmatched(axes, view, panel, place=place)
     draw_links(axes, view, panel, place=place)
     if view.ego:
         if view.forward == "x":
-            car = CAR
+            car = EGO
         else:
-            car = CAR[:, ::-1] * (-1, 1)
+            car = EGO[:, ::-1] * (-1, 1)
         axes.add_patch(Polygon(view.drawn(car), facecolor=GREY, edgecolor="white", linewidth=0.5, zorder=6))
     if panel.predictions and panel.detail:
         _write(axes, view, panel)
@@ -278,8 +310,20 @@ def sure(line: Instance) -> float:
     return 1.0 if line.confidence is None else line.confidence
 
 
-def _opacity(line: Instance, least: float = FAINTEST) -> float:
-    return max(sure(line), least)
+def found_line(points: Points, width: float, *, faint: bool = False, name: str | None = None) -> Line2D:
+    """Return a wide grey line for truth that a prediction is matched with, paler if the prediction is not drawn."""
+    return Line2D(
+        *points.T, color=PALE if faint else FOUND, linewidth=width, gid=name, solid_capstyle="round", zorder=2
+    )
+
+
+def missed_line(points: Points, width: float, name: str | None = None) -> list[Line2D]:
+    """Return a line with a red outline and hatches across it, for truth that was missed."""
+    outline = Line2D(*points.T, color=MISSED, linewidth=width + 1.2, gid=name, solid_capstyle="butt", zorder=2.1)
+    inner = Line2D(*points.T, color="white", linewidth=width - 0.4, solid_capstyle="butt", zorder=2.2)
+    dashes: Any = (0, (0.8 / width, 1.8 / width))  # in widths of the line
+    hatch = Line2D(*points.T, color=MISSED, linewidth=width, linestyle=dashes, dash_capstyle="butt", zorder=2.3)
+    return [outline, inner, hatch]
 
 
 def truth_line(points: Points, colour: str, width: float, *, alone: bool = False, name: str | None = None) -> Line2D:
@@ -295,24 +339,39 @@ def ignored_line(points: Points) -> Line2D:
 
 
 def prediction_line(
-    points: Points, colour: str, *, alone: bool = False, opacity: float = 1.0, name: str | None = None
+    points: Points, colour: str, *, alone: bool = False, width: float = 1.2, name: str | None = None
 ) -> Line2D:
-    """Return a thin line, dashed if the prediction is false."""
-    look_of: dict[str, Any] = {"linewidth": 1.1, "linestyle": (0, (3, 1.6)) if alone else "-", "zorder": 4}
-    return Line2D(*points.T, color=colour, alpha=opacity, gid=name, **look_of)
+    """Return a thin line, dashed if the prediction is false. The dashes do not depend on the width."""
+    dashes = (0, (3.6 / width, 2.0 / width))
+    look_of: dict[str, Any] = {"linewidth": width, "linestyle": dashes if alone else "-", "zorder": 4}
+    return Line2D(*points.T, color=colour, gid=name, **look_of)
 
 
-def hollow_points(points: Points, colour: str, size: float, *, opacity: float = 1.0, name: str | None = None) -> Line2D:
+class MissedHandle(Line2D):
+    """The symbol of missed truth in a legend."""
+
+    def __init__(self) -> None:
+        """Make a symbol without points."""
+        super().__init__([], [], color=MISSED, linewidth=3.2, linestyle=(0, (0.25, 0.6)), dash_capstyle="butt")
+
+
+def ego_handle() -> Line2D:
+    """Return the symbol of the ego in a legend."""
+    shape = Path(EGO[:, ::-1] * (-1, 1))
+    return Line2D([], [], linestyle="none", marker=shape, markersize=6, color=GREY, markeredgecolor="none")
+
+
+def hollow_points(points: Points, colour: str, size: float, *, name: str | None = None) -> Line2D:
     """Return hollow markers for unmatched points."""
     look_of: dict[str, Any] = {"marker": "o", "markersize": size, "markerfacecolor": "white", "markeredgewidth": 0.6}
-    return Line2D(*points.T, linestyle="none", markeredgecolor=colour, alpha=opacity, zorder=5, gid=name, **look_of)
+    return Line2D(*points.T, linestyle="none", markeredgecolor=colour, zorder=5, gid=name, **look_of)
 
 
-def pairs_of_points(ends: NDArray[np.float64], *, opacity: float, name: str) -> PathPatch:
+def pairs_of_points(ends: NDArray[np.float64], *, name: str) -> PathPatch:
     """Return thin lines ``(n, 2, 2)`` between points as one path, because thousands of paths make a large SVG."""
     codes = np.tile(np.array([Path.MOVETO, Path.LINETO], np.uint8), len(ends))
     path = Path(ends.reshape(-1, 2), codes)
-    return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=opacity, zorder=3, gid=name)
+    return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=0.6, zorder=3, gid=name)
 
 
 def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
@@ -320,11 +379,12 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
     size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
     assignment = panel.assignment
     paint = panel.paint
+    edge = GREY if panel.in_errors else None
     for match in assignment.matches:
         x = match.prediction
         y = match.truth
         for shown, side, index, line, colour, partners in (
-            (panel.truth, "truth", y, assignment.truth[y], paint.truth[y], match.pairs[:, 1]),
+            (panel.truth, "truth", y, assignment.truth[y], edge or paint.truth[y], match.pairs[:, 1]),
             (panel.predictions, "prediction", x, assignment.predictions[x], paint.predictions[x], match.pairs[:, 0]),
         ):
             if sure(line) < view.confidence:
@@ -333,7 +393,7 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
             if shown and len(alone):
                 at = view.drawn(line.points[alone])
                 name = f"unmatched-{side}-{index}-{place}"
-                axes.add_line(hollow_points(at, colour, size, opacity=_opacity(line), name=name))
+                axes.add_line(hollow_points(at, colour, size, name=name))
 
 
 def arrow_ends(frame: Assignment, link: FrameLink) -> tuple[Points, Points]:
@@ -424,7 +484,6 @@ def _write(axes: Axes, view: View, panel: Panel) -> None:
             va="center_baseline",
             fontsize=size,
             color=colour,
-            alpha=0.5 + 0.5 * sure(line),
             bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6},
             zorder=9,
         )

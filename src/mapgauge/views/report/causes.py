@@ -9,16 +9,17 @@ from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.frames.content import by_row
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, label_of
+from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, family_of, label_of
 from mapgauge.metrics.completeness import COMPLETENESS
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import part_colours
+from mapgauge.metrics.table import family_colours, part_colours
 from mapgauge.results.causes import causes, compare_causes
 from mapgauge.results.instance_costs import instances_of
 from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
+from mapgauge.views.pictograms import PICTURES
 from mapgauge.views.report.pack import Added, Arrays, Section
 
 # Instances of all methods up to which causes are computed unless they are switched off. Together with
@@ -63,11 +64,18 @@ def _columns(costs: Floats) -> Arrays:
     }
 
 
-def described_causes() -> list[dict[str, str]]:
-    """Return what the page needs to know about causes: the key of the column, name, explanation and colour."""
+def described_causes() -> list[dict[str, Any]]:
+    """Return what the page needs to know about causes: key of the column, name, colour, family and so on."""
     colours = part_colours(CAUSES_OF_PLD)
     return [
-        {"key": value.key, "name": label_of(cause), "about": about, "colour": colours[value.key]}
+        {
+            "key": value.key,
+            "name": label_of(cause),
+            "about": about,
+            "colour": colours[value.key],
+            "family": family_of(cause),
+            "picture": PICTURES[cause],
+        }
         for value, (cause, about) in zip(CAUSES_OF_PLD.with_role("part"), CAUSES.items(), strict=True)
     ]
 
@@ -109,7 +117,7 @@ class CausesSection(Section):
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
         """Return what the page needs to know about causes."""
         shown = drawn and wanted is not False and all(map(has_causes, methods))
-        return Added(meta={"causes": described_causes() if shown else []})
+        return Added(meta={"causes": described_causes() if shown else [], "families": family_colours()})
 
     def differences(self, first: Results, second: Results, **draws: Any) -> dict[str, dict[str, Difference]]:
         """Return the causes of the difference in PLD by class and label, the largest first."""

@@ -45,8 +45,6 @@ function pathOf(line, closed) {
 
 const dotsOf = (line, places) => places.map((i) => `M${line.x[i] / METRE} ${-line.y[i] / METRE}h0`).join("");
 
-const dotsOpacity = (instance) => (instance.side === "truth" || instance.match ? 1 : instance.confidence);
-
 function unmatchedPoints(instance) {
   const all = Array.from(instance.line.x.keys());
   if (!instance.match) return all;
@@ -63,6 +61,8 @@ function pairsPath({ prediction, truth, pairs }) {
   }
   return path;
 }
+
+const EGO = "M0 -2.2L1 1.6L0 0.9L-1 1.6Z"; // an arrow, in metres; all drawings have the same
 
 const INSIDE = 2.5; // metres: an arrow begins so far before the end of a lane, and ends so far behind the start of the next
 
@@ -120,7 +120,7 @@ function surroundings() {
     const [width, height] = uprightSize(meta.region);
     nodes.push(svgElement("rect", { class: "region", x: -width / 2, y: -height / 2, width, height }));
   }
-  if (meta.ego) nodes.push(svgElement("path", { class: "ego", d: "M0 -2.2L1 1.6L0 0.9L-1 1.6Z" }, svgElement("title", {}, "the ego, heading forward")));
+  if (meta.ego) nodes.push(svgElement("path", { class: "ego", d: EGO }, svgElement("title", {}, "the ego, heading forward")));
   return nodes;
 }
 
@@ -150,15 +150,14 @@ function drawScene(panel, frame) {
   };
   const lines = (instances) =>
     instances.map((instance) => {
-      const colour = meta.colours[instance.label];
-      const d = pathOf(instance.line, instance.closed);
       const lonely = meta.matched && !instance.match ? " lonely" : "";
       const node = svgElement(
         "g",
         { class: `instance ${instance.side}${lonely}`, tabindex: "-1", role: "img", "aria-label": describe(panel, instance).join(", ") },
-        svgElement("path", { class: "stroke", d, stroke: colour, "stroke-opacity": instance.side === "truth" ? 1 : Math.max(instance.confidence, 0.1) }),
-        svgElement("path", { class: "reach", d }),
+        ...strokesOf(instance),
+        svgElement("path", { class: "reach", d: pathOf(instance.line, instance.closed) }),
       );
+      if (instance.side !== "truth") node.style.setProperty("--width", `${strokeWidth(instance).toFixed(2)}px`);
       instance.node = node;
       node.addEventListener("pointerenter", (event) => look(panel, instance, event));
       node.addEventListener("pointerleave", leave);
@@ -174,7 +173,7 @@ function drawScene(panel, frame) {
       if (!d || !meta.matched) return [];
       const colour = meta.colours[instance.label];
       const dots = [svgElement("path", { class: "outer", d, stroke: colour }), svgElement("path", { class: "inner", d })];
-      instance.dots = svgElement("g", { class: `dots ${instance.side}`, "stroke-opacity": dotsOpacity(instance) }, ...dots);
+      instance.dots = svgElement("g", { class: `dots ${instance.side}${instance.match ? "" : " lonely"}` }, ...dots);
       return [add("dots", instance, instance.dots)];
     });
   const pairs = scene.matches.map((match) => {
@@ -189,8 +188,10 @@ function drawScene(panel, frame) {
   const weak = [...scene.predictions].sort((a, b) => a.confidence - b.confidence); // the most confident on top
   const below = extras.flatMap((extra) => extra.below?.(panel, frame) ?? []);
   const placed = extras.map((extra) => extra.placed?.(frame)).find(Boolean);
-  const content = [...surroundings(), ...ignored, ...lines(scene.truth), ...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
-  panel.svg.replaceChildren(...grid(), ...below, svgElement("g", placed ? { transform: placed } : {}, ...content));
+  const over = extras.flatMap((extra) => extra.over?.(panel, frame) ?? []);
+  const group = (...nodes) => svgElement("g", placed ? { transform: placed } : {}, ...nodes);
+  const content = [...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
+  panel.svg.replaceChildren(...grid(), ...below, group(...surroundings(), ...ignored, ...lines(scene.truth)), ...over, group(...content));
   panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
 }
 
@@ -199,6 +200,7 @@ function applyLayers(panel, state) {
     const side = (layer === "dots" || layer === "links") && state.off.has(instance.side);
     const hidden = state.off.has(layer) || side || (state.of !== "" && meta.classes[label] !== state.of) || confidence < state.least;
     node.style.display = hidden ? "none" : "";
+    if (layer === "truth") node.classList.toggle("faintly", (instance.match?.prediction.confidence ?? 1) < state.least);
   }
 }
 

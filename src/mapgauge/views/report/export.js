@@ -50,7 +50,7 @@ const STYLE = ["fill", "stroke", "stroke-opacity", "stroke-linecap", "stroke-lin
 
 // A copy of a visible node with its style as attributes. `unit` is the size of a pixel in the drawing.
 function styledCopy(node, unit) {
-  if (node.style.display === "none" || node.classList.contains("reach") || node.localName === "title") return [];
+  if (node.classList.contains("reach") || node.localName === "title" || getComputedStyle(node).display === "none") return [];
   const made = svgElement(node.localName, {});
   for (const name of ["d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "transform"]) if (node.hasAttribute(name)) made.setAttribute(name, node.getAttribute(name));
   if (node.hasAttribute("aria-label")) made.append(svgElement("title", {}, node.getAttribute("aria-label")));
@@ -64,13 +64,13 @@ function styledCopy(node, unit) {
   return [made];
 }
 
-// The drawing of a panel as a file of its own, with a scale and a caption.
-function svgOf(panel, lines) {
+// The drawing of a panel as a file of its own, with a scale and a caption of some pixels.
+function svgOf(panel, lines, caption = CAPTION) {
   const { svg, size } = panel;
   const [left, top, width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
   const unit = width / size.width; // metres per pixel
-  const room = CAPTION * unit;
-  const copy = svgElement("svg", { xmlns: SVG, viewBox: [left, top, width, height + room].join(" "), width: size.width, height: size.height + CAPTION });
+  const room = caption * unit;
+  const copy = svgElement("svg", { xmlns: SVG, viewBox: [left, top, width, height + room].join(" "), width: size.width, height: size.height + caption });
   copy.append(svgElement("title", {}, lines.join(" · ")));
   const paper = getComputedStyle(svg).backgroundColor;
   const ink = getComputedStyle(svg).color;
@@ -83,6 +83,7 @@ function svgOf(panel, lines) {
   };
   const [bar, right] = [panel.scale.offsetWidth * unit, left + width - 8 * unit];
   const scale = `M${right - bar} ${top + height + 8 * unit}H${right}`;
+  if (!caption) return new XMLSerializer().serializeToString(copy);
   copy.append(svgElement("path", { d: scale, stroke: ink, "stroke-width": 2 * unit }), words(panel.scale.textContent, right, 22, "end"));
   copy.append(...lines.map((text, k) => words(text, left + 8 * unit, 38 + 15 * k, "start")));
   return new XMLSerializer().serializeToString(copy);

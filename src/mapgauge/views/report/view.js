@@ -1,6 +1,7 @@
 // The view of the drawings: which part of the frame they show. It is zoomed and moved by pointer, wheel and keys.
 
 const MARGIN = 1.06;
+const LEGIBLE = 8; // pixels of a metre from which matched and unmatched points are drawn
 const [CLOSEST, FARTHEST] = [2, 1.5]; // the narrowest view in metres; the widest, in widths of the whole view
 const SCALES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // metres
 let whole = null; // the view of the whole frame in metres: { x, y, width, height }
@@ -52,6 +53,7 @@ function applyView(panel, view) {
   const shown = pixels ? [panel.size.width / pixels, panel.size.height / pixels] : [width, height];
   panel.svg.setAttribute("viewBox", [x - shown[0] / 2, -y - shown[1] / 2, ...shown].map((value) => value.toFixed(4)).join(" "));
   panel.svg.classList.toggle("zoomed", view !== null);
+  panel.svg.classList.toggle("small", pixels < LEGIBLE);
   showScale(panel.scale, pixels);
 }
 

@@ -1,0 +1,211 @@
+"""What ``mapgauge compare`` prints beside a comparison: power, verdicts with a margin, ranks with ties, and seeds."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mapgauge.cli.emit import Line, Piece
+from mapgauge.cli.output import Table, printable
+
+if TYPE_CHECKING:
+    from mapgauge.results.comparison import Comparison
+    from mapgauge.results.runs import RunComparison
+
+FEWEST_RANKED = 3  # methods; the table of differences says who of two is better
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """Plans of a comparison, as far as they were asked for."""
+
+    comparison: "Comparison"
+    power: float | None = None  # a difference that should be decided
+    margin: float | None = None  # a loss that does not matter
+    runs: "RunComparison | None" = None  # of methods with several seeds
+
+    def text(self, classes: Sequence[str]) -> Iterator[Piece]:
+        """Return the tables that were asked for, ranks if there are several methods, and what seeds do."""
+        for class_name in classes:
+            for first, second in self.comparison.differences:
+                if self.margin is not None:
+                    yield self._margins(first, second, class_name, self.margin)
+                if self.power is not None:
+                    yield self._power(first, second, class_name, self.power)
+            if self._is_ranked():
+                yield self._ranks(class_name)
+            yield from self._seeds(class_name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same for all classes."""
+        document: dict[str, Any] = {}
+        if self.margin is not None:
+            document["margin"] = {"margin": self.margin, "verdicts": self._all_margins(self.margin)}
+        if self.power is not None:
+            document["power"] = {"difference": self.power, "plans": self._all_plans(self.power)}
+        if self._is_ranked():
+            document["ranks"] = self._all_ranks()
+        if self.runs is not None:
+            document["runs"] = dict(zip(self.runs.names, self.runs.runs, strict=True))
+            document["seeds"] = self._all_seeds(self.runs)
+        return document
+
+    def _is_ranked(self) -> bool:
+        count = len(self.comparison.names)
+        return count >= FEWEST_RANKED and len(self.comparison.differences) == count * (count - 1) // 2
+
+    def _margins(self, first: str, second: str, class_name: str, margin: float) -> Table:
+        from mapgauge.metrics.table import title_of
+        from mapgauge.results.planning import margin_verdict
+
+        changes = self.comparison.differences[first, second][class_name]
+        rows = [
+            [
+                title_of(key, protocol=self.comparison.protocol),
+                changes[key].numbers,
+                margin_verdict(changes[key], margin, lower_is_better=lower),
+            ]
+            for key, lower in directed_keys(self.comparison, class_name)
+            if key in changes
+        ]
+        title = f"{printable(second)} against {printable(first)}, {class_name}: a loss of {margin:g} does not matter"
+        return Table(title, ["", "difference", printable(second)], rows)
+
+    def _power(self, first: str, second: str, class_name: str, named: float) -> Table:
+        from mapgauge.metrics.table import title_of
+        from mapgauge.results.planning import POWER, plan
+
+        planned = plan(self.comparison, named)[first, second][class_name]
+        rows = []
+        for key, _ in directed_keys(self.comparison, class_name):
+            if key not in planned:
+                continue
+            smallest, scenes = planned[key]
+            rows.append(
+                [
+                    title_of(key, protocol=self.comparison.protocol),
+                    "-" if math.isnan(smallest) else f"{smallest:.4f}",
+                    "-" if scenes is None else f"{scenes:,}",
+                ]
+            )
+        drawn = self.comparison.drawn
+        title = (
+            f"{printable(second)} minus {printable(first)}, {class_name}: what is decided with a probability of "
+            f"{POWER:.0%}"
+        )
+        return Table(title, ["", f"smallest with {self.comparison.units} {drawn}s", f"{drawn}s for {named:g}"], rows)
+
+    def _ranks(self, class_name: str) -> Table:
+        from mapgauge.metrics.table import heading
+        from mapgauge.results.ranks import ranks
+
+        key = self._ranked_key(class_name)
+        rows = [
+            ["-" if row.rank is None else str(row.rank), row.name, str(row.estimate), ", ".join(row.ties)]
+            for row in ranks(self.comparison, key, class_name)
+        ]
+        title = f"Ranks, {class_name}: methods of which none is decided to be better share a rank (Holm, all pairs)"
+        return Table(title, ["rank", "name", heading(key, self.comparison.protocol), "cannot be told from"], rows, 2)
+
+    def _ranked_key(self, class_name: str) -> str:
+        return next(key for key, _ in directed_keys(self.comparison, class_name))
+
+    def _seeds(self, class_name: str) -> Iterator[Line]:
+        """Yield what seeds do to the first value."""
+        if self.runs is None:
+            return
+        from mapgauge.metrics.table import title_of
+
+        for (first, second), by_class in self.runs.spreads.items():
+            key = self._ranked_key(class_name)
+            spread = by_class.get(class_name, {}).get(key)
+            if spread is None:
+                continue
+            title = title_of(key, protocol=self.comparison.protocol)
+            one = printable(first)
+            other = printable(second)
+            yield Line(
+                f"{other} against {one}, {class_name}: another seed moves {title} by {spread.seed[0]:.4f} ({one}) and "
+                f"{spread.seed[1]:.4f} ({other}), as a standard deviation. {spread}",
+                gap=True,
+            )
+
+    def _all_margins(self, margin: float) -> list[dict[str, Any]]:
+        from mapgauge.results.planning import margin_verdict
+
+        found = []
+        for (first, second), by_class in self.comparison.differences.items():
+            classes = {
+                name: {
+                    key: margin_verdict(changes[key], margin, lower_is_better=lower)
+                    for key, lower in directed_keys(self.comparison, name)
+                    if key in changes
+                }
+                for name, changes in by_class.items()
+            }
+            found.append({"first": first, "second": second, "classes": classes})
+        return found
+
+    def _all_plans(self, named: float) -> list[dict[str, Any]]:
+        from mapgauge.results.planning import plan
+
+        found = []
+        for (first, second), by_class in plan(self.comparison, named).items():
+            classes = {
+                name: {
+                    key: {"smallest": _finite(by_key[key].smallest), "scenes": by_key[key].scenes}
+                    for key, _ in directed_keys(self.comparison, name)
+                    if key in by_key
+                }
+                for name, by_key in by_class.items()
+            }
+            found.append({"first": first, "second": second, "classes": classes})
+        return found
+
+    def _all_ranks(self) -> dict[str, Any]:
+        from mapgauge.results.ranks import ranks
+
+        found = {}
+        for class_name in self.comparison.estimates[0]:
+            key = self._ranked_key(class_name)
+            rows = ranks(self.comparison, key, class_name)
+            found[class_name] = [
+                {"name": row.name, "rank": row.rank, "key": key, "value": _finite(row.estimate.value), "ties": row.ties}
+                for row in rows
+            ]
+        return found
+
+    def _all_seeds(self, runs: "RunComparison") -> list[dict[str, Any]]:
+        return [
+            {
+                "first": first,
+                "second": second,
+                "classes": {
+                    name: {key: spread._asdict() for key, spread in by_key.items()} for name, by_key in by_class.items()
+                },
+            }
+            for (first, second), by_class in runs.spreads.items()
+        ]
+
+
+def directed_keys(comparison: "Comparison", class_name: str) -> list[tuple[str, bool]]:
+    """Return the keys of tables for which better has a direction, and whether lower is better."""
+    from mapgauge.metrics.metric import ValueKey
+    from mapgauge.metrics.table import value_named
+    from mapgauge.results.comparison import plain_keys
+
+    found = []
+    for key in plain_keys(comparison.estimates[0][class_name]):
+        metric, value = value_named(ValueKey.parse(key).name) or (None, None)
+        if metric is None or value is None:
+            continue
+        arrow = metric.arrow_of(value).strip()
+        if arrow:
+            found.append((key, arrow == "↓"))
+    return found
+
+
+def _finite(value: float) -> float | None:
+    if math.isfinite(value):
+        return value
+    return None
