@@ -312,13 +312,16 @@ class DatasetWriter:
     """A data set that is being written. All files appear in it when ``finish`` is called."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, file_rows: int = FILE_ROWS, group_rows: int | None = None
+        self, path: str | os.PathLike[str], *, file_rows: int | None = None, group_rows: int | None = None
     ) -> None:
         """Create the folder, which must not contain Parquet files.
 
-        A file has about ``file_rows`` rows, and its row groups at most ``group_rows`` (``parquet.GROUP_ROWS``).
+        A file has about ``file_rows`` rows, and its row groups at most ``group_rows``. By default these are
+        ``FILE_ROWS`` and ``parquet.GROUP_ROWS``.
         """
-        self._file_rows = file_rows
+        self._file_rows = FILE_ROWS
+        if file_rows is not None:
+            self._file_rows = file_rows
         self._group_rows = group_rows
         self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
         if is_url(self.path):
