@@ -235,6 +235,10 @@ def test_a_hostile_file_is_refused_in_words_and_does_nothing(
 def test_links_pipes_and_folders_are_no_submissions(tmp_path: Path, challenge: mg.Challenge) -> None:
     (tmp_path / "folder").mkdir()
     names = ["folder", "missing"]
+    if os.name == "posix":
+        mg.write(mg.demo.demo_world(FRAMES)[0], tmp_path / "theirs.geojson")
+        (tmp_path / "link").symlink_to(tmp_path / "theirs.geojson")
+        names.append("link")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         names.append("pipe")
