@@ -166,6 +166,11 @@ class Explorer:
         return joined(lines, "\n")
 
     @cached_property
+    def _alone(self) -> list[Results]:
+        """The results without predictions and truth, which are read later."""
+        return [results.without_data() for results in self.results]
+
+    @cached_property
     def meta(self) -> dict[str, Any]:
         """What the scripts need to know."""
         # Causes are described if there is geometry, which is read later.
@@ -234,7 +239,7 @@ class Explorer:
         if known == "geometry":
             methods = self.reading.now.methods
         else:
-            methods = [results.without_data() for results in self.results]
+            methods = self._alone
         found = answer(methods, names=self._names)
         comparison = compare(methods, names=self._names)
         body = {
