@@ -69,18 +69,29 @@ def photograph_report() -> None:
         predictions, truth = demo_world(80, quality=quality)
         methods.append(mg.evaluate(predictions, truth))
     photograph(methods, ["good", "poor"], "", "report.png")
+    photograph(methods[:1], ["good"], "", "report-one.png")
+    photograph(methods, ["good", "poor"], "#pane=grid&sort=-pld", "report-grid.png")
+    photograph(methods, ["good", "poor"], "", "report-phone.png", size=(390, 844))
+    for count in (40, 30, 20):
+        methods.append(mg.evaluate(*demo_world(80, predictions=count)))
+    names = ["good", "poor", "40 predictions", "30 predictions", "20 predictions"]
+    photograph(methods, names, "", "report-five.png")
+    methods = methods[:2]
     photograph(methods, ["good", "poor"], f"#sort=-{CAUSE}&cause={CAUSE}", "causes-report.png")
 
 
-def photograph(methods: list[mg.Results], names: list[str], address: str, name: str) -> None:
+def photograph(
+    methods: list[mg.Results], names: list[str], address: str, name: str, size: tuple[int, int] = (1366, 900)
+) -> None:
     """A screenshot of a report, at an address within it."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as tools:
         page_file = Path(folder) / "report.html"
         write_report(methods, page_file, names=names)
         browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1366, "height": 900})
+        page = browser.new_page(viewport={"width": size[0], "height": size[1]})
         page.goto(f"{page_file.as_uri()}{address}")
         page.wait_for_selector("body[data-ready]")
+        page.wait_for_selector("#examples .thumb path", state="attached")
         page.screenshot(path=IMAGES / name)
         browser.close()
 

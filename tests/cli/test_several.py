@@ -71,10 +71,11 @@ def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) 
     found = json.loads(call("compare", "good.mg,name=A", "poor.mg,name=B", "--samples", "50", "--json").stdout)
     assert set(found) == {
         *("names", "protocol", "drawn", "units", "samples", "level", "correction", "tested", "notes"),
-        *("estimates", "differences"),
+        *("estimates", "differences", "answer"),
     }
     results = [mg.load_results(world / f"{name}.mg") for name in ("good", "poor")]
     comparison = mg.compare(results, names=["A", "B"], samples=50)
+    assert found["answer"] == json.loads(json.dumps(mg.answer(results, names=["A", "B"]).to_dict()))
     assert found["estimates"]["A"]["divider"]["pld"] == comparison.estimates[0]["divider"]["pld"]._asdict()
     (difference,) = found["differences"]
     assert (difference["first"], difference["second"]) == ("A", "B")
@@ -84,7 +85,8 @@ def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) 
 
 def test_comparisons_have_csv_and_latex(call: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(call("compare", "good.mg", "poor.mg", "--csv", "--samples", "9").stdout)))
-    assert list(rows[0]) == ["name", "protocol", "minus", "class", "key", "value", "low", "high", "told_apart", "p"]
+    numbers = ["value", "low", "high", "told_apart", "p", "error", "freedom"]
+    assert list(rows[0]) == ["name", "protocol", "minus", "class", "key", *numbers]
     assert {(row["name"], row["minus"]) for row in rows} == {("good", ""), ("poor", ""), ("poor", "good")}
     latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout
     lines = [line for line in latex.splitlines() if line.endswith(r"\\")]

@@ -17,7 +17,7 @@ from mapgauge.demo import demo_world
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import PROTOCOLS
 
-WRITTEN = ("output", "page", "figure", "work", "target")  # parameters that name what a command writes
+WRITTEN = ("output", "page", "figure", "work", "target", "card")  # parameters that name what a command writes
 NEVER: tuple[str, ...] = ()  # options that are not drawn
 SLOW = {"demo": 0.1, "show": 0.4, "view": 0.0}  # the share of these commands; view serves until it is interrupted
 

@@ -170,6 +170,7 @@ def _compare_all(
     file: str,
 ) -> None:
     """Print the comparison of methods on all frames, and check the conditions of the gate."""
+    from mapgauge.answers.answer import answer
     from mapgauge.cli.planning import PlanView
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
@@ -183,7 +184,10 @@ def _compare_all(
     comparison, differences = with_causes(comparison, causes.differences, correction)
     wrong = with_errors(names, methods) if conditions else []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
-    emit(options, Compared(comparison, shown, ByCause(differences, causes.lengths), verdicts, plans))
+    answered = None
+    if options.form in ("text", "json") and not options.quiet:
+        answered = answer(methods, names=names)
+    emit(options, Compared(comparison, shown, ByCause(differences, causes.lengths), verdicts, plans, answered))
     if options.form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)

@@ -12,6 +12,7 @@ from mapgauge.cli.output import Table, printable
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
+    from mapgauge.answers.answer import Answer
     from mapgauge.cli.planning import PlanView
     from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.gate import Verdict
@@ -29,9 +30,13 @@ class Compared(Document):
     causes: ByCause = NO_CAUSES
     verdicts: "Sequence[Verdict]" = ()
     plans: "PlanView | None" = None  # power, margins, ranks and seeds
+    answer: "Answer | None" = None  # who is better, in sentences
 
     def text(self) -> Iterator[Piece]:
-        """Return values and differences of each class, causes, plans, and notes."""
+        """Return the answer, values and differences of each class, causes, plans, and notes."""
+        if self.answer is not None:
+            for statement in self.answer.statements:
+                yield Line(printable(statement.text))
         yield from self.tables()
         if self.plans is not None:
             yield from self.plans.text(self.classes)
@@ -79,6 +84,8 @@ class Compared(Document):
     def to_dict(self) -> dict[str, Any]:
         """Return all values, differences and intervals."""
         document = document_of(self.comparison)
+        if self.answer is not None:
+            document["answer"] = self.answer.to_dict()
         if self.causes.differences:
             document["causes"] = _pairs(self.causes.differences)
             document["lengths"] = self.causes.to_dict()

@@ -44,10 +44,15 @@ def pointing(option: str) -> Iterator[None]:
         refuse(option, error.pointer + remedy)
 
 
-def frames_of(text: str) -> int | str:
-    """Return the frames that a report draws: a number, or a condition, which is read once to find its errors."""
+def frames_of(text: str | None) -> int | str | None:
+    """Return the frames that a report draws: a number, or a condition, which is read once to find its errors.
+
+    None is for as many as a page has room for.
+    """
     from mapgauge.results.query import parse
 
+    if text is None:
+        return None
     if text.strip().lstrip("+-").isdecimal():
         if int(text) < 0:
             refuse("--frames", f"must be at least 0, got {text}")

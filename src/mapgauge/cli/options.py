@@ -202,8 +202,11 @@ _SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with
 SceneOption = Annotated[str | None, option("--scene NAME", DRAWN, _SCENE)]
 TitleOption = Annotated[str | None, option("--title TEXT", RARE, "Title of the figure or the page.")]
 StyleOption = Annotated[str, choice("--style", RARE, "Size of the figure and of its text.", "paper", "slides")]
-_FRAMES = "Number of frames that the report can draw. Or a condition, as in `frames --where`: those that meet it."
-FramesOption = Annotated[str, option("--frames N|QUERY", WRITTEN, _FRAMES)]
+_FRAMES = (
+    "Number of frames that the report can draw. Or a condition, as in `frames --where`: those that meet it. Default: "
+    "all, up to 40 MB."
+)
+FramesOption = Annotated[str | None, option("--frames N|QUERY", WRITTEN, _FRAMES)]
 _FAIL_ON = "Exit with code 1, after all work, if there are findings of this level or a more serious one."
 FailOnOption = Annotated[str | None, choice("--fail-on", RARE, _FAIL_ON, "warning", "error")]
 _QUIET = "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay."

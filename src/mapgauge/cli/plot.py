@@ -114,6 +114,10 @@ _CAUSES_HELP = (
     "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
     "there are at most 1,200,000 instances."
 )
+_CARD_HELP = (
+    "Write the first screen as one picture too (.png, .svg or .pdf): 1200 x 630 pixels, for a pull request or a chat. "
+    "It needs the extra plot, and no browser."
+)
 _PATHS_HELP = "Name the inputs by their whole paths. By default, the page has the names of the files only."
 
 
@@ -123,11 +127,12 @@ class ReportOptions:
 
     files: o.MethodsArgument
     output: Annotated[Path, o.output_option("FILE", "A page (.html).")]
-    frames: o.FramesOption = "200"
+    frames: o.FramesOption = None
     title: o.TitleOption = None
     causes: Annotated[bool | None, o.option("--causes/--no-causes", o.RARE, _CAUSES_HELP, show_default=False)] = None
     by: o.ByOption = None
     with_paths: Annotated[bool, o.option("--with-paths", o.RARE, _PATHS_HELP)] = False
+    card: Annotated[Path | None, o.option("--card FILE", o.RARE, _CARD_HELP)] = None
     protocol: o.ProtocolOption = None
     quiet: o.QuietOption = False
 
@@ -139,12 +144,14 @@ def report(options: ReportOptions) -> None:
     The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
-    output = options.output
+    output, card = options.output, options.card
+    targets = [output] if card is None else [output, card]
     drawn = frames_of(options.frames)
-    check_targets([output], options.files)
+    check_targets(targets, options.files)
     check_page("--output", output)
+    check_figure(card)
     sides = Methods.of("report", options.files, protocol=options.protocol)
-    check_targets([output], sides.files)
+    check_targets(targets, sides.files)
 
     from mapgauge.report import write_report
 
@@ -163,9 +170,12 @@ def report(options: ReportOptions) -> None:
             by=options.by,
             tags=tags,
             with_paths=options.with_paths,
+            card=card,
             progress=advance,
         )
     inform(f"report in {output}")
+    if card is not None:
+        inform(f"card in {card}")
 
 
 RANKS = ("worst", "best", "median")

@@ -115,6 +115,7 @@ def test_the_slider_moves_through_the_frames(show: Show, page_of: Path) -> None:
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("k")
     assert page.locator("#chosen").inner_text().startswith("s0-4"), "keys go through the scene"
+    page.locator("#strip-rows .row rect").first.scroll_into_view_if_needed()
     cursor = page.locator("#strip-rows .cursor").bounding_box()
     first = page.locator("#strip-rows .row rect").first.bounding_box()
     assert cursor is not None

@@ -51,15 +51,14 @@ def test_a_scene_is_played_to_its_end(show: Open, server: Server) -> None:
 
 
 def test_curves_have_the_average_precisions_of_frames(show: Open, server: Server, files: Path) -> None:
-    page = opened(show, server, "#frame=scene-0001-4")
-    page.click("#curve-choice summary")
-    menu = page.locator("#curve-boxes")
-    assert menu.evaluate("node => node.scrollWidth <= node.clientWidth")  # nothing is cut
-    page.get_by_label("Chamfer-AP", exact=True).check()
-    page.click("#moment")
-    assert not menu.is_visible()
     for of in ("", "divider"):
-        page.locator(f'[data-of="{of}"]').check()
+        page = opened(show, server, f"#frame=scene-0001-4&of={of}")
+        page.click("#curve-choice summary")
+        menu = page.locator("#curve-boxes")
+        assert menu.evaluate("node => node.scrollWidth <= node.clientWidth")  # nothing is cut
+        page.get_by_label("Chamfer-AP", exact=True).check()
+        page.click("#moment")
+        assert not menu.is_visible()
         expected = []
         for name in ("good", "poor"):
             alone = mg.load_results(files / f"{name}.mg").by(lambda token: token == "scene-0001-4")[True]

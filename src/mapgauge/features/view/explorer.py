@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mapgauge.answers.answer import answer
 from mapgauge.errors import InvalidInput
 from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
@@ -19,6 +20,7 @@ from mapgauge.hooks import Nearest, similar
 from mapgauge.markup import Html, element, joined
 from mapgauge.metrics.pld import with_pld
 from mapgauge.metrics.table import hit_metrics
+from mapgauge.results.comparison import compare
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.frame_tables import frame_precisions
 from mapgauge.results.query import InvalidQuery
@@ -27,6 +29,7 @@ from mapgauge.results.tags import Tags
 from mapgauge.scoring.data import Data
 from mapgauge.views.report.drawings import least_confidence
 from mapgauge.views.report.explorer import (
+    STYLES,
     described,
     explorer_elements,
     filled,
@@ -38,6 +41,7 @@ from mapgauge.views.report.explorer import (
     section_resource,
     value_arrays,
 )
+from mapgauge.views.report.first import first_elements, first_meta, intervals, panel_of_sections
 from mapgauge.views.report.pack import Section
 from mapgauge.views.report.sections import sections
 
@@ -92,6 +96,7 @@ class Explorer:
         self.tags = tags
         self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
+        self._names = [method.name for method in methods]
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
         with_poses += [] if self._cameras is None else [self._cameras.with_poses]
         reads = [partial(_with_data, first, method) for method in methods]
@@ -105,6 +110,7 @@ class Explorer:
             "": self.page,
             "values": self.values,
             "geometry": self.geometry,
+            "answer": self.said,
             "frame": self.frame,
             "scene": self.scene,
             "precisions": self.precisions,
@@ -121,7 +127,7 @@ class Explorer:
         of_sections = [section_resource(section, "js") for section in self._scene_sections]
         script = joined_script([resource("live.js", _PACKAGE)], [*own, *of_sections])
         styles = [
-            resource("page.css"),
+            *(resource(f"{name}.css") for name in STYLES),
             *(section_resource(section, "css") for section in self._scene_sections),
             resource("view.css", _PACKAGE),
         ]
@@ -137,6 +143,7 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
+            first=first_elements(None, panel_of_sections("where", self.results, self._names), Html("")),
             findings=self._errors(),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
@@ -167,23 +174,27 @@ class Explorer:
                 meta |= section.added(promised, [0], None).meta
         for section in self._scene_sections:
             meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"])))
-        return meta | {
-            "drawn": None,
-            "reasons": [],
-            "why": [],
-            "least": max(
-                least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
-            ),
-            "files": [method.given for method in self.methods],
-            "precisions": {
-                metric.main.key: metric.title
-                for metric, _ in hit_metrics(self.results[0].metrics)
-                if metric.level == "frame"
-            },
-            "tabs": self.tabs,
-            "video": has_ffmpeg(),
-            "cameras": self._cameras is not None,
-        }
+        return (
+            meta
+            | first_meta(self.results, self._names)
+            | {
+                "drawn": None,
+                "reasons": [],
+                "why": [],
+                "least": max(
+                    least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
+                ),
+                "files": [method.given for method in self.methods],
+                "precisions": {
+                    metric.main.key: metric.title
+                    for metric, _ in hit_metrics(self.results[0].metrics)
+                    if metric.level == "frame"
+                },
+                "tabs": self.tabs,
+                "video": has_ffmpeg(),
+                "cameras": self._cameras is not None,
+            }
+        )
 
     def values(self) -> Answer:
         """Return the values of all frames."""
@@ -211,6 +222,25 @@ class Explorer:
         if self.results[0].scenes is None and geometry.scenes is not None:
             about["scenes"] = geometry.scenes  # the page has those of the results
         return packed(arrays, state="ready", **about)
+
+    def said(self, known: str) -> Answer:
+        """Return the answer, the differences, and the panel *where* of the first screen.
+
+        ``known`` is ``"values"`` for what the results tell alone, or ``"geometry"`` after predictions and truth were
+        read.
+        """
+        if known == "geometry":
+            methods = self.reading.now.methods
+        else:
+            methods = [results.without_data() for results in self.results]
+        found = answer(methods, names=self._names)
+        comparison = compare(methods, names=self._names)
+        body = {
+            "answer": found.to_dict(),
+            "intervals": intervals(self._names, comparison),
+            "where": str(panel_of_sections("where", methods, self._names)),
+        }
+        return as_json(body)
 
     def frame(self, number: str) -> Answer:
         """Return what the drawings of a frame show."""

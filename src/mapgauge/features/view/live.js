@@ -117,6 +117,8 @@ const source = {
     return stripTexts.get(scene);
   },
 
+  answer: async (known) => (await answerTo(`answer/${known}`)).json(),
+
   bounds: () => known.bounds ?? [Infinity, -Infinity, Infinity, -Infinity],
 };
 

@@ -55,6 +55,12 @@ const drawnAt = meta.drawn ? new Int32Array(frameCount).fill(-1) : Int32Array.fr
 meta.drawn?.forEach((frame, place) => (drawnAt[frame] = place));
 const drawnCount = meta.drawn ? meta.drawn.length : frameCount;
 
+// In a report, the geometry of most frames is in further blocks, which are read after the first drawing.
+const laterAt = new Int32Array(frameCount).fill(-1); // the block of a frame
+(meta.later ?? []).forEach(({ frames }, block) => frames.forEach((frame) => (laterAt[frame] = block)));
+const canDraw = (frame) => drawnAt[frame] >= 0 || laterAt[frame] >= 0;
+const drawableCount = meta.drawn ? drawnCount + (meta.later ?? []).reduce((sum, { frames }) => sum + frames.length, 0) : frameCount;
+
 // The reasons why a frame was chosen to be drawn.
 const reasonsOf = (frame) => (meta.why[drawnAt[frame]] ?? []).map((k) => meta.reasons[k]);
 

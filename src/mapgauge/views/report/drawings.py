@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +167,48 @@ def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, 
     return weighted * share, weighted * (1 - share), abs(r - s) / 2
 
 
+def without_faint(columns: Arrays, least: float) -> Arrays:
+    """Return the columns of drawings without unmatched predictions whose confidence is below ``least``.
+
+    Most methods predict many lines with almost no confidence, and they are most of the size of a page. Predictions that
+    are matched or linked stay, whatever their confidence, so that the truth is found or missed as before. ``columns``
+    may have the causes of the instances.
+    """
+    frames: NDArray[np.int64] = columns["predictions.frames"].astype(np.int64)
+    keep = columns["predictions.confidence"] >= least
+    owner = np.repeat(frames[:-1], _sizes(columns["matches.frames"]))
+    keep[owner + columns["matches.prediction"]] = True
+    linked = columns["links.predicted"] == 1
+    of_link = np.repeat(frames[:-1], _sizes(columns["links.frames"]))
+    for end in ("links.source", "links.target"):
+        keep[(of_link + columns[end])[linked]] = True
+    if keep.all():
+        return columns
+    before = np.concatenate([[0], keep.cumsum()])  # predictions that stay, in front of each
+    lengths = _sizes(columns["predictions.points"])
+    points = np.repeat(keep, lengths)
+    shorter = dict(columns)
+    shorter["predictions.frames"] = before[frames].astype(np.int32)
+    for name in ("label", "closed", "confidence"):
+        shorter[f"predictions.{name}"] = columns[f"predictions.{name}"][keep]
+    shorter["predictions.points"] = _offsets(lengths[keep].tolist()).astype(np.int32)
+    shorter["predictions.coords"] = columns["predictions.coords"].reshape(2, -1)[:, points]
+    if "predictions.causes" in columns:
+        costs = np.repeat(keep, columns["predictions.causes"])
+        shorter["predictions.causes"] = columns["predictions.causes"][keep]
+        shorter["predictions.cause"] = columns["predictions.cause"][costs]
+        shorter["predictions.cost"] = columns["predictions.cost"][costs]
+
+    def renumbered(numbers: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.int32]:
+        after: NDArray[np.int32] = (before[first + numbers] - before[first]).astype(np.int32)
+        return after
+
+    shorter["matches.prediction"] = renumbered(columns["matches.prediction"], owner)
+    for end in ("links.source", "links.target"):
+        shorter[end] = np.where(linked, renumbered(np.where(linked, columns[end], 0), of_link), columns[end])
+    return shorter
+
+
 def has_shares(results: Results) -> bool:
     """Whether the costs of a match add up to PLD: it was computed and splits into parts."""
     return PLD.name in results.metrics and results.protocol.order == 1
@@ -196,6 +239,11 @@ def least_confidence(confidence: NDArray[np.floating], true_count: int) -> float
         return 0.0  # without truth, predictions are all there is to see
     first_left_out = float(np.sort(confidence)[::-1][2 * true_count])
     return min(int(first_left_out * 100) + 1, 99) / 100
+
+
+def _sizes(offsets: NDArray[Any]) -> NDArray[np.int64]:
+    sizes: NDArray[np.int64] = offsets[1:].astype(np.int64) - offsets[:-1]
+    return sizes
 
 
 def _offsets(sizes: list[int]) -> NDArray[np.int64]:

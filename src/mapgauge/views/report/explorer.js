@@ -17,6 +17,8 @@ const DEFAULTS = () => ({
   off: new Set(), // layers
   view: null, // { x, y, width } in metres; null is the whole frame
   pane: "", // the pane of an extra, which takes the place of the list
+  columns: "", // the columns of the list: keys, "all", or "" for the usual ones
+  shown: "", // the two methods that are drawn, if there are many; "" for the first ones
   ...Object.assign({}, ...extras.map(({ defaults }) => defaults)),
 });
 
@@ -24,7 +26,9 @@ const DEFAULTS = () => ({
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
 // without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines, and
 // whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
-// order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves.
+// order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves; narrows(state),
+// whether it has a filter that no condition can say; chips(state), names of such filters and the changes that take them
+// away; playFrom(frame), which plays the rest of a scene.
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
 const noFilters = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
@@ -43,7 +47,7 @@ function addressOf(now) {
   const first = DEFAULTS();
   const said = new URLSearchParams();
   if (now.frame >= 0) said.set("frame", meta.tokens[now.frame]);
-  for (const key of ["method", "of", "text", "scene", "value", "why", "pane", "cause", ...ownKeys]) if (now[key] !== first[key]) said.set(key, now[key]);
+  for (const key of ["method", "of", "text", "scene", "value", "why", "pane", "cause", "columns", "shown", ...ownKeys]) if (now[key] !== first[key]) said.set(key, now[key]);
   if (now.sort !== first.sort || now.down !== first.down) said.set("sort", (now.down ? "-" : "") + now.sort);
   for (const [key, [low, high]] of Object.entries(now.ranges)) said.append("range", `${key} ${low} ${high}`);
   if (now.least !== first.least) said.set("least", now.least);
@@ -72,8 +76,11 @@ function stateOf(address) {
     for (const key of Object.keys(defaults)) if (said.has(key) && allows(key, said.get(key))) now[key] = said.get(key);
   }
   now.text = said.get("text") ?? "";
+  const chosen = (said.get("columns") ?? "").split(" ").filter((key) => key === "all" || allColumns.includes(key));
+  now.columns = chosen.includes("all") ? "all" : chosen.join(" ");
+  if (isShownText(said.get("shown") ?? "")) now.shown = said.get("shown");
   const sort = said.get("sort");
-  if (sort && columnKeys.includes(sort.replace(/^-/, ""))) Object.assign(now, { sort: sort.replace(/^-/, ""), down: sort.startsWith("-") });
+  if (sort && allColumns.includes(sort.replace(/^-/, ""))) Object.assign(now, { sort: sort.replace(/^-/, ""), down: sort.startsWith("-") });
   for (const range of said.getAll("range")) {
     const [key, low, high] = range.split(" ");
     if (numberKeys.includes(key)) now.ranges[key] = [Number(low), Number(high)];
@@ -97,25 +104,46 @@ const choiceOf = (now) => ({ name: methodChoices().find(([value]) => value === n
 // What the histogram shows: all methods, or one difference.
 function seriesOf(now) {
   if (now.method.includes("-")) return [[{ name: choiceOf(now).name, column: columns[now.value] }], 0];
-  return [meta.methods.map((name, k) => ({ name, column: numbersOf(k, now.value, now.of) })), Number(now.method)];
+  return [meta.methods.map((name, k) => ({ name, colour: meta.methodColours[k], column: numbersOf(k, now.value, now.of) })), Number(now.method)];
+}
+
+const ALL_DRAWN = 3; // methods up to which all are drawn; of more, two
+const isShownText = (text) => /^\d+ \d+$/.test(text) && text.split(" ").every((k) => Number(k) < meta.methods.length);
+
+// The methods that are drawn: all, or the two that were chosen, or those of a difference.
+function shownMethods(now) {
+  if (meta.methods.length <= ALL_DRAWN) return meta.methods.map((_, k) => k);
+  if (now.shown !== "") return [...new Set(now.shown.split(" ").map(Number))];
+  if (now.method.includes("-")) return now.method.split("-").map(Number).reverse();
+  return Number(now.method) === 0 ? [0, 1] : [0, Number(now.method)];
+}
+
+// Whether the drawing shows the first frame of the list after some changes. An answer of the server comes later, when another
+// frame may have been chosen.
+function leadsToFirst(changes) {
+  if ("frame" in changes) return false;
+  const keys = ["of", "sort", "down", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
+  return keys.some((key) => key !== "kept" && key in changes);
 }
 
 // Changes the state and updates only what depends on the change.
-function change(changes) {
+function change(changes, toFirst = leadsToFirst(changes)) {
   const before = state;
   const now = performance.now();
   isNewEntry ||= now - changedAt > SETTLED && !extras.some((extra) => extra.passing?.());
   changedAt = now;
   state = { ...state, ...("frame" in changes ? { absent: "" } : {}), ...changes };
-  refresh(before);
+  refresh(before, toFirst);
 }
 
-function refresh(before = null) {
+function refresh(before = null, toFirst = false) {
   const differs = (...keys) => before === null || keys.some((key) => state[key] !== before[key]);
   for (const extra of extras) extra.toggle?.(state);
   if (differs("method", "of")) columns = columnsOf(state.method, state.of);
+  if (differs("columns", "sort")) setListColumns();
   if (differs(...filterKeys, "sort", "down")) {
     rows = sorted(passing(state, columns), state, columns);
+    if (toFirst) state.frame = rows.find(canDraw) ?? rows[0] ?? state.frame;
     if (state.frame < 0) state.frame = firstFrame();
     markSort(state);
     if (differs("sort")) scrollToColumn(state.sort);
@@ -124,21 +152,19 @@ function refresh(before = null) {
   }
   if (differs(...filterKeys, "value", "pane")) {
     drawHistogram(state.value, ...seriesOf(state), passing(state, columns, state.value), rows, state.ranges[state.value]);
-    showChips();
   }
-  if (differs("frame", ...filterKeys, "sort", "down", "pane")) {
+  if (differs("frame", ...filterKeys, "sort", "down", "pane", "columns")) {
     showRows(state, rows, columns);
     if (differs("frame", "pane") && rows.includes(state.frame)) {
       scrollToRow(rows.indexOf(state.frame)); // only a list with rows can be scrolled
       showRows(state, rows, columns);
     }
   }
-  if (differs("frame")) {
-    for (const panel of panels) drawScene(panel, state.frame);
-    showFrame(state.frame);
-  }
-  if (differs("frame", "least", "off", "of")) for (const panel of panels) applyLayers(panel, state);
-  if (differs("frame", "cause")) for (const panel of panels) applyMode(panel, state.cause);
+  if (differs("shown", "method")) choosePanels();
+  if (differs("frame", "shown", "method")) for (const panel of drawnPanels()) if (differs("frame") || panel.frame !== state.frame) drawScene(Object.assign(panel, { frame: state.frame }), state.frame);
+  if (differs("frame")) showFrame(state.frame);
+  if (differs("frame", "least", "off", "of", "shown", "method")) for (const panel of drawnPanels()) applyLayers(panel, state);
+  if (differs("frame", "cause", "shown", "method")) for (const panel of drawnPanels()) applyMode(panel, state.cause);
   if (differs("frame", "cause", "of")) showKey();
   if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
   for (const extra of extras) extra.show?.(state, differs);
@@ -160,7 +186,7 @@ const redraw = () => refresh({ ...state, frame: -1 });
 // The first frame of the list that can be drawn and has both sides. Frames without predictions or truth explain little.
 function firstFrame() {
   const both = (frame) => ["predictions", "truth"].every((key) => !(key in columnOf) || numbersOf(0, key, "")[frame] > 0);
-  const drawable = rows.filter((frame) => drawnAt[frame] >= 0);
+  const drawable = rows.filter(canDraw);
   return drawable.find(both) ?? drawable[0] ?? rows[0] ?? 0;
 }
 
@@ -168,7 +194,9 @@ function showControls() {
   if (state.scene !== "") fillScenes();
   showModes(state.cause);
   for (const key of ["method", "scene", "value", "why"]) $$(key).value = state[key];
+  if ($$("class-choice")) $$("class-choice").value = state.of;
   for (const box of document.querySelectorAll("[data-of]")) box.checked = state.of === box.dataset.of;
+  for (const button of document.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String(state.pane === button.dataset.view));
   for (const box of document.querySelectorAll("[data-pane]")) box.checked = state.pane === box.dataset.pane;
   if ($$("text").value !== state.text) $$("text").value = state.text;
   const [low, high] = state.ranges[state.value] ?? ["", ""];
@@ -215,14 +243,32 @@ function chooseCause(cause) {
 // The frames that the keys and buttons go through: those of the list, or those of an extra.
 const orderOf = () => extras.map((extra) => extra.order?.(state)).find(Boolean) ?? rows;
 
-function showChips() {
-  const chips = Object.entries(state.ranges).map(([key, [low, high]]) => {
-    const text = [Number.isFinite(low) ? `${low} ≤ ` : "", labelOf(key), Number.isFinite(high) ? ` ≤ ${high}` : ""].join("");
-    const chip = element("button", { type: "button", textContent: `${text} ✕`, ariaLabel: `Remove the filter ${text}` });
-    chip.addEventListener("click", () => setRange(key, null));
-    return chip;
-  });
-  $$("chips").replaceChildren(...chips);
+const drawnPanels = () => panels.filter(({ figure }) => !figure.hidden);
+
+// Shows the panels of the methods that are drawn.
+function choosePanels() {
+  const kept = shownMethods(state);
+  for (const panel of panels) {
+    panel.figure.hidden = !kept.includes(panel.method);
+    panel.size = null;
+  }
+  ["shown-first", "shown-second"].forEach((id, k) => ($$(id).value = String(kept[k] ?? kept[0])));
+}
+
+// Makes the head of the list for the chosen columns.
+function setListColumns() {
+  const keys = columnsShown(state);
+  if (list.tHead.rows.length && keys.join() === listKeys.join()) return;
+  setColumns(keys, (key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }));
+  for (const box of document.querySelectorAll("[data-column]")) box.checked = keys.includes(box.dataset.column);
+}
+
+function chooseColumn(key, on) {
+  const keys = new Set(columnsShown(state));
+  if (on) keys.add(key);
+  else keys.delete(key);
+  const text = allColumns.filter((each) => keys.has(each) && each !== "token").join(" ");
+  change({ columns: keys.size === columnKeys.length && columnKeys.every((each) => keys.has(each)) ? "all" : text });
 }
 
 function setRange(key, range) {
@@ -278,19 +324,31 @@ function build() {
   options("value", numberKeys.map((key) => [key, labelOf(key)]));
   $$("method-label").hidden = meta.methods.length === 1;
   $$("scene-label").hidden = !meta.scenes;
+  for (const id of ["shown-first", "shown-second"]) options(id, meta.methods.map((name, k) => [String(k), name]));
+  $$("shown-label").hidden = meta.methods.length <= ALL_DRAWN;
+  for (const id of ["shown-first", "shown-second"]) $$(id).addEventListener("change", () => change({ shown: `${$$("shown-first").value} ${$$("shown-second").value}` }));
+  boxes("column-boxes", "checkbox", allColumns.filter((key) => key !== "token").map((key) => [key, headOf(key)]), "column", chooseColumn);
+  document.addEventListener("click", ({ target }) => ($$("columns-choice").open &&= $$("columns-choice").contains(target)));
   options("why", [["", "all frames"], [DRAWN, "all that can be drawn"], ...meta.reasons.map((reason) => [reason, reason])]);
-  $$("why-label").hidden = drawnCount === 0 || drawnCount === frameCount;
-  $$("layers").hidden = drawnCount === 0;
+  $$("why-label").hidden = drawableCount === 0 || (drawableCount === frameCount && meta.reasons.length === 0);
+  $$("layers").hidden = drawableCount === 0;
   buildModes((cause) => change({ cause }));
   $$("workbench").classList.add(`methods-${Math.min(meta.methods.length, 3)}`);
-  buildList((key) => change(key === state.sort ? { down: !state.down } : { sort: key, down: numberKeys.includes(key) }), (frame) => change({ frame }));
+  setListColumns();
+  buildList((frame) => change({ frame }));
   const onView = (make) => change({ view: make(state.view) });
   const nameOf = (panel) => [meta.tokens[state.frame], meta.methods[panel.method]];
   buildPanels(onView, (panel) => download(`${nameOf(panel).join(" ")}.svg`, "image/svg+xml", svgOf(panel, nameOf(panel))));
   const layers = Object.entries(LAYERS).filter(([key]) => ({ truth: true, predictions: true, links: meta.linkStates.length, ignored: meta.ignored })[key] ?? meta.matched);
   boxes("layer-boxes", "checkbox", layers, "layer", (key, on) => change({ off: toggled(state.off, key, on) }));
   const classes = meta.classes.map((name, label) => [name, name, meta.colours[label]]);
-  boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
+  if (meta.classes.length < SEARCH_FROM) boxes("class-boxes", "radio", [["", "all"], ...classes], "of", (of) => change({ of }));
+  else {
+    const choice = element("select", { id: "class-choice" }, ...[["", "all"], ...classesWorstFirst(0).map((name) => [name, name])].map(([value, text]) => element("option", { value, textContent: text })));
+    choice.setAttribute("aria-label", "Class");
+    choice.addEventListener("change", () => change({ of: choice.value }));
+    $$("class-boxes").append(choice);
+  }
   for (const key of ["method", "scene", "value", "why"]) $$(key).addEventListener("change", () => change({ [key]: $$(key).value }));
   $$("text").addEventListener("input", () => change({ text: $$("text").value }));
   $$("least").addEventListener("input", () => change({ least: Number($$("least").value) }));
@@ -314,6 +372,7 @@ function build() {
   if (panes.length) boxes("panes", "radio", [["", "list of frames"], ...panes], "pane", (pane) => change({ pane }));
   $$("panes").hidden = panes.length === 0;
   for (const extra of extras) extra.build?.(change);
+  buildViews();
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   $$("previous").addEventListener("click", () => go(-1));
   $$("next").addEventListener("click", () => go(1));
@@ -372,8 +431,31 @@ function onKey(event, onView) {
   else if (event.key === "+" || event.key === "=") onView((view) => zoomed(view, 0.7));
   else if (event.key === "-") onView((view) => zoomed(view, 1 / 0.7));
   else if (event.key === "0") onView(() => null);
+  else if (event.key === "b") blink();
+  else if (event.key === "?") showHelp();
+  else if (event.key === "Escape" && blinkAt >= 0) blink();
+  else if (event.key in VIEWS && panes.concat([[""]]).some(([name]) => name === VIEWS[event.key])) change({ pane: VIEWS[event.key] });
   else return;
   event.preventDefault();
+}
+
+// Keys of what stands beside the drawing. A map comes from a section, or from `mapgauge view`.
+const VIEWS = { 1: "", 2: "grid", 3: panes.some(([name]) => name === "map") ? "map" : "place" };
+
+// Buttons in the head of the page for the list, the grid and the map.
+function buildViews() {
+  const names = { 1: "list", 2: "grid", 3: "map" };
+  for (const [key, pane] of Object.entries(VIEWS)) {
+    if (pane !== "" && !panes.some(([name]) => name === pane)) continue;
+    const button = element("button", { type: "button", textContent: `${names[key]} ${key}`, title: `Key ${key}` });
+    button.dataset.view = pane;
+    button.addEventListener("click", () => {
+      change({ pane });
+      $$("workbench").scrollIntoView({ block: "start" });
+    });
+    $$("views").append(button);
+  }
+  $$("help-button").addEventListener("click", showHelp);
 }
 
 try {

@@ -15,18 +15,22 @@ from mapgauge.markup import Html, escaped, joined
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, colours_of, part_colours, setting_of, title_of
+from mapgauge.metrics.table import COLOURS, METRICS, colours_of, part_colours, setting_of, title_of
 from mapgauge.results.marks import NEAR, STEPS, THINNEST, WIDEST
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
-from mapgauge.views.report.drawings import drawings, has_shares
+from mapgauge.views.report.drawings import drawings, has_shares, without_faint
 from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
 from mapgauge.views.report.pack import Arrays, Section
 from mapgauge.views.report.sections import sections
 
 # Joined to one script: the first, a source of arrays, these, the scripts of sections, and the last.
 FIRST = "failure"
-SCRIPTS = ("data", "list", "histogram", "drawing", "causes", "marks", "view", "frame", "export")
+SCRIPTS = (
+    *("data", "list", "histogram", "drawing", "causes", "marks", "view", "frame", "export", "command", "picture"),
+    *("first", "thumbs", "scenes", "compare", "help"),
+)
+STYLES = ("page", "first")
 LAST = "explorer"
 RESOURCES = "mapgauge.views.report"  # the package with scripts, styles and elements
 
@@ -38,6 +42,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
     linked = any(metric.frame_links is not None and metric.settings(first.protocol) for metric in METRICS.values())
     return {
         "methods": names,
+        "methodColours": [COLOURS[k % len(COLOURS)] for k in range(len(names))],
         "classes": first.class_names,
         "colours": [colour[name] for name in first.class_names],
         "columns": column_keys(first),
@@ -82,15 +87,24 @@ def value_arrays(method: int, results: Results) -> Arrays:
 
 
 def geometry_arrays(
-    method: int, results: Results, causes: bool | None, advance: Callable[[], None], *, centred: bool
+    method: int,
+    results: Results,
+    causes: bool | None,
+    advance: Callable[[], None],
+    *,
+    centred: bool,
+    least: float = 0.0,
 ) -> Arrays:
     """Return the geometry of all frames, by the names of the scripts. The results must have their data.
 
-    The other arguments are those of ``drawings``, and ``causes`` as in ``write_report``.
+    Unmatched predictions with a confidence below ``least`` are left out. The other arguments are those of
+    ``drawings``, and ``causes`` as in ``write_report``.
     """
     columns = drawings(results, advance, centred=centred)
     for section in sections():
         columns |= section.columns(results, causes)
+    if least > 0:
+        columns = without_faint(columns, least)
     return {f"{method}.{key}": column for key, column in columns.items()}
 
 
@@ -111,7 +125,9 @@ def filled(template: Html, **texts: str) -> Html:
 
 def explorer_elements(about: str, panes: Sequence[Html]) -> Html:
     """Return the elements of the list and the drawings. ``panes`` are elements that take the place of the list."""
-    elements = filled(resource("explorer.html"), drawing=about, panes=joined(["", *panes], "\n"))
+    elements = filled(
+        resource("explorer.html"), drawing=about, panes=joined(["", *panes], "\n"), help=resource("help.html")
+    )
     return Html(elements.rstrip())
 
 

@@ -1,7 +1,7 @@
 """The frames of the report: columns of numbers, and the choice of frames to draw."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, zip_longest
+from itertools import combinations, permutations, zip_longest
 from typing import Any
 
 import numpy as np
@@ -78,14 +78,16 @@ def choose(
     numbers: Sequence[Numbers],
     count: int,
     *,
+    classes: Sequence[str] = (),
     scenes: Sequence[Sequence[int]] = (),
     seed: int = 0,
 ) -> dict[int, list[str]]:
     """Choose the frames to draw by several values, and a random sample.
 
     Three quarters are chosen in turn from these rankings: the frames with the worst value and the worst parts of each
-    metric, for each method, and the frames with the largest differences between each two methods. The last quarter is
-    random. If there are no metrics, all are random. If there are at most ``count`` frames, all are chosen.
+    metric, for each method, and the frames with the largest differences between each two methods; then the same for the
+    main value of each class. The last quarter is random. If there are no metrics, all are random. If there are at most
+    ``count`` frames, all are chosen.
 
     If scenes are given, all frames of as many of them as fit into half the number come first. Only the rest is chosen
     as above. Returns all reasons why a frame was chosen, by its number. There are none if all frames are chosen.
@@ -98,7 +100,8 @@ def choose(
         if len(chosen) + len(frames) <= count // 2:
             chosen |= {frame: [WHOLE] for frame in frames}
     ranked = count - (count - len(chosen)) // 4
-    rankings = ([(reason, frame) for frame in order[:count]] for reason, order in _rankings(metrics, names, numbers))
+    ranking = [*_rankings(metrics, names, numbers), *_rankings_of_classes(metrics, names, numbers, classes)]
+    rankings = ([(reason, frame) for frame in order[:count]] for reason, order in ranking)
     for turn in zip_longest(*rankings):
         for reason, frame in filter(None, turn):
             if frame in chosen:
@@ -144,6 +147,26 @@ def _rankings(
             for better, worse in ((i, j), (j, i)):
                 lead = sign * (tables[worse][metric.main.key] - tables[better][metric.main.key])
                 yield f"{names[better]} most ahead of {names[worse]} in {metric.title}", _descending(lead, lead > 0)
+
+
+def _rankings_of_classes(
+    metrics: Sequence[Metric], names: Sequence[str], numbers: Sequence[Numbers], classes: Sequence[str]
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield the frames with the worst value of each class, and those where one method leads most."""
+    computed = [metric.name for metric in metrics]
+    for metric in metrics:
+        if is_repeated(metric, computed) or any(metric.main.key not in table for table in numbers):
+            continue
+        sign = 1.0 if metric.lower_is_better else -1.0
+        for c, class_name in enumerate(classes):
+            costs = [sign * table[metric.main.key][1 + c].astype(np.float64) for table in numbers]
+            for name, cost in zip(names, costs, strict=True):
+                of = f" of {name}" if len(names) > 1 else ""
+                yield f"worst {metric.main.words} of {class_name}{of}", _descending(cost, np.isfinite(cost))
+            for i, j in permutations(range(len(names)), 2):
+                lead = costs[j] - costs[i]
+                reason = f"{names[i]} most ahead of {names[j]} in {metric.title} of {class_name}"
+                yield reason, _descending(lead, lead > 0)
 
 
 def _descending(values: Floats, ranked: Flags) -> list[int]:

@@ -52,8 +52,15 @@ function countTicks(most) {
   return Array.from({ length: Math.ceil(most / step) + 1 }, (_, k) => k * step);
 }
 
-// Draws `series`, one { name, column } per method. The one at `chosen` is filled, the others are outlines.
+const RIDGES_FROM = 3; // methods from which each has a line of its own
+const RIDGE = 26; // pixels of a ridge
+
+// Draws `series`, one { name, colour, column } per method. The one at `chosen` is filled, the others are outlines. Three or more
+// stand one below the other.
 function drawHistogram(key, series, chosen, others, kept, range) {
+  const ridges = series.length >= RIDGES_FROM;
+  histogram.style.height = ridges ? `${TOP + BELOW + RIDGE * series.length}px` : "";
+  if (ridges) return drawRidges(key, series, { chosen, others, kept, range });
   const bins = binsOf(key, series.map(({ column }) => column));
   const width = Math.max(histogram.clientWidth || 600, 200);
   const height = histogram.clientHeight || 104;
@@ -74,14 +81,15 @@ function drawHistogram(key, series, chosen, others, kept, range) {
   for (const [name, values] of [["all", counts[chosen]], ["kept", now]]) {
     values.forEach((count, i) => {
       const up = heightOf(count);
-      if (count) parts.push(svgElement("rect", { class: name, x: left + i * bar + 0.5, y: base - up, width: Math.max(bar - 1, 0.5), height: up }));
+      const colour = name === "kept" && series[chosen].colour ? { style: `fill: ${series[chosen].colour}` } : {};
+      if (count) parts.push(svgElement("rect", { class: name, ...colour, x: left + i * bar + 0.5, y: base - up, width: Math.max(bar - 1, 0.5), height: up }));
     });
   }
   counts.forEach((values, k) => {
     if (k === chosen) return;
     let path = `M${left} ${base}`;
     values.forEach((count, i) => (path += `V${base - heightOf(count)}H${left + (i + 1) * bar}`));
-    parts.push(svgElement("path", { class: `outline outline-${k % 4}`, d: `${path}V${base}` }));
+    parts.push(svgElement("path", { class: "outline", stroke: series[k].colour, d: `${path}V${base}` }));
   });
   if (range) {
     const [from, to] = range.map((value) => Math.min(Math.max(xOf(value), left), width));
@@ -99,16 +107,58 @@ function drawHistogram(key, series, chosen, others, kept, range) {
     `Number of frames by ${labelOf(key)}, over ${others.length} frames, ${kept.length} of them in the list. Use the fields from and to.`,
   );
   histogram.replaceChildren(...parts);
-  const entries = series.length < 2 ? [] : series.map(({ name }, k) => element("li", { title: name }, sampleOf(k, k === chosen), element("span", { textContent: name })));
+  const entries = series.length < 2 ? [] : series.map(({ name, colour }, k) => element("li", { title: name }, sampleOf(colour, k === chosen), element("span", { textContent: name })));
   document.getElementById("histogram-key").replaceChildren(...entries);
+}
+
+// A ridge for each method, all on one axis. Each is as high as its own highest bar.
+function drawRidges(key, series, { chosen, others, kept, range }) {
+  const bins = binsOf(key, series.map(({ column }) => column));
+  const width = Math.max(histogram.clientWidth || 600, 200);
+  const left = Math.min(Math.max(...series.map(({ name }) => 6.2 * Math.min(name.length, 22))) + 8, width / 3);
+  const height = TOP + BELOW + RIDGE * series.length;
+  const counts = series.map(({ column }) => countsOf(column, others, bins));
+  axis = { low: bins.low, high: bins.high, left, width: width - left - 1, count: bins.count, key };
+  axis.told = series.map(({ name }, k) => ({ name, counts: counts[k] }));
+  const bar = axis.width / bins.count;
+  const parts = series.flatMap(({ name, colour, column }, k) => {
+    const base = TOP + RIDGE * (k + 1);
+    const now = countsOf(column, kept, bins);
+    const most = Math.max(1, ...counts[k]);
+    const pathOfCounts = (values) => {
+      let path = `M${left} ${base}`;
+      values.forEach((count, i) => (path += `V${base - (count / most) * (RIDGE - 3)}H${left + (i + 1) * bar}`));
+      return `${path}V${base}Z`;
+    };
+    const short = name.length > 22 ? `${name.slice(0, 10)}…${name.slice(-11)}` : name;
+    return [
+      svgElement("path", { class: "all", d: pathOfCounts(counts[k]) }),
+      svgElement("path", { class: "ridge", d: pathOfCounts(now), fill: colour, "fill-opacity": k === chosen ? 1 : 0.55 }),
+      svgElement("line", { class: "tick", x1: left, x2: width, y1: base, y2: base }),
+      svgElement("text", { x: left - 4, y: base - 4, "text-anchor": "end", "font-weight": k === chosen ? 700 : 400 }, svgElement("title", {}, name), short),
+    ];
+  });
+  if (range) {
+    const [from, to] = range.map((value) => Math.min(Math.max(xOf(value), left), width));
+    parts.push(svgElement("rect", { class: "brush", x: from, y: 0, width: Math.max(to - from, 1), height: height - BELOW }));
+  }
+  const tick = (value, x, anchor) => svgElement("text", { x, y: height - 4, "text-anchor": anchor }, numberOf(key, value));
+  if (!bins.empty) {
+    const inset = isWhole(key) ? 0.5 : 0;
+    parts.push(tick(bins.low + inset, left, "start"), tick(bins.high - inset, width - 1, "end"), svgElement("text", { x: left + axis.width / 2, y: height - 4, "text-anchor": "middle" }, `frames by ${labelOf(key)}`));
+  }
+  histogram.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  histogram.setAttribute("aria-label", `Number of frames by ${labelOf(key)}, over ${others.length} frames, ${kept.length} of them in the list. Use the fields from and to.`);
+  histogram.replaceChildren(...parts);
+  document.getElementById("histogram-key").replaceChildren();
 }
 
 const numberOf = (key, value) => (isWhole(key) ? String(Math.round(value)) : value.toFixed(2));
 const xOf = (value) => axis.left + ((value - axis.low) / (axis.high - axis.low)) * axis.width;
 
 // A sample for the key: a filled box, or an outline.
-function sampleOf(k, filled) {
-  const shape = filled ? svgElement("rect", { class: "kept", y: 2, width: 16, height: 8 }) : svgElement("path", { class: `outline outline-${k % 4}`, d: "M0 6H16" });
+function sampleOf(colour, filled) {
+  const shape = filled ? svgElement("rect", { y: 2, width: 16, height: 8, fill: colour }) : svgElement("path", { class: "outline", stroke: colour, d: "M0 6H16" });
   return svgElement("svg", { width: 16, height: 12, "aria-hidden": "true" }, shape);
 }
 

@@ -8,13 +8,14 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
+from itertools import count as counting
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mapgauge.answers.answer import answer
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
-from mapgauge.markup import Html, joined
+from mapgauge.markup import Html, html, joined
 from mapgauge.results.comparison import check_comparable, compare, method_names
 from mapgauge.results.frame_query import FrameTable
 from mapgauge.results.query import Query, parse
@@ -23,8 +24,10 @@ from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags
 from mapgauge.results.values import InputRecords, lists_of_frames
 from mapgauge.typing import Progress
+from mapgauge.views.report.card import write_card
 from mapgauge.views.report.drawings import is_map, least_confidence
 from mapgauge.views.report.explorer import (
+    STYLES,
     described,
     explorer_elements,
     filled,
@@ -36,13 +39,16 @@ from mapgauge.views.report.explorer import (
     script_hash,
     section_resource,
 )
-from mapgauge.views.report.first import first_elements, panel_of_sections
+from mapgauge.views.report.first import first_elements, first_meta, panel_of_sections
 from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
 from mapgauge.views.report.pack import Arrays, Section, pack
 from mapgauge.views.report.sections import sections
 from mapgauge.views.report.summary import StaticPage, summary
 
-FRAMES = 200
+FRAMES = 200  # that are drawn with all their predictions; these are chosen by several rankings
+MEGABYTES = 40  # of the drawings of all frames, up to which they are in the page
+FAINT = 0.1  # confidence below which unmatched predictions of the other frames are left out
+BLOCK = 250  # frames that the browser reads at once
 SOURCE = ("inflate", "block")  # scripts that read the arrays from the page
 FILTER = ("query", "condition")  # scripts that filter the list by a condition
 
@@ -52,12 +58,13 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     names: Sequence[str] | None = None,
-    frames: int | str = FRAMES,
+    frames: int | str | None = None,
     title: str | None = None,
     causes: bool | None = None,
     by: str | None = None,
     tags: Tags | None = None,
     with_paths: bool = False,
+    card: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
@@ -66,11 +73,13 @@ def write_report(
         results: Results of one method, or of several methods on the same frames with the same protocol.
         path: The file to write.
         names: Names of the methods; None uses the file names.
-        frames: Number of frames that can be drawn. They are the worst by each value and by each of its parts, the
-            frames with the largest differences between methods, and a random quarter. If T-PLD was computed, up to half
-            of them are whole scenes with the worst T-PLD. The page states the reasons, and has the values of all
-            frames. Drawing needs the geometry, which results from a file have only if they are loaded with predictions
-            and truth. A condition, such as ``"pld > 0.8 and missed.boundary > 2"``, draws the frames of the first
+        frames: Which frames can be drawn. If None, all of them, up to 40 MB of drawings: 200 with all predictions, the
+            others without unmatched predictions whose confidence is below 0.1. A number draws so many: the worst by
+            each value and by each of its parts, over all classes and of each class, the frames with the largest
+            differences between methods, and a random quarter. If T-PLD was computed, up to half of them are whole
+            scenes with the worst T-PLD. The page states the reasons, and has the values of all frames. Drawing needs
+            the geometry, which results from a file have only if they are loaded with predictions and truth. A
+            condition, such as ``"pld > 0.8 and missed.boundary > 2"``, draws the frames of the first
             method that meet it; ``Results.where`` has the columns.
         title: Title of the page. If None, the names of the methods.
         causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
@@ -81,6 +90,8 @@ def write_report(
         tags: Tags of frames or scenes, from ``read_tags``.
         with_paths: Whether the page names the inputs by their whole paths. By default it has the names of the files
             only, as a paper under double-blind review needs.
+        card: A picture to write besides: the first screen as 1200 x 630 pixels, for a pull request or a chat. Its
+            suffix is png, svg or pdf. It needs matplotlib (the extra ``plot``), and no browser.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
@@ -95,10 +106,10 @@ def write_report(
         methods = [results]
     else:
         methods = list(results)
-    if isinstance(frames, bool) or not isinstance(frames, int | str) or (isinstance(frames, int) and frames < 0):
+    if isinstance(frames, bool) or not isinstance(frames, int | str | None) or (isinstance(frames, int) and frames < 0):
         raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
     if isinstance(frames, str):
-        drawn: Query | int = parse(frames)
+        drawn: Query | int | None = parse(frames)
     else:
         drawn = frames
     notes = []
@@ -108,10 +119,12 @@ def write_report(
     called = method_names(methods, names)
     check_comparable(methods, called)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
-    with ThreadPoolExecutor(1) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
+    with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
+        answering = pool.submit(answer, methods, names=called)
         explorer = _explorer(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
         comparison = comparing.result()
+        said = answering.result()
     if by is None:
         sliced = []
     else:
@@ -121,11 +134,16 @@ def write_report(
         named = ordered
     else:
         named = [_without_folders(method) for method in ordered]
-    first = first_elements([], panel_of_sections("where", named, called))
     top = summary(named, comparison, sliced)
-    page = _page(title or ", ".join(called), top, about, explorer=explorer, first=first)
+    heading = title or ", ".join(called)
+    explorer.meta.update(first_meta(ordered, called, comparison, said))
+    first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
+    page = _page(heading, top, about, explorer=explorer, first=first)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
+    if card is not None:
+        sentences = [statement.text for statement in said.statements]
+        write_card(card, heading, top.subtitle, sentences, explorer.meta)
 
 
 class _ExplorerPart(NamedTuple):
@@ -133,6 +151,7 @@ class _ExplorerPart(NamedTuple):
 
     meta: dict[str, Any]
     data: str  # the arrays
+    later: list[str]  # arrays of further frames, which the page reads later
     sections: list[Section]  # that have scripts, styles and elements
     about: str  # which frames can be drawn, in words
 
@@ -140,7 +159,7 @@ class _ExplorerPart(NamedTuple):
 def _explorer(
     methods: Sequence[Results],
     names: Sequence[str],
-    frames: int | Query,
+    frames: int | Query | None,
     causes: bool | None,
     tags: Tags | None,
     progress: Progress | None,
@@ -155,17 +174,23 @@ def _explorer(
     if isinstance(frames, Query):
         chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
     else:
-        chosen = choose(metrics, names, numbers, count=frames, scenes=scenes)
+        count = FRAMES if frames is None else frames
+        chosen = choose(metrics, names, numbers, count=count, classes=first.class_names, scenes=scenes)
+    total = len(first.tokens)
     if all(method.geometry is not None for method in methods):
         drawn = list(chosen)
     else:
         drawn = []
+    if drawn and frames is None:
+        others = sorted(set(range(total)) - set(drawn))
+    else:
+        others = []
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
-    steps = count(1)
+    steps = counting(1)
 
     def advance() -> None:
         if progress is not None:
-            progress(next(steps), len(drawn) * len(methods))
+            progress(next(steps), (len(drawn) + len(others)) * len(methods))
 
     arrays: Arrays = {}
     world = bool(drawn) and is_map(first)
@@ -174,6 +199,28 @@ def _explorer(
         arrays |= {f"{k}.where.{name}": column for name, column in every[k].items()}
         if drawn:
             arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance=advance, centred=world)
+
+    def block_of_frames(some: Sequence[int]) -> tuple[dict[str, Any], str]:
+        """Return what the page needs to know about a block of further frames, and the block."""
+        columns: Arrays = {}
+        for k, method in enumerate(methods):
+            part = method.of_frames(some)
+            columns |= geometry_arrays(k, part, causes, advance=advance, centred=world, least=FAINT)
+        where, text = pack(columns)
+        return {"frames": list(some), "arrays": where}, text
+
+    later: list[tuple[dict[str, Any], str]] = []
+    size = 0
+    while others and size < MEGABYTES * 1e6:
+        later.append(block_of_frames(others[:BLOCK]))
+        others = others[BLOCK:]
+        size += len(later[-1][1])
+        room = int((MEGABYTES * 1e6 - size) / size * sum(len(one["frames"]) for one, _ in later))
+        if len(later) == 1 and room < len(others):  # the worst of them
+            known = {*drawn, *later[0][0]["frames"]}
+            classes = first.class_names
+            more = choose(metrics, names, numbers, count=len(known) + max(room, 0), classes=classes, scenes=scenes)
+            others = sorted(set(more) - known)
     additions = {section: section.added(methods, drawn, causes) for section in sections()}
     for added in additions.values():
         arrays |= added.arrays
@@ -183,6 +230,7 @@ def _explorer(
         "tags": {name: columns[name]._asdict() for name in (tags.kinds if tags else ())},
         "drawn": drawn,
         "reasons": reasons,
+        "later": [one for one, _ in later],
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
         "least": max(
             (
@@ -199,13 +247,17 @@ def _explorer(
         moved = "The data are a map. Each frame is drawn around its centre, without an ego."
     else:
         moved = ""
-    said = [_about_drawings(methods, drawn, frames), moved, *(added.about for added in additions.values())]
+    said = [
+        _about_drawings(methods, drawn, frames, sum(len(one["frames"]) for one, _ in later)),
+        moved,
+        *(added.about for added in additions.values()),
+    ]
     scripted = [section for section, added in additions.items() if section.resource and added.meta]
-    return _ExplorerPart(meta, data, scripted, " ".join(filter(None, said)))
+    return _ExplorerPart(meta, data, [text for _, text in later], scripted, " ".join(filter(None, said)))
 
 
-def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query) -> str:
-    """Return a sentence about the frames that the page can draw."""
+def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query | None, later: int) -> str:
+    """Return a sentence about the frames that the page can draw. ``later`` is the number of those in further blocks."""
     total = len(methods[0].tokens)
     if any(method.geometry is None for method in methods):
         return (
@@ -218,6 +270,17 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: in
         if total == 1:
             return "The frame can be drawn."
         return f"All {total:,} frames can be drawn."
+    if later:
+        faint = (
+            f"In {later:,} of them, predictions that are not matched and have a confidence "
+            f"below {FAINT:g} are left out."
+        )
+        if len(drawn) + later == total:
+            return f"All {total:,} frames can be drawn. {faint}"
+        return (
+            f"{len(drawn) + later:,} of {total:,} frames can be drawn, which take about {MEGABYTES} MB. They have a "
+            f"dot in the list, which has the values of all frames. {faint}"
+        )
     if isinstance(frames, Query):
         return f"{len(drawn):,} of {total:,} frames can be drawn, for which {frames.text}. They have a dot in the list."
     ranked = any(True for _ in lists_of_frames(methods[0].metrics))
@@ -266,11 +329,10 @@ def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart, fi
     return filled(
         resource("page.html"),
         title=heading,
-        policy=f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; base-uri 'none'",
+        policy=policy_of(script),
         style=joined(
             [
-                resource("page.css"),
-                resource("first.css"),
+                *(resource(f"{name}.css") for name in STYLES),
                 *(section_resource(section, "css") for section in explorer.sections),
             ]
         ),
@@ -278,12 +340,22 @@ def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart, fi
         links=top.links,
         first=first,
         overview=top.overview,
+        later=joined(
+            html('<script type="application/octet-stream" id="later-{}">{}</script>\n', k, text)
+            for k, text in enumerate(explorer.later)
+        ),
         sections=top.sections,
         explorer=explorer_elements(about, [section_resource(section, "html") for section in explorer.sections]),
         meta=meta_text(explorer.meta),
         data=explorer.data,
         script=script,
     )
+
+
+def policy_of(script: str) -> str:
+    """Return the security policy of the page. Images are those that the page itself makes, to save a panel as PNG."""
+    allowed = f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; img-src data:"
+    return f"{allowed}; base-uri 'none'"
 
 
 __all__ = ["write_report"]

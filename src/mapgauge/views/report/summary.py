@@ -33,7 +33,8 @@ class StaticPage(NamedTuple):
     """The parts of the page that need no script, as HTML."""
 
     subtitle: str
-    overview: Html  # above the list of frames
+    overview: Html  # the scoreboard, and how many findings there are
+    worries: Html  # the findings that are errors, for the top of the page
     links: Html  # to the sections
     sections: Html  # below the list of frames
 
@@ -51,10 +52,13 @@ def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence
         "inputs": ("Inputs and settings", _inputs(methods, names)),
     }
     shown = {name: section for name, section in bodies.items() if section[0]}
-    titles = {"overview": "Overview", "explorer": "Frames"} | {name: title for name, (title, _) in shown.items()}
+    titles = {"first": "Answer", "explorer": "Frames", "overview": "Overview"} | {
+        name: title for name, (title, _) in shown.items()
+    }
     return StaticPage(
         subtitle=_subtitle(methods),
-        overview=joined([_scoreboard(methods, comparison), _worries(methods, names)]),
+        overview=joined([_scoreboard(methods, comparison), _other_findings(methods)]),
+        worries=_worries(methods, names),
         links=joined(element("a", title, href=f"#{name}") for name, title in titles.items()),
         sections=joined([_section(title, name, body) for name, (title, body) in shown.items()], "\n"),
     )
@@ -152,19 +156,24 @@ def _verdict(difference: Difference | None, metric: Metric) -> Html:
 
 
 def _worries(methods: Sequence[Results], names: Sequence[str]) -> Html:
-    """Return the findings that are errors, and how many others there are."""
+    """Return the findings that are errors. Empty if there are none."""
+    if not any(finding.level == "error" for method in methods for finding in method.findings):
+        return Html("")
+    return _findings(methods, names, LEVELS[:1])
+
+
+def _other_findings(methods: Sequence[Results]) -> Html:
+    """Return how many warnings and notes there are, in words."""
     counts = {
         level: len({finding.text for method in methods for finding in method.findings if finding.level == level})
-        for level in LEVELS
+        for level in LEVELS[1:]
     }
     others = " and ".join(
         f"{counts[level]} {level}{'s' if counts[level] > 1 else ''}" for level in LEVELS[1:] if counts[level]
     )
-    if others:
-        line = html('<p><a href="#findings">{}</a> about the inputs.</p>', others)
-    else:
-        line = Html("")
-    return joined([_findings(methods, names, LEVELS[:1]) if counts["error"] else None, line])
+    if not others:
+        return Html("")
+    return html('<p><a href="#findings">{}</a> about the inputs.</p>', others)
 
 
 def _slices(names: Sequence[str], sliced: Sequence[Slices]) -> Html:

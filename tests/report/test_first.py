@@ -1,0 +1,403 @@
+"""The first screen of the report in a real browser: answer, panels, examples, scenes and filters."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from tests.audit import faults_of
+
+import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.report import write_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Show = Callable[..., "Page"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def listed(page: "Page") -> list[str]:
+    return page.locator("#list tbody tr[data-frame] td:first-child").all_inner_texts()
+
+
+def number_of_frames(page: "Page") -> int:
+    return int(page.locator("#count").inner_text().split()[0])
+
+
+@pytest.fixture(scope="module")
+def five(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of five methods: two pairs of equal ones."""
+    path = tmp_path_factory.mktemp("five") / "report.html"
+    good, poor = methods
+    write_report([good, poor, good, poor, good], path, names=["A", "B", "C", "D", "E"])
+    return path
+
+
+def test_the_panels_have_the_values_of_the_results(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = show(two)
+    what = page.locator("#what").inner_text()
+    for method in methods:
+        assert f"{method.mean['pld']:.3f}" in what
+        assert f"{method.mean['ap_chamfer']:.3f}" in what
+        assert f"{method.classes['divider']['pld']:.3f}" in what
+    names = page.locator("#what .rows th button").all_inner_texts()
+    worst = sorted(methods[0].class_names, key=lambda name: -(methods[0].classes[name]["pld"] or 0))
+    assert names == worst
+
+
+def test_the_waterfall_leads_from_one_method_to_the_other(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = show(two)
+    said = page.locator("#why-card .rows td:last-child").all_inner_texts()
+    steps = [float(text.replace("\u2212", "-")) for text in said]
+    gap = (methods[1].mean["pld"] or 0) - (methods[0].mean["pld"] or 0)
+    assert len(steps) == 5
+    assert abs(sum(steps) - gap) < 0.003
+    assert [abs(step) for step in steps] == sorted((abs(step) for step in steps), reverse=True)
+    page.get_by_role("button", name="missing").click()
+    causes = page.locator("#why-card .rows tr.sub th").all_inner_texts()
+    assert causes == ["missed", "extent", "found only faintly"]
+
+
+def test_a_class_and_a_cause_are_filters_with_chips(show: Show, two: Path) -> None:
+    page = show(two)
+    page.locator("#what").get_by_role("button", name="divider").click()
+    assert page.get_by_label("divider", exact=True).first.is_checked()
+    page.locator("#why-card").get_by_role("button", name="missing").click()
+    page.locator("#why-card").get_by_role("button", name="missed").click()
+    assert page.locator("#list th[aria-sort]").get_attribute("data-key") == "due_to_missed"
+    assert page.locator("#why-due_to_missed").get_attribute("aria-pressed") == "true"
+    assert page.locator("#chips button").all_inner_texts() == ["divider \u2715", "cause missed \u2715"]
+    for _ in range(2):
+        page.locator("#chips button").first.click()
+    assert page.locator("#chips button").count() == 0
+    assert page.locator("#why-due_to_missed").get_attribute("aria-pressed") == "false"
+
+
+def test_a_filter_draws_the_first_frame_of_the_list(show: Show, two: Path) -> None:
+    page = show(two)
+    page.select_option("#method", "1-0")
+    for button in ("#largest-gain", "#largest-loss"):
+        page.click(button)
+        assert page.locator("#chosen").inner_text().startswith(listed(page)[0])
+    page.locator("#what").get_by_role("button", name="boundary").click()
+    assert page.locator("#chosen").inner_text().startswith(listed(page)[0])
+    page.fill("#text", "scene-0002")
+    assert page.locator("#chosen").inner_text().startswith("scene-0002")
+
+
+def test_the_examples_are_of_different_scenes_and_findings(show: Show, two: Path) -> None:
+    page = show(two)
+    page.wait_for_selector("#examples .thumb path")
+    titles = [
+        str(text) for text in page.locator("#examples .thumb-button").evaluate_all("all => all.map((b) => b.title)")
+    ]
+    captions = page.locator("#examples .caption").all_inner_texts()
+    assert len(titles) == len(set(titles)) == 6
+    assert len({title.rpartition("-")[0] for title in titles}) == 3  # all scenes of this report
+    assert len(set(captions)) > 3
+    page.locator("#examples .thumb-button").nth(2).click()
+    assert page.locator("#chosen").inner_text().startswith(titles[2])
+
+
+def test_the_examples_follow_the_filters(show: Show, two: Path) -> None:
+    page = show(two)
+    page.locator("#what").get_by_role("button", name="divider").click()
+    page.select_option("#scene", "scene-0001")
+    expect(page.locator("#examples .thumb-button:not([title^=scene-0001])")).to_have_count(0)
+    captions = page.locator("#examples .caption").all_inner_texts()
+    assert captions
+    assert all("divider" in text for text in captions)
+
+
+def test_a_thumbnail_shows_found_and_missed_truth(show: Show, one: Path) -> None:
+    page = show(one)
+    page.wait_for_selector("#examples .thumb path")
+    assert page.locator("#examples .thumb .found").count() > 0
+    assert page.locator("#examples .thumb .missed").count() > 0
+    assert page.locator("#examples .thumb .near").count() > 0
+
+
+def test_the_scenes_are_rows_of_cells_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one)
+    rows = page.locator("#scene-rows li")
+    by_scene: dict[str, list[float]] = {}
+    for row in methods[0].frames():
+        by_scene.setdefault(str(row["scene"]), []).append(float(row["pld"]))
+    worst = sorted(by_scene, key=lambda scene: -float(np.mean(by_scene[scene])))
+    assert rows.evaluate_all("all => all.map((row) => row.dataset.scene)") == worst
+    assert page.locator("#scene-rows .mean").first.inner_text() == f"{np.mean(by_scene[worst[0]]):.3f}"
+    page.locator("#scene-rows li .row").first.click()
+    assert number_of_frames(page) == len(by_scene[worst[0]])
+    assert page.locator("#chips button").inner_text() == f"scene {worst[0]} \u2715"
+
+
+def test_a_scene_is_played_from_a_cell(show: Show, one: Path) -> None:
+    page = show(one)
+    cells = page.locator("#scene-rows .strip").first
+    scene = page.locator("#scene-rows li").first.get_attribute("data-scene")
+    box = cells.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 0.55 * box["width"], box["y"] + 5)
+    assert page.locator("#chosen").inner_text().startswith(f"{scene}-5")
+    expect(page.locator("#chosen")).to_contain_text(f"{scene}-9")
+    expect(page.locator("#stop")).to_be_hidden()  # the scene has ended
+
+
+def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
+    page = show(two)
+    expected = listed(page)[:5]
+    page.keyboard.press("2")
+    page.wait_for_selector("#grid-frames .thumb path")
+    titles = page.locator("#grid-frames .thumb-button").evaluate_all("all => all.map((b) => b.title)")
+    assert titles[:5] == expected
+    page.locator("#grid-frames .thumb-button").nth(3).click()
+    assert page.locator("#chosen").inner_text().startswith(expected[3])
+    page.keyboard.press("1")
+    assert page.locator("#list").is_visible()
+    assert page.locator("#grid-frames").is_hidden()
+
+
+def test_a_box_in_the_scatter_keeps_frames(show: Show, two: Path) -> None:
+    page = show(two, "#pane=scatter")
+    points = page.locator("#scatter .points")
+    assert points.evaluate_all("all => all.map((p) => p.getAttribute('d').split('h0').length - 1)") != []
+    box = page.locator("#scatter").bounding_box()
+    assert box is not None
+    page.locator("#scatter").scroll_into_view_if_needed()
+    box = page.locator("#scatter").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 0.6 * box["height"])
+    page.mouse.up()
+    kept = number_of_frames(page)
+    assert 0 < kept < 30
+    page.wait_for_url(re.compile("box="))
+    again = show(two, page.evaluate("location.hash"))
+    assert number_of_frames(again) == kept
+    again.locator("#chips button").click()
+    assert number_of_frames(again) == 30
+
+
+def test_columns_are_chosen_by_a_menu(show: Show, two: Path) -> None:
+    page = show(two)
+    usual = page.locator("#list thead th").evaluate_all("all => all.map((head) => head.dataset.key)")
+    assert usual == ["token", "scene", "pld", "largest", "missed", "false", "truth"]
+    page.click("#columns-choice summary")
+    page.locator('[data-column="detection"]').check()
+    assert page.locator('#list th[data-key="detection"]').count() == 1
+    page.locator('[data-column="truth"]').uncheck()
+    assert page.locator('#list th[data-key="truth"]').count() == 0
+    page.locator('#list th[data-key="largest"] button').click()
+    assert page.locator("#list th[aria-sort]").get_attribute("data-key") == "largest"
+
+
+def test_the_largest_cause_of_a_frame_is_in_the_list(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one)
+    row = methods[0].frames()[0]
+    causes = {key: float(value) for key, value in row.items() if key.startswith("due_to_")}
+    key = max(causes, key=lambda cause: causes[cause])
+    text = page.locator("#list tbody tr[data-frame]").first.locator("td").nth(3).inner_text()
+    assert text.endswith(f"{causes[key]:.3f}"[:4])
+
+
+def test_key_b_shows_the_methods_and_the_truth_in_turn(show: Show, two: Path) -> None:
+    page = show(two)
+    page.emulate_media(reduced_motion="reduce")
+    seen = []
+    for _ in range(3):
+        page.keyboard.press("b")
+        seen.append((page.locator("#blinking").inner_text(), page.locator(".panel:visible").count()))
+    assert seen == [("good", 1), ("poor", 1), ("truth", 1)]
+    assert (
+        page.locator(".panel .instance.predictions:visible").evaluate_all(
+            "all => all.filter((node) => getComputedStyle(node).visibility === 'visible').length"
+        )
+        == 0
+    )
+    page.keyboard.press("b")
+    assert page.locator(".panel:visible").count() == 2
+    page.emulate_media(reduced_motion="no-preference")
+
+
+def test_the_key_b_goes_on_by_itself_until_it_is_pressed_again(show: Show, two: Path) -> None:
+    page = show(two)
+    page.keyboard.press("b")
+    for name in ("good", "poor", "truth", "good"):
+        expect(page.locator("#blinking")).to_have_text(name)
+    page.keyboard.press("b")
+    assert page.locator("#blinking").inner_text() == ""
+
+
+def test_help_opens_and_closes_with_the_keyboard(show: Show, two: Path) -> None:
+    page = show(two)
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    assert page.locator("#help svg").count() > 6
+    assert faults_of(page) == []
+    page.keyboard.press("Escape")
+    assert page.locator("#help").is_hidden()
+
+
+def test_five_methods_have_ridges_a_table_and_two_drawings(show: Show, five: Path) -> None:
+    page = show(five)
+    assert page.locator("#what table.facts tbody tr").count() == 5
+    assert page.locator("#histogram .ridge").count() == 5
+    assert page.locator(".panel:visible").count() == 2
+    bold = page.locator("#what table.facts tbody tr").evaluate_all(
+        "all => all.map((row) => row.querySelectorAll('strong').length)"
+    )
+    assert bold == [3, 0, 3, 0, 3], "all that tie with the best are marked"
+    page.select_option("#shown-second", "3")
+    assert page.locator(".panel:visible figcaption strong").all_inner_texts() == ["A", "D"]
+    assert page.locator(".panel:visible .instance.truth").count() > 0
+    page.wait_for_url(re.compile("shown="))
+    again = show(five, page.evaluate("location.hash"))
+    assert again.locator(".panel:visible figcaption strong").all_inner_texts() == ["A", "D"]
+
+
+def test_many_classes_are_searched(show: Show, tmp_path: Path) -> None:
+    names = [f"kind_{k:02d}" for k in range(60)]
+    truth = {f"f{i}": {name: [[[0, k % 9], [9, k % 9]]] for k, name in enumerate(names)} for i in range(3)}
+    frames = mg.MapFrames.of(truth, classes=names)
+    results = mg.evaluate(frames.with_confidence(0.8), frames, mg.protocol("paper-60x30", classes=names))
+    write_report(results, tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
+    assert page.locator("#what .rows tbody tr").count() == 60
+    page.fill("#class-search", "KIND_4")
+    assert page.locator("#what .rows tbody tr").count() == 10
+    page.locator("#what").get_by_role("button", name="kind_42").click()
+    assert page.locator("#class-choice").input_value() == "kind_42"
+
+
+def test_panels_are_saved_as_svg_and_png(show: Show, two: Path, tmp_path: Path) -> None:
+    page = show(two)
+    for name in ("what", "why"):
+        with page.expect_download() as waiting:
+            page.locator(f'[aria-label="Save the panel {name} as SVG"]').dispatch_event("click")
+        waiting.value.save_as(tmp_path / "panel.svg")
+        root = ElementTree.parse(tmp_path / "panel.svg").getroot()
+        texts = ["".join(node.itertext()) for node in root.iter(f"{SVG}text")]
+        assert name.capitalize() in texts
+        assert "good" in texts
+        assert root.find(f".//{SVG}svg") is not None
+    with page.expect_download() as waiting:
+        page.locator('[aria-label="Save the panel why as PNG"]').dispatch_event("click")
+    waiting.value.save_as(tmp_path / "panel.png")
+    assert (tmp_path / "panel.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "address", ["", "#method=1-0", "#pane=grid", "#pane=scatter", "#of=divider&cause=due_to_missed"]
+)
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_state_is_accessible(show: Show, two: Path, address: str, *, dark: bool) -> None:
+    page = show(two, address, dark=dark)
+    page.wait_for_selector("#examples .thumb path")
+    assert faults_of(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_five_methods_are_accessible(show: Show, five: Path, width: int) -> None:
+    page = show(five, width=width)
+    page.wait_for_selector("#examples .thumb path")
+    assert faults_of(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_the_copied_command_lists_the_same_frames(
+    show: Show, two: Path, methods: list[mg.Results], tmp_path: Path
+) -> None:
+    for name, method in zip(("good", "poor"), methods, strict=True):
+        method.save(tmp_path / f"{name}.mg")
+    page = show(two)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    states = (
+        "#scene=scene-0001&range=pld 0.6 0.85",
+        "#method=1&of=divider&range=pld 0.5 0.9",
+        "#text=scene-0002-1",
+        "#method=1-0&range=pld 0.01 1",
+    )
+    for address in states:
+        page.goto(two.as_uri() + address)
+        page.wait_for_selector("body[data-ready]")
+        page.click("#copy-command")
+        command = page.evaluate("navigator.clipboard.readText()")
+        assert command.startswith("mapgauge frames ")
+        ran = subprocess.run(
+            command.replace("mapgauge", f"{sys.executable} -m mapgauge", 1) + " --tokens",
+            shell=True,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert sorted(ran.stdout.split()) == sorted(text.removeprefix("\u25cf ") for text in listed(page)), address
+        page.goto("about:blank")
+
+
+def test_an_error_of_a_script_is_said_on_the_page(show: Show, one: Path, tmp_path: Path) -> None:
+    text = one.read_text(encoding="utf-8")
+    meta = json.loads(text.split('id="meta">')[1].split("</script>")[0])
+    meta["values"] = None
+    page_file = tmp_path / "broken.html"
+    before, rest = text.split('id="meta">')
+    page_file.write_text(
+        f'{before}id="meta">{json.dumps(meta)}</script>{rest.partition("</script>")[2]}', encoding="utf-8"
+    )
+    context = show(one).context
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    expect(page.locator("#failure")).to_contain_text("cannot be shown")
+    assert page.locator("#failure").is_visible()
+    page.close()
+
+
+def test_all_frames_are_drawn_and_faint_ones_are_left_out(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 10)
+    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 8)
+    results = mg.evaluate(*demo_world(30))
+    write_report(results, tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
+    said = "All 30 frames can be drawn. In 20 of them, predictions that are not matched and have a confidence below 0.1"
+    assert said in page.locator("#explorer .heading").inner_text()
+    for row in range(30):
+        page.keyboard.press("j")
+        page.wait_for_selector(".panel .instance.truth", state="attached")
+        token = page.locator("#chosen").inner_text().split(" \u00b7 ")[0]
+        frame = results.assignment(token)
+        assert page.locator(".panel .instance.truth").count() == len(frame.truth), row
+        shown = page.locator(".panel .instance.predictions").count()
+        matched = {match.prediction for match in frame.matches}
+        kept = sum((x.confidence or 0) >= 0.1 or k in matched for k, x in enumerate(frame.predictions))
+        assert shown in (len(frame.predictions), kept)
+        missed = page.locator('.panel .instance.truth[aria-label*="unmatched: missed"]').count()
+        assert missed == len(frame.truth) - len(frame.matches)
+
+
+def test_drawings_stop_at_a_limit_of_size(show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 5)
+    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 5)
+    monkeypatch.setattr("mapgauge.views.report.page.MEGABYTES", 0.05)
+    write_report(mg.evaluate(*demo_world(40)), tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
+    found = re.search(r"(\d+) of 40 frames can be drawn", page.locator("#explorer .heading").inner_text())
+    assert found is not None
+    drawable = int(found[1])
+    assert 10 <= drawable < 40
+    page.select_option("#why", "drawn")
+    assert number_of_frames(page) == drawable
