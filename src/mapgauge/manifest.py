@@ -117,9 +117,9 @@ _lock = RLock()
 _tables: "list[RowTable[Any]]" = []
 _modules: list[str] = []  # given to ``use``, in order
 _importing: list[str] = []  # the installed plug-in that is being imported, if there is one
-# This guard and ``RowTable._is_loading`` cannot be one. While manifests are imported, none is known, so no table has rows
-# of plug-ins. While a table loads its rows of plug-ins, all manifests are known: the module of a metric may read the
-# table of protocols, with those of plug-ins, but not the table of metrics, which is being made.
+# This guard and ``RowTable._is_loading`` cannot be one. While manifests are imported, none is known, so no table has
+# rows of plug-ins. While a table loads its rows of plug-ins, all manifests are known: the module of a metric may read
+# the table of protocols, with those of plug-ins, but not the table of metrics, which is being made.
 
 
 @cache

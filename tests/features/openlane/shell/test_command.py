@@ -24,7 +24,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_versions_stand_side_by_side(call: Run, files: Path) -> None:
     protocols = ("openlanev2-v1.0", V11, f"{V11}-near")
     options = ("evaluate", files / "good.pkl", files / "truth.pkl", "--protocol", ",".join(protocols))
-    done = call(*options)
+    done = call(*options, "--tables")
     assert done.returncode == 0, done.stderr
     table = done.stdout.split("Means over classes\n")[1].splitlines()
     titles = "DET_l ↑ DET_l_ch ↑ DET_t ↑ TOP_ll ↑ TOP_lt ↑ OLS ↑ OLS_l ↑ F ↑"
@@ -44,7 +44,7 @@ def test_versions_stand_side_by_side(call: Run, files: Path) -> None:
 def test_a_table_has_the_classes_of_its_score(call: Run, files: Path, tmp_path: Path) -> None:
     page, results = tmp_path / "page.html", tmp_path / "out"
     pair = (files / "good.pkl", files / "poor.pkl")
-    done = call("evaluate", *pair, files / "truth.pkl", "-p", V11, "--report", page, "-o", results)
+    done = call("evaluate", *pair, files / "truth.pkl", "-p", V11, "--tables", "--report", page, "-o", results)
     assert done.returncode == 0, done.stderr
     tables = {text.partition(",")[0]: text.splitlines() for text in done.stdout.split("\n\n")}
     assert [row.split()[:2] for row in tables["OLS"][2:4]] == [["good", "mean"], ["poor", "mean"]]
