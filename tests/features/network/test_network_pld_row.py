@@ -123,7 +123,7 @@ def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> N
         "--set network_pld.break_cost=0.5"
         in call("evaluate", "good.json", "truth.geojson", "--metrics", "network_pld").stderr
     )
-    assert call("compare", "x.mg", "--fail-if", "network_pld > 0.01").returncode == 3
+    assert call("compare", tmp_path / "x.mg", "--fail-if", "network_pld > 0.01").returncode == 3
     write_report(expected, tmp_path / "report.html", frames=2)
     assert "Network PLD (lower is better)" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

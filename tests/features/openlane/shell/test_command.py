@@ -67,5 +67,6 @@ def test_advice_for_files_without_links(call: Run, files: Path, tmp_path: Path) 
         "lanes have no left line, expected lane segments. Score centrelines: --protocol openlanev2-v1.1" in done.stderr
     )
     done = call("evaluate", files / "good.pkl", files / "truth.pkl")
-    assert "available: centerline. For lanes: --protocol openlanev2-v1.1, or graph for graph scores" in done.stdout
-    assert "has instances of the compared classes, so there is nothing to compare with" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert "available: centerline. For lanes: --protocol openlanev2-v1.1, or graph for graph scores" in told
+    assert "has instances of the compared classes, so there is nothing to compare with" in told
