@@ -6,6 +6,7 @@ import importlib
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -212,11 +213,15 @@ def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> N
     check_commands(reader, page)
 
 
-@pytest.mark.parametrize("page", ["how-to/changed-maps", "how-to/own-map", "how-to/poses", "how-to/two-maps"])
+@pytest.mark.parametrize(
+    "page", ["how-to/changed-maps", "how-to/own-map", "how-to/poses", "how-to/run-a-challenge", "how-to/two-maps"]
+)
 def test_the_commands_of_a_page_read_the_files_that_its_python_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
+    make = tempfile.mkdtemp
+    # Folders that the package makes for itself have a prefix.
+    monkeypatch.setattr("tempfile.mkdtemp", lambda *named: make(*named) if named else str(tmp_path))
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert not doctest.testfile(str(DOCS / f"{page}.md"), module_relative=False, optionflags=flags).failed
     check_commands(tmp_path, page)

@@ -98,6 +98,10 @@ CONTRACT = {
     "explain": "inputs=((None, None), (None, None)) workers=None progress=None",
     "published": "",
     "cite": "",
+    "check_submission": "",
+    "score_submission": "name=None link=",
+    "board": "challenge=None",
+    "verify": "challenge=None workers=None",
     "load_results": "",
     "confidence": "cutoff=None hit=0.5 bins=10 samples=1000 level=0.95 seed=0 workers=None progress=None",
     "track": "poses=None scenes=None method=pld confidence=0.4 look_back=5 cutoff=1.5 spacing=0.5 region=(60.0, 30.0) "

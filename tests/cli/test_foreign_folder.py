@@ -36,6 +36,8 @@ CALLS = {
     "track": "WORLD/good.json --poses WORLD/truth.geojson -o tracked.geojson",
     "consistency": "WORLD/good.json --poses WORLD/truth.geojson --figure flicker.png",
     "global": "WORLD/good.json WORLD/truth.geojson --figure map.png",
+    "challenge": "init Night --truth WORLD/truth.geojson -o night",
+    "verify": "WORLD/good.mg --predictions WORLD/good.json --truth WORLD/truth.geojson",
     "splits": "WORLD/truth.geojson WORLD/truth.geojson",
     "inspect": "WORLD/good.json WORLD/truth.geojson",
     "convert": "WORLD/good.json good.parquet",

@@ -51,7 +51,10 @@ COMMANDS = {name: row for name, (_, row) in commands_of(plug_ins=False).items()}
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_has_panels_and_two_examples_that_can_be_parsed(call: Run, name: str) -> None:
-    words = [name, *({"truth": ["nuscenes"], "splits": ["propose"], "list": ["metrics"]}.get(name, []))]
+    words = [
+        name,
+        *({"truth": ["nuscenes"], "challenge": ["check"], "splits": ["propose"], "list": ["metrics"]}.get(name, [])),
+    ]
     text = call(*words, "--help-all").stdout
     assert f"Examples:\n  mapgauge {name}" in text
     for example in COMMANDS[name].examples:

@@ -40,6 +40,9 @@ ABOUT = {
     "provenance.txt": "how the numbers were made",
 }
 FILES = tuple(ABOUT)
+_DIGEST = (
+    "Print the hash of the truth with your values: who has the same truth can then check them with mapgauge verify."
+)
 MARK = ".mapgauge-paper"  # lists the files of this command in its folder
 
 
@@ -129,7 +132,7 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
         },
         "intervals.tex": latex_of(comparison, ["mean"], [line]),
         "table.csv": rows.getvalue(),
-        "provenance.txt": f"{line}\n",
+        "provenance.txt": f"{line}\n{_DIGEST}\n",
     }
 
 

@@ -57,7 +57,18 @@ def cite(results: Results) -> str:
         if used
     ]
     lacking = [words for use, words in uses.items() if not any(use in used for used in cited.values())]
-    return "\n".join([*blocks, *(f"% No entry: {words}\n" for words in lacking)])
+    return "\n".join([*blocks, *(f"% No entry: {words}\n" for words in lacking), _truth_of(results)])
+
+
+def _truth_of(results: Results) -> str:
+    """Return a comment with the digest of the truth, which authors should print."""
+    truth = results.inputs[1].hash
+    if not truth:
+        return "% The digest of the truth is not known: mapgauge skipped a part of it\n"
+    return (
+        f"% Digest of the truth: {truth}\n"
+        "% Print it with your values: who has the same truth can then check them with mapgauge verify\n"
+    )
 
 
 def _uses(results: Results) -> Iterator[tuple[str, str]]:

@@ -143,7 +143,7 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
-            first=first_elements(None, panel_of_sections("where", self.results, self._names), Html("")),
+            first=first_elements(None, panel_of_sections("where", self._alone, self._names), Html("")),
             findings=self._errors(),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
@@ -162,6 +162,11 @@ class Explorer:
                 text = f"{method.name}: do not trust the numbers: {finding.for_shell().removeprefix('error: ')}"
                 lines.append(element("p", text, class_="finding error", role="alert"))
         return joined(lines, "\n")
+
+    @cached_property
+    def _alone(self) -> list[Results]:
+        """The results without predictions and truth, which are read later."""
+        return [results.without_data() for results in self.results]
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -232,7 +237,7 @@ class Explorer:
         if known == "geometry":
             methods = self.reading.now.methods
         else:
-            methods = [results.without_data() for results in self.results]
+            methods = self._alone
         found = answer(methods, names=self._names)
         comparison = compare(methods, names=self._names)
         body = {

@@ -1,0 +1,34 @@
+"""Challenges: a manifest without truth, a check for participants, scores of untrusted files, and a board with ties."""
+
+from mapgauge.manifest import Command, Feature
+
+FEATURE = Feature(
+    commands={
+        "challenge": Command(
+            place="command:challenge",
+            group="Evaluate",
+            order=20,
+            examples=("check submission.json --manifest challenge.json", "board DIR -o board.html"),
+        ),
+        "verify": Command(
+            place="command:verify",
+            group="Ask",
+            order=4,
+            examples=("results.mg --predictions predictions.json --truth truth.pkl",),
+        ),
+    },
+    names={
+        "Challenge": "manifest:Challenge",
+        "ChallengeLimits": "manifest:ChallengeLimits",
+        "CheckedSubmission": "submission:CheckedSubmission",
+        "ScoredSubmission": "scoring:ScoredSubmission",
+        "check_submission": "scoring:check_submission",
+        "score_submission": "scoring:score_submission",
+        "Board": "board:Board",
+        "BoardRow": "board:BoardRow",
+        "board": "board:board",
+        "verify": "verifying:verify",
+        "Verification": "verifying:Verification",
+        "Verified": "verifying:Verified",
+    },
+)

@@ -1,0 +1,43 @@
+"""What the process does with a submission: it reads and checks it, and evaluates it if there is a truth."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mapgauge.evaluation.evaluate import evaluate
+from mapgauge.features.challenge.manifest import Challenge
+from mapgauge.features.challenge.public import public_values
+from mapgauge.features.challenge.submission import checked
+from mapgauge.io import read
+from mapgauge.io.files.source import Content
+from mapgauge.manifest import use
+
+JOB = "job.json"
+SUBMISSION = "submission"  # the copy of the file; its name says nothing
+RESULTS = "results.mg"
+_THREADS = 8  # more would reserve memory for their stacks
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """Do what ``job.json`` in a folder says. Returns what was found, as plain values."""
+    job = Content(folder / JOB).document
+    use(job["plugins"])
+    challenge = Challenge.from_dict(job["challenge"])
+    found, predictions = checked(challenge, SUBMISSION, job["name"])
+    document: dict[str, Any] = {"checked": found.to_dict()}
+    if job["truth"] is None or predictions is None or not found.is_accepted:
+        return document
+    # The files are named as the organiser knows them. They are not read again from here.
+    truth = replace(read(folder / job["truth"]), name=job["truth_name"], history=None)
+    predictions = replace(predictions, name=job["path"], history=None)
+    results = evaluate(
+        predictions,
+        truth,
+        challenge.protocol,
+        metrics=challenge.metrics,
+        workers=min(_THREADS, os.cpu_count() or 1),
+    )
+    results.save(folder / RESULTS)
+    document["values"] = public_values(results, show_scenes=challenge.show_scenes)
+    return document

@@ -1,0 +1,258 @@
+"""``verify``: evaluates again, and says whether a file of results is what its inputs give."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mapgauge.errors import InvalidInput, MapgaugeError
+from mapgauge.evaluation.evaluate import evaluate
+from mapgauge.features.challenge.manifest import Challenge, digest_of, frames_of
+from mapgauge.features.challenge.public import public_values
+from mapgauge.features.challenge.scoring import read_public
+from mapgauge.frames.content import content_hash, hash_text
+from mapgauge.frames.map_frames import MapFrames
+from mapgauge.io.files.source import Content
+from mapgauge.protocols import Protocol
+from mapgauge.results.loading import load_results
+from mapgauge.results.results import Results
+from mapgauge.results.saving import protocol_from, read_again
+from mapgauge.scoring.prepare import Frames
+from mapgauge.scoring.scene_frames import uses_tracks
+from mapgauge.version import __version__
+from mapgauge.words import counted
+
+DIGEST = "digest"
+VALUE = "value"
+
+
+class Verified(NamedTuple):
+    """One thing that a file of results says, and what its inputs give."""
+
+    kind: str  # "digest", "frames", "value", "interval" or "frame values"
+    name: str
+    said: Any
+    found: Any
+    agrees: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """Whether a file of results is what its inputs give."""
+
+    name: str  # of the file of results
+    version: str  # of mapgauge that wrote it
+    rows: tuple[Verified, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything agrees, to the last bit."""
+        return all(row.agrees for row in self.rows)
+
+    @property
+    def wrong(self) -> tuple[Verified, ...]:
+        """What does not agree."""
+        return tuple(row for row in self.rows if not row.agrees)
+
+    @property
+    def statement(self) -> str:
+        """The verdict in words."""
+        values = sum(row.kind == VALUE for row in self.rows)
+        if self.holds:
+            same = f"{self.name} is what its inputs give: {counted(values, 'value')} agree to the last bit"
+            if self.version != __version__:
+                same += f". It was written by mapgauge {self.version}, and this is {__version__}"
+            return same
+        digests = [row.name for row in self.wrong if row.kind == DIGEST]
+        if digests:
+            return f"{self.name} is not about these inputs: other digest of the {' and of the '.join(digests)}"
+        text = f"{self.name} is not what its inputs give: {len(self.wrong)} of {len(self.rows)} rows differ"
+        if self.version != __version__:
+            text += (
+                f". It was written by mapgauge {self.version}, and this is {__version__}. The changelog lists changes "
+                f"that move a number; install {self.version} to decide whether the version is the reason"
+            )
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "name": self.name,
+            "holds": self.holds,
+            "statement": self.statement,
+            "written_by": self.version,
+            "verified_by": __version__,
+            "rows": [row._asdict() for row in self.rows],
+        }
+
+
+def verify(
+    results: str | os.PathLike[str],
+    predictions: Frames,
+    truth: Frames,
+    *,
+    challenge: Challenge | None = None,
+    workers: int | None = None,
+) -> Verification:
+    """Evaluate again, and say whether a file of results is what its inputs give.
+
+    Args:
+        results: A file of ``Results.save``, or a public file of a challenge.
+        predictions: The predictions, or their file.
+        truth: The truth, or its file.
+        challenge: A challenge, whose settings and truth must be those of the results. If None, it is not compared.
+        workers: Number of threads. It does not change the result.
+
+    >>> import mapgauge as mg
+    >>> import pathlib, tempfile
+    >>> predictions, truth = mg.demo.demo_world(3)
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "results.mg"
+    >>> mg.evaluate(predictions, truth).save(file)
+    >>> mg.verify(file, predictions, truth).holds
+    True
+    >>> mg.verify(file, predictions, truth.at([0])).holds
+    False
+    """
+    path = Path(results)
+    if _is_public(path):
+        document = read_public(path)
+        recorded = None
+        protocol, metrics = _settings_in(path, document)
+        version = str(document["mapgauge"])
+        digests = document["digests"]
+    else:
+        recorded = load_results(path)
+        document = None
+        protocol, metrics = recorded.protocol, recorded.metrics
+        version = recorded.version
+        digests = {"predictions": recorded.inputs[0].hash, "truth": recorded.inputs[1].hash}
+    sides = _read(recorded, (predictions, truth))
+    rows = list(_digests(digests, sides, metrics))
+    if challenge is not None:
+        rows += _of_challenge(challenge, digests, protocol, metrics)
+    if all(row.agrees for row in rows):
+        again = evaluate(
+            *sides,
+            protocol,
+            metrics=metrics,
+            ranges=() if recorded is None else recorded.ranges,
+            unknown="ignore",
+            workers=workers,
+        )
+        if recorded is not None:
+            rows += _of_results(recorded, again)
+        else:
+            assert document is not None  # the one or the other
+            rows += _of_public(document, again)
+    return Verification(name=path.name, version=version, rows=tuple(rows))
+
+
+def _is_public(path: Path) -> bool:
+    """Whether a path is a file of JSON."""
+    if path.is_dir() or path.suffix == ".mg":
+        return False
+    return Content(path).kind == "json"
+
+
+def _settings_in(path: Path, document: Mapping[str, Any]) -> tuple[Protocol, tuple[str, ...]]:
+    """Return protocol and metrics of a public file."""
+    settings = document["settings"]
+    try:
+        protocol = protocol_from(settings["protocol"])
+        metrics = tuple(str(name) for name in settings["metrics"])
+    except (MapgaugeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"{path}: the settings are not valid: {error}") from error
+    return protocol, metrics
+
+
+def _read(recorded: Results | None, given: tuple[Frames, Frames]) -> tuple[MapFrames, MapFrames]:
+    """Return both sides. Files are read as results say that they were read, if they are those files."""
+    if recorded is not None:
+        try:
+            return read_again(recorded.inputs, given, recorded.origin)
+        except MapgaugeError:
+            pass  # other files, whose digests are then told
+    predictions, truth = map(frames_of, given)
+    return predictions, truth
+
+
+def _digests(
+    digests: Mapping[str, Any], sides: tuple[MapFrames, MapFrames], metrics: tuple[str, ...]
+) -> Iterator[Verified]:
+    for side, frames, tracks in zip(("predictions", "truth"), sides, uses_tracks(metrics), strict=True):
+        found = hash_text(content_hash(frames, tracks=tracks))
+        yield Verified(DIGEST, side, digests[side], found, digests[side] == found)
+
+
+def _of_challenge(
+    challenge: Challenge, digests: Mapping[str, Any], protocol: Protocol, metrics: tuple[str, ...]
+) -> Iterator[Verified]:
+    yield Verified(
+        DIGEST, "truth of the challenge", digests["truth"], challenge.truth, digests["truth"] == challenge.truth
+    )
+    said = digest_of({"protocol": protocol.to_dict(), "metrics": list(metrics)})
+    expected = digest_of(challenge.settings)
+    yield Verified(DIGEST, "settings of the challenge", said, expected, said == expected)
+    if "manifest" in digests:
+        is_same = digests["manifest"] == challenge.digest
+        yield Verified(DIGEST, "manifest", digests["manifest"], challenge.digest, is_same)
+
+
+def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
+    """Yield counts of frames, all values, and whether the values of all frames agree."""
+    yield from _each("frames", "", recorded.frame_counts, again.frame_counts)
+    for name, values in {**recorded.classes, "mean": recorded.mean}.items():
+        found = again.mean if name == "mean" else again.classes.get(name, {})
+        yield from _each(VALUE, name, values, found)
+    if sorted(recorded.tokens) != sorted(again.tokens):
+        yield Verified("frame values", "tokens", len(recorded.tokens), len(again.tokens), agrees=False)
+        return
+    own, other = (results.frames(sort="token") for results in (recorded, again))
+    differ = sum(not _same_row(first, second) for first, second in zip(own, other, strict=True))
+    yield Verified("frame values", "frames that differ", 0, differ, differ == 0)
+
+
+def _same_row(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    # Scenes may have been given with a file that is not here. No value of a frame depends on them.
+    return all(_is_same(first[key], second.get(key)) for key in first if key != "scene")
+
+
+def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified]:
+    """Yield everything that a public file says, beside its date and its link."""
+    found = public_values(again, show_scenes=document.get("scenes") is not None)
+    yield Verified(
+        DIGEST,
+        "settings",
+        document["digests"]["settings"],
+        found["digests"]["settings"],
+        document["digests"]["settings"] == found["digests"]["settings"],
+    )
+    yield from _each("frames", "", document["frames"], found["frames"])
+    for kind, key in ((VALUE, "values"), ("interval", "intervals"), (VALUE, "scenes")):
+        said = document.get(key) or {}
+        new = found[key] or {}
+        for name in dict.fromkeys((*said, *new)):
+            yield from _each(kind, name, said.get(name), new.get(name))
+    yield from _each("draws", "", document["draws"], found["draws"])
+
+
+def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:
+    """Yield a row for each value of two mappings."""
+    own = said if isinstance(said, Mapping) else {}
+    other = found if isinstance(found, Mapping) else {}
+    for key in dict.fromkeys((*own, *other)):
+        is_there = key in own and key in other
+        agrees = is_there and _is_same(own[key], other[key])
+        yield Verified(kind, f"{key} of {name}" if name else str(key), own.get(key), other.get(key), agrees)
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two plain values are the same to the last bit."""
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(_is_same, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return first == second or bool(np.isnan(first) and np.isnan(second))
+    return bool(first == second)

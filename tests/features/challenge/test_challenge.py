@@ -1,0 +1,419 @@
+"""A challenge is played through: the manifest, files that are good, broken and hostile, the board, verification."""
+
+import gzip
+import json
+import os
+import pickle
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+from mapgauge.features.challenge.scoring import write_baselines
+
+FRAMES = 60  # of six scenes
+
+
+@pytest.fixture(scope="module")
+def sides() -> tuple[mg.MapFrames, mg.MapFrames]:
+    return mg.demo.demo_world(FRAMES)
+
+
+@pytest.fixture(scope="module")
+def challenge(sides: tuple[mg.MapFrames, mg.MapFrames]) -> mg.Challenge:
+    return mg.Challenge.of("Night maps", sides[1], rules="One file a day.")
+
+
+@pytest.fixture(scope="module")
+def played(
+    tmp_path_factory: pytest.TempPathFactory, sides: tuple[mg.MapFrames, mg.MapFrames], challenge: mg.Challenge
+) -> Path:
+    """The folder of a challenge with three submissions, two of which tie."""
+    folder = tmp_path_factory.mktemp("challenge")
+    predictions, truth = sides
+    poor, _ = mg.demo.demo_world(FRAMES, quality="poor")
+    challenge.save(folder / "challenge.json")
+    mg.write(truth, folder / "truth.geojson")
+    mg.write(predictions, folder / "first.json", "streammapnet")
+    mg.write(predictions.keep(np.arange(len(predictions.polylines)) % 400 != 7), folder / "tied.geojson")
+    mg.write(poor, folder / "poor.geojson")
+    write_baselines(challenge, truth, folder, prior=truth)
+    for name in ("first.json", "tied.geojson", "poor.geojson"):
+        link = "https://example.org/?a=1&b=<2>" if name == "first.json" else ""
+        assert mg.score_submission(challenge, folder / name, truth, folder, link=link).document is not None
+    return folder
+
+
+# The manifest
+
+
+def test_a_manifest_comes_back_and_holds_no_truth(
+    played: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    again = mg.Challenge.load(played / "challenge.json")
+    assert again == challenge
+    assert again.digest == challenge.digest
+    text = (played / "challenge.json").read_text(encoding="utf-8")
+    assert all(f"{value!r}" not in text for value in sides[1].polylines.coords[:50].ravel().tolist() if value % 1)
+    assert challenge.truth == mg.evaluate(*sides).inputs[1].hash
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"mapgauge_challenge": 2}, "expected at most 1"),
+        ({"mapgauge_challenge": True}, "not valid"),
+        ({"name": "../../etc/cron.d/x"}, "the name of the challenge"),
+        ({"name": 3}, "not valid"),
+        ({"tokens": []}, "needs the tokens"),
+        ({"tokens": ["a", "a"]}, "must be different"),
+        ({"tokens": [[]]}, "not valid"),
+        ({"limits": {"bytes": 1}}, "limits must be"),
+        ({"formats": ["/etc/passwd"]}, "unknown format"),
+        ({"metrics": ["../x"]}, "unknown metric"),
+        ({"protocol": {"name": "x", "evil": 1}}, "protocol is not valid"),
+        ({"protocol": {"name": "x", "settings": 3}}, "protocol is not valid"),
+        ({"protocol": {}}, "protocol is not valid"),
+        ({"truth": "javascript:alert(1)"}, "hexadecimal"),
+        ({"long_axis": "z"}, "not valid"),
+        ({"more": 1}, "not valid"),
+    ],
+)
+def test_a_damaged_or_hostile_manifest_is_refused_in_words(
+    tmp_path: Path, challenge: mg.Challenge, change: dict[str, Any], said: str
+) -> None:
+    file = tmp_path / "challenge.json"
+    file.write_text(json.dumps(challenge.to_dict() | change), encoding="utf-8")
+    with pytest.raises(mg.UnreadableFile, match=said) as refused:
+        mg.Challenge.load(file)
+    assert str(refused.value).startswith(str(file))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{",
+        b"[" * 100_000,
+        b'{"a": 1, "a": 2}',
+        b"cposix\nsystem\n(S'true'\ntR.",
+        b"null",
+        b'{"mapgauge_challenge": 1}',
+    ],
+)
+def test_what_is_no_manifest_is_refused(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "challenge.json"
+    file.write_bytes(data)
+    with pytest.raises(mg.UnreadableFile):
+        mg.Challenge.load(file)
+
+
+def test_another_truth_and_other_scenes_are_refused(
+    played: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path
+) -> None:
+    truth = sides[1]
+    moved = truth.rotate(0.001)
+    with pytest.raises(mg.InvalidInput, match="not the truth of the challenge"):
+        mg.score_submission(challenge, played / "first.json", moved, tmp_path)
+    with pytest.raises(mg.InvalidInput, match="the scenes are not those"):
+        mg.score_submission(challenge, played / "first.json", replace(truth, scenes=None), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Checks without truth
+
+
+def codes_of(frames: mg.MapFrames, challenge: mg.Challenge, folder: Path) -> dict[str, str]:
+    """What a check finds in predictions: levels by code."""
+    file = folder / "submission.geojson"
+    mg.write(frames, file)
+    return {finding.code: finding.level for finding in mg.check_submission(challenge, file).findings}
+
+
+def test_a_check_finds_what_can_be_found_without_truth(
+    tmp_path: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    from mapgauge.features.challenge.submission import _findings
+
+    good = sides[0]
+    assert good.confidence is not None
+
+    def found(frames: mg.MapFrames) -> dict[str, str]:
+        return {finding.code: finding.level for finding in _findings(challenge, frames)}
+
+    def scaled(factor: float) -> mg.MapFrames:
+        lines = good.polylines
+        return replace(good, polylines=mg.Polylines(lines.coords * factor, lines.offsets))
+
+    assert "error" not in found(good).values()
+    some = list(range(len(good)))
+    assert found(good.at(some[:-2]))["tokens-missing"] == "warning"
+    assert found(good.at(some[:10]))["tokens-missing"] == "error"
+    assert found(replace(good, tokens=("other", *good.tokens[1:])))["tokens-unknown"] == "error"
+    assert found(good.at([*some, 0]))["tokens-duplicate"] == "error"
+    assert found(good.rename({"divider": "lane"}))["class-not-compared"] == "warning"
+    assert found(good.rename({"divider": "lane"}))["class-never-predicted"] == "warning"
+    assert found(good.rename({"divider": "a", "boundary": "b", "ped_crossing": "c"}))["classes-disjoint"] == "error"
+    assert found(replace(good, confidence=None))["confidence-missing"] == "error"
+    assert found(replace(good, confidence=good.confidence * 100))["confidence-range"] == "error"
+    assert found(scaled(100))["coordinates-unit"] == "error"
+    assert found(scaled(1 / 30))["coordinates-normalised"] == "error"
+    assert found(good.rotate(90))["axes-turned"] == "warning"
+    # The check of the file finds the same, in a process of its own.
+    assert codes_of(good.rotate(90), challenge, tmp_path)["axes-turned"] == "warning"
+
+
+def test_limits_of_lines_points_bytes_and_formats(
+    played: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    def code(**limits: int) -> str:
+        limited = replace(challenge, limits=mg.ChallengeLimits(**limits))
+        found = mg.check_submission(limited, played / "first.json")
+        assert not found.is_accepted
+        return found.findings[0].code
+
+    assert code(instances_per_frame=10) == "limit-instances"
+    assert code(points_per_line=3) == "limit-points"
+    assert code(bytes=1000) == "submission-unreadable"
+    found = mg.check_submission(replace(challenge, formats=("parquet",)), played / "first.json")
+    assert "streammapnet is not allowed" in found.findings[0].message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
+def test_limits_of_time_and_memory_end_the_process(played: Path, challenge: mg.Challenge) -> None:
+    slow = replace(challenge, limits=mg.ChallengeLimits(memory_bytes=1 << 26))
+    found = mg.check_submission(slow, played / "first.json")
+    assert not found.is_accepted
+    assert found.findings[0].code in ("limit-memory", "submission-unreadable")
+
+
+class Program:
+    """A pickle of this runs a program."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch executed",)
+
+
+@pytest.mark.parametrize("kind", ["pickle", "bomb", "deep", "wide", "zip", "cut", "empty", "nan", "huge number"])
+def test_a_hostile_file_is_refused_in_words_and_does_nothing(
+    tmp_path: Path, challenge: mg.Challenge, kind: str
+) -> None:
+    files = {
+        "pickle": lambda: pickle.dumps(Program()),
+        "bomb": lambda: gzip.compress(b'{"results": ' + b" " * 200_000_000, compresslevel=1),
+        "deep": lambda: b'{"meta": {}, "results": ' + b"[" * 1_000_000,
+        "wide": lambda: b'{"meta": {}, "results": {"a": ' + b"[[]," * 200_000,
+        "zip": lambda: b"PK\x03\x04" + bytes(1000),
+        "cut": lambda: b'{"meta": {}, "results": {"scene-0000-0": {"vectors": [[[0, 0], [9',
+        "empty": lambda: b"",
+        "nan": lambda: (
+            b'{"meta": {}, "results": {"scene-0000-0": '
+            b'{"vectors": [[[0, NaN], [9, 0]]], "scores": [1], "labels": [1]}}}'
+        ),
+        "huge number": lambda: b'{"meta": {}, "results": {"a": ' + b"9" * 100_000 + b"}}",
+    }
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    file = folder / "theirs.json"
+    file.write_bytes(files[kind]())
+    before = sorted(tmp_path.rglob("*"))
+    limited = replace(challenge, limits=mg.ChallengeLimits(bytes=100_000_000, seconds=120))
+    found = mg.check_submission(limited, file)
+    assert not found.is_accepted
+    assert found.findings[0].code == "submission-unreadable"
+    assert "theirs.json" in found.findings[0].message
+    assert "Traceback" not in found.findings[0].message
+    assert sorted(tmp_path.rglob("*")) == before
+    assert not Path("executed").exists()
+
+
+def test_links_pipes_and_folders_are_no_submissions(tmp_path: Path, challenge: mg.Challenge) -> None:
+    (tmp_path / "folder").mkdir()
+    names = ["folder", "missing"]
+    if os.name == "posix":
+        mg.write(mg.demo.demo_world(FRAMES)[0], tmp_path / "theirs.geojson")
+        (tmp_path / "link").symlink_to(tmp_path / "theirs.geojson")
+        names.append("link")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        names.append("pipe")
+    for name in names:
+        assert not mg.check_submission(challenge, tmp_path / name).is_accepted
+
+
+# Scores
+
+
+def test_a_public_file_names_no_frame_and_agrees_with_an_evaluation(
+    played: Path, sides: tuple[mg.MapFrames, mg.MapFrames], challenge: mg.Challenge
+) -> None:
+    text = (played / "public" / "first.json").read_text(encoding="utf-8")
+    assert not any(token in text for token in challenge.tokens)
+    assert "scene-00" not in text
+    document = json.loads(text)
+    results = mg.evaluate(*sides)
+    assert document["values"]["mean"] == results.mean
+    assert document["values"]["divider"] == results.classes["divider"]
+    assert document["digests"]["truth"] == challenge.truth
+    assert document["digests"]["manifest"] == challenge.digest
+    low, high = document["intervals"]["mean"]["pld"]
+    assert low < results.mean["pld"] < high
+    assert mg.load_results(played / "private" / "first.mg").mean == results.mean
+
+
+def test_scenes_are_published_only_if_the_manifest_allows_it(
+    tmp_path: Path, played: Path, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    truth = sides[1]
+    assert truth.scenes is not None
+    # The last frame is a scene of its own: its value would be that of a frame.
+    alone = replace(truth, scenes=(*truth.scenes[:-1], "alone"))
+    assert alone.scenes is not None
+    allowed = mg.Challenge.of("Open", alone, show_scenes=True)
+    scored = mg.score_submission(allowed, played / "first.json", alone, tmp_path)
+    assert scored.document is not None
+    assert set(scored.document["scenes"]) == set(alone.scenes) - {"alone"}
+    first = next(iter(scored.document["scenes"]))
+    rows = [k for k, name in enumerate(alone.scenes) if name == first]
+    assert scored.document["scenes"][first]["pld"] == mg.evaluate(sides[0], alone).of_frames(rows).mean["pld"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of folders")
+def test_the_private_folder_is_closed_to_others_and_to_git(played: Path) -> None:
+    private = played / "private"
+    assert private.stat().st_mode & 0o077 == 0
+    assert (private / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_name_belongs_to_the_first_submission_that_has_it(
+    played: Path, sides: tuple[mg.MapFrames, mg.MapFrames], challenge: mg.Challenge
+) -> None:
+    before = (played / "private" / "first.mg").read_bytes()
+    with pytest.raises(mg.InvalidInput, match="another submission has the name first"):
+        mg.score_submission(challenge, played / "poor.geojson", sides[1], played, name="first")
+    assert (played / "private" / "first.mg").read_bytes() == before
+    for name in ("../x", "a/b", "", ".", "x" * 100, "a\nb"):
+        with pytest.raises(mg.InvalidInput, match="the name of a submission"):
+            mg.score_submission(challenge, played / "poor.geojson", sides[1], played, name=name)
+    with pytest.raises(mg.InvalidInput, match="a link must begin with"):
+        mg.score_submission(challenge, played / "poor.geojson", sides[1], played, link="javascript:alert(1)")
+
+
+# The board
+
+
+def test_submissions_that_tie_share_a_rank_and_baselines_have_none(played: Path) -> None:
+    board = mg.board(played)
+    ranks = [(row.rank, row.name, row.ties) for row in board.rows]
+    assert {rank for rank, name, _ in ranks if name in ("first", "tied")} == {1}
+    assert (3, "poor", ()) in ranks
+    baselines = {row.name: row.values["mean"]["pld"] for row in board.rows if row.is_baseline}
+    assert baselines == {"the truth itself": 0.0, "copy of the prior": 0.0, "empty map": 1.0}
+    assert all(rank is None for rank, name, _ in ranks if name in baselines)
+
+
+def test_a_board_is_a_page_without_scripts_that_names_no_frame(
+    tmp_path: Path, played: Path, challenge: mg.Challenge
+) -> None:
+    files = mg.board(played, challenge=replace(challenge)).save(tmp_path / "board.html")
+    assert [file.name for file in files] == ["board.html", "board.json", "board.md"]
+    page, data, text = (file.read_text(encoding="utf-8") for file in files)
+    assert "<script" not in page
+    assert 'href="https://example.org/?a=1&amp;b=&lt;2&gt;"' in page
+    assert "default-src &#x27;none&#x27;" in page
+    for words in (page, data, text):
+        assert not any(re.search(rf"\b{token}\b", words) for token in challenge.tokens)
+        assert challenge.truth in words
+    assert [row["name"] for row in json.loads(data)["rows"]] == [row.name for row in mg.board(played).rows]
+
+
+def test_a_board_refuses_a_public_file_that_was_changed(tmp_path: Path, played: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "copy"
+    shutil.copytree(played, folder)
+    file = folder / "public" / "poor.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    document["values"]["mean"]["pld"] = 0.1
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says"):
+        mg.board(folder)
+    done = mg.verify(file, folder / "poor.geojson", folder / "truth.geojson")
+    assert [row.name for row in done.wrong] == ["pld of mean"]
+
+
+# Verification
+
+
+def test_verify_agrees_to_the_last_bit(played: Path, challenge: mg.Challenge) -> None:
+    truth = played / "truth.geojson"
+    for file in ("public/first.json", "private/first.mg"):
+        done = mg.verify(played / file, played / "first.json", truth, challenge=challenge)
+        assert done.holds, done.wrong
+        assert "agree to the last bit" in done.statement
+        other = mg.verify(played / file, played / "poor.geojson", truth)
+        assert [row.name for row in other.wrong] == ["predictions"]
+
+
+def test_verify_sees_one_bit_of_one_value_and_explains_versions(tmp_path: Path, played: Path) -> None:
+    document = json.loads((played / "public" / "first.json").read_text(encoding="utf-8"))
+    document["values"]["divider"]["pld"] = float(np.nextafter(document["values"]["divider"]["pld"], 1))
+    document["mapgauge"] = "0.0.1"
+    changed = tmp_path / "first.json"
+    changed.write_text(json.dumps(document), encoding="utf-8")
+    done = mg.verify(changed, played / "first.json", played / "truth.geojson")
+    assert [row.name for row in done.wrong] == ["pld of divider"]
+    assert "written by mapgauge 0.0.1" in done.statement
+    assert "changelog" in done.statement
+
+
+def test_verify_reads_files_as_the_results_say(tmp_path: Path, played: Path, call: Run) -> None:
+    """Predictions that were turned when they were evaluated are turned again."""
+    turned = mg.read(played / "first.json").rotate(90)
+    mg.write(turned, tmp_path / "turned.geojson")
+    mg.write(mg.read(played / "truth.geojson"), tmp_path / "truth.geojson")
+    results = mg.evaluate(mg.read(tmp_path / "turned.geojson").rotate(-90), tmp_path / "truth.geojson")
+    results.save(tmp_path / "results.mg")
+    assert mg.verify(tmp_path / "results.mg", tmp_path / "turned.geojson", tmp_path / "truth.geojson").holds
+    options = ("--predictions", "turned.geojson,rotate=-90", "--truth", "truth.geojson")
+    assert call("verify", "results.mg", *options, cwd=tmp_path).returncode == 0
+
+
+# The command line
+
+
+def test_a_challenge_is_played_through_with_commands(tmp_path: Path, world: Path, call: Run) -> None:
+    manifest = tmp_path / "night" / "challenge.json"
+    truth = world / "truth.geojson"
+    done = call("challenge", "init", "Night", "--truth", truth, "-o", manifest.parent, "--limit", "seconds=600")
+    assert done.returncode == 0, done.stderr
+    assert mg.Challenge.load(manifest).limits.seconds == 600
+    done = call("challenge", "check", "good.json", "--manifest", manifest, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["is_accepted"]
+    (tmp_path / "broken.json").write_bytes((world / "good.json").read_bytes()[:-500])
+    done = call("challenge", "check", tmp_path / "broken.json", "--manifest", manifest)
+    assert done.returncode == 1
+    assert "broken.json would be refused: 1 error" in done.stdout
+    common = ("--manifest", manifest, "--truth", truth, "-o", manifest.parent)
+    done = call("challenge", "score", tmp_path / "broken.json", *common)
+    assert done.returncode == 1
+    assert not (manifest.parent / "public" / "broken.json").exists()
+    for name in ("good.json", "poor.json"):
+        done = call("challenge", "score", name, *common)
+        assert done.returncode == 0, done.stderr
+    board = tmp_path / "board.html"
+    done = call("challenge", "board", manifest.parent, "-o", board, "--json")
+    assert [row["name"] for row in json.loads(done.stdout)["rows"][:2]] == ["good", "poor"]
+    assert board.exists()
+    public = manifest.parent / "public" / "good.json"
+    done = call("verify", public, "--predictions", "poor.json", "--truth", truth)
+    assert done.returncode == 1
+    assert "other digest of the predictions" in done.stdout
+    done = call("challenge", "init", "Night", "--truth", truth, "-o", tmp_path / "x", "--limit", "hours=1")
+    assert done.returncode == 2
