@@ -122,6 +122,8 @@ def check_part(name: str, value: Any) -> str:
     """Return the name of a part of the instances. Features say which there are."""
     if isinstance(value, str) and value in SELECTIONS:
         return value
+    if not len(SELECTIONS):
+        raise InvalidInput(f"{name} must be None, because no feature has parts of instances, got {value!r}")
     raise InvalidInput(f"{name} must be {' or '.join(map(repr, SELECTIONS))}, got {value!r}", remedy=PLUG_IN)
 
 

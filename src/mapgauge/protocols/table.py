@@ -46,11 +46,7 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
 
 
 def named(name: str) -> Protocol | None:
-    """Return a protocol of the table, or one of them for a part of the instances; None if there is none of this name.
-
-    >>> named("openlanev2-v1.1-near").part
-    'near'
-    """
+    """Return a protocol of the table, or one for a part of the instances; None if there is none of this name."""
     row = PROTOCOLS.at_hand(name)
     if row is not None:
         return row
