@@ -75,6 +75,7 @@ def test_a_manifest_comes_back_and_holds_no_truth(
         ({"tokens": ["a", "a"]}, "must be different"),
         ({"tokens": [[]]}, "not valid"),
         ({"limits": {"bytes": 1}}, "limits must be"),
+        ({"limits": dict.fromkeys(vars(mg.ChallengeLimits()), 10**30)}, "must be a whole number|not valid"),
         ({"formats": ["/etc/passwd"]}, "unknown format"),
         ({"metrics": ["../x"]}, "unknown metric"),
         ({"protocol": {"name": "x", "evil": 1}}, "protocol is not valid"),
