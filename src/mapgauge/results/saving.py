@@ -415,8 +415,7 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
-    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    return Protocol(**settings)
+    return Protocol.from_dict(values)
 
 
 def infinite_bounds(ranges: tuple[float | None, ...]) -> tuple[float, ...]:
