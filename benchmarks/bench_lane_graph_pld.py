@@ -11,10 +11,10 @@ from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
 from mapgauge.features.lane_graph.lane_graph_frame import frame_graphs, solve_frame
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import group
-from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 FRAMES = 20
 GOAL = 100.0  # frames a second, 50 predicted and 25 true lanes

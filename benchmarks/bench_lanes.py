@@ -14,10 +14,10 @@ from benchmarks import plain_lanes as plain
 from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
+from mapgauge.frames.lane_classes import LANE, TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.table import chosen_metrics
-from mapgauge.protocols import LANE, TRAFFIC_ELEMENTS
 from mapgauge.results.values import mean_of, values_of_classes
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import prepare

@@ -3,10 +3,11 @@
 import textwrap
 from dataclasses import MISSING
 
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Value
 from mapgauge.metrics.settings import fields_of
 from mapgauge.metrics.table import METRICS, NO_SETTINGS, settings_rows
-from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS
+from mapgauge.protocols import PROTOCOLS
 
 _OTHER = {"part": "part", "headline": "beside it"}
 

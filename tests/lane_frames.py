@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 import mapgauge as mg
+from mapgauge.frames.lane_classes import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.protocols import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS
 
 
 def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -> mg.MapFrames:

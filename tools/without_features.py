@@ -72,7 +72,12 @@ def needed_by(name: str) -> set[str]:
 
 
 def copy_with(kept: Collection[str], folder: Path) -> Path:
-    """Copy the repository into a folder, with some features and their tests only. Returns the folder."""
+    """Copy the repository into a folder, with some features and their tests only. Returns the folder.
+
+    What is in the folder is deleted. Compiled kernels belong to the place of their package, so copies at one place, one
+    after the other, compile them once.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -140,25 +145,25 @@ def outcome_of_tests(copy: Path, paths: Sequence[str]) -> tuple[bool, str]:
     return False, "\n  ".join([lines[-1], *failed])
 
 
-def try_commands(deleted: set[str]) -> bool:
-    """Try the commands of the core without some features, and print how it went. Returns whether all worked."""
+def try_commands(deleted: set[str], folder: Path) -> bool:
+    """Try the commands of the core without some features in a copy, and print how it went.
+
+    Returns whether all worked.
+    """
     called = ", ".join(sorted(deleted))
     if len(deleted) == len(features()):
         called = "all features"
-    with tempfile.TemporaryDirectory() as folder:
-        copy = copy_with(set(features()) - deleted, Path(folder))
-        fault = fault_of_commands(copy)
+    fault = fault_of_commands(copy_with(set(features()) - deleted, folder))
     tell(f"without {called}, commands: {fault or 'work'}")
     return not fault
 
 
-def try_tests(kept: set[str], paths: Sequence[str]) -> bool:
-    """Try tests with only some features, and print how it went. Returns whether all passed."""
+def try_tests(kept: set[str], paths: Sequence[str], folder: Path) -> bool:
+    """Try tests with only some features in a copy, and print how it went. Returns whether all passed."""
     called = "no feature"
     if kept:
         called = ", ".join(sorted(kept))
-    with tempfile.TemporaryDirectory() as folder:
-        passed, outcome = outcome_of_tests(copy_with(kept, Path(folder)), paths)
+    passed, outcome = outcome_of_tests(copy_with(kept, folder), paths)
     tell(f"with {called}, {' '.join(paths)}: {outcome}")
     return passed
 
@@ -183,15 +188,17 @@ def main() -> None:
         names = []
     with_core = options.core or not options.names
     worked = []
-    if not options.tests:
-        cases = [deleted_with(name) for name in names]
-        if with_core:
-            cases.append(set(features()))
-        worked += [try_commands(case) for case in cases]
-    if not options.commands:
-        worked += [try_tests(needed_by(name), [f"tests/features/{name}"]) for name in names]
-        if with_core:
-            worked.append(try_tests(set(), ["tests"]))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "copy"
+        if not options.tests:
+            cases = [deleted_with(name) for name in names]
+            if with_core:
+                cases.append(set(features()))
+            worked += [try_commands(case, folder) for case in cases]
+        if not options.commands:
+            worked += [try_tests(needed_by(name), [f"tests/features/{name}"], folder) for name in names]
+            if with_core:
+                worked.append(try_tests(set(), ["tests"], folder))
     sys.exit(0 if all(worked) else 1)
 
 

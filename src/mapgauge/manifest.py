@@ -59,7 +59,7 @@ class Feature:
 
     metrics: tuple[str, ...] = ()  # of ``Metric``
     protocols: tuple[str, ...] = ()  # of functions that return an iterable of ``Protocol``
-    selections: tuple[str, ...] = ()  # of ``Selection``: leaves out instances that a protocol does not compare
+    selections: tuple[str, ...] = ()  # of functions that return an iterable of ``Selection``: parts of the instances
     formats: tuple[str, ...] = ()  # of ``Format``
     columns: tuple[str, ...] = ()  # of ``Column``: what files and batches may say about instances
     commands: Mapping[str, Command] = field(default_factory=dict)  # by name
@@ -117,6 +117,9 @@ _lock = RLock()
 _tables: "list[RowTable[Any]]" = []
 _modules: list[str] = []  # given to ``use``, in order
 _importing: list[str] = []  # the installed plug-in that is being imported, if there is one
+# This guard and ``RowTable._is_loading`` cannot be one. While manifests are imported, none is known, so no table has
+# rows of plug-ins. While a table loads its rows of plug-ins, all manifests are known: the module of a metric may read
+# the table of protocols, with those of plug-ins, but not the table of metrics, which is being made.
 
 
 @cache
@@ -277,13 +280,14 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
 
     def __getitem__(self, name: str) -> Row:
         """Return a row."""
-        if self._all is None:
-            known = self._of_package()
-        else:
-            known = self._all
+        known = self._at_hand()
         if name in known:
             return known[name]
         return self._loaded()[name]
+
+    def at_hand(self, name: str) -> Row | None:
+        """Return a row; None if there is none before plug-ins are loaded."""
+        return self._at_hand().get(name)
 
     def __setitem__(self, name: str, row: Row) -> None:
         """Add or replace a row in this process."""
@@ -304,10 +308,7 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
     def in_order(self, names: Iterable[str]) -> list[str]:
         """Return some names in the order of the table. Plug-ins are loaded only if a name is not the package's own."""
         wanted = list(names)
-        if self._all is None:
-            known = self._of_package()
-        else:
-            known = self._all
+        known = self._at_hand()
         if any(name not in known for name in wanted):
             known = self._loaded()
         place = {name: k for k, name in enumerate(known)}
@@ -316,6 +317,12 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
     def forget(self) -> None:
         """Load the rows of plug-ins again at the next use."""
         self._all = None
+
+    def _at_hand(self) -> dict[str, Row]:
+        """Return the rows of the package, and those of plug-ins if they are loaded."""
+        if self._all is None:
+            return self._of_package()
+        return self._all
 
     def _of_package(self) -> dict[str, Row]:
         """Return the rows of the core and of the features."""

@@ -61,7 +61,9 @@ def _columns_of_letter(letter: str) -> int:
     # Combining accents, and letters without a width such as a joiner.
     if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
         return 0
-    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+    if unicodedata.east_asian_width(letter) in ("W", "F"):
+        return 2
+    return 1
 
 
 def text_table(
@@ -91,7 +93,9 @@ def text_table(
 
     def cell(text: str, k: int) -> str:
         space = " " * (widths[k] - columns_of(text))
-        return text + space if k in left else space + text
+        if k in left:
+            return text + space
+        return space + text
 
     def aligned(line: Sequence[str], part: list[int]) -> str:
         return "  ".join(cell(line[k], k) for k in part).rstrip()

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
+from mapgauge.frames.lane_classes import LANE, LANE_LINES
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 from mapgauge.metrics.metric import CombinedRows
 from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import LANE, LANE_LINES, PROTOCOLS, Protocol
+from mapgauge.protocols import PROTOCOLS, Protocol
 from mapgauge.typing import Points
 
 LINES, BOXES = ("ped_crossing", "divider", "boundary"), ("red", "green")

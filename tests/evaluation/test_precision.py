@@ -48,9 +48,7 @@ def test_an_external_sort_has_the_bits_of_the_definition(
     window: int,
     tmp_path: Path,
     rng: np.random.Generator,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "WINDOW", window)
     classes = [random_records(rng, [5, 1, 0, 9, 30]), random_records(rng, [2]), random_records(rng, [40, 20])]
     truth = [60, 2, 0]
     counts = [sum(len(part[0]) for part in records) for records in classes]
@@ -68,6 +66,7 @@ def test_an_external_sort_has_the_bits_of_the_definition(
             METRICS,
             tmp_path,
             limit,
+            window,
         )
     )
     assert list(found) == list(METRICS)
@@ -183,7 +182,6 @@ def test_the_windows_of_all_runs_fit_into_memory(
         assert [path.name[:5] for path in tmp_path.iterdir()] == ["sort-"]
         yield from ()
 
-    monkeypatch.setattr(module, "WINDOW", longest)
     monkeypatch.setattr(module, "_merged", merged)
-    precisions(lambda _: pieces(*sizes), [sum(sizes)], [4], PROTOCOL, METRICS, tmp_path, limit)
+    precisions(lambda _: pieces(*sizes), [sum(sizes)], [4], PROTOCOL, METRICS, tmp_path, limit, longest)
     assert windows == [expected]

@@ -7,6 +7,8 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.metrics.rows import SELECTIONS, Selection
+from mapgauge.protocols import PROTOCOLS
 from mapgauge.scoring.prepare import check_needs, check_rings, findings_of
 
 PROTOCOL = mg.protocol("paper-60x30")
@@ -204,3 +206,26 @@ def test_coordinates_stay_as_they_are_if_nothing_is_cropped() -> None:
     assert not PROTOCOL.crop
     values = mg.evaluate(far.with_confidence(1.0), far, PROTOCOL, metrics=["pld"]).mean
     assert values["pld"] == 0
+
+
+def _without_boundaries(x: mg.MapFrames, y: mg.MapFrames, _: mg.Protocol) -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Return both sides without boundaries."""
+    kept = [np.flatnonzero(side.label != side.classes.index("boundary")) for side in (x, y)]
+    return x.keep(kept[0]), y.keep(kept[1])
+
+
+def test_a_protocol_compares_the_part_that_a_selection_selects(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = Selection(name="inner", of="lines", metrics=("ap_chamfer",), select=_without_boundaries)
+    monkeypatch.setitem(SELECTIONS, "inner", inner)
+    assert "paper-60x30-inner" not in PROTOCOLS
+    named = mg.protocol("paper-60x30-inner")
+    assert named == mg.protocol("paper-60x30", part="inner", name="paper-60x30-inner")
+    x, y = tracked()
+    results = mg.evaluate(x, y, named)
+    assert results.classes["boundary"]["truth"] == 0
+    assert results.classes["divider"] == mg.evaluate(x, y, "paper-60x30").classes["divider"]
+
+
+def test_a_part_that_nobody_selects_is_refused() -> None:
+    with pytest.raises(mg.InvalidInput, match="part must be .* got 'upper'"):
+        mg.protocol("paper-60x30", part="upper")

@@ -10,8 +10,6 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.io import dataset as dataset_write
-from mapgauge.io import parquet
 from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 
@@ -20,8 +18,8 @@ def frames() -> mg.MapFrames:
     return demo_world(40, seed=2, predictions=10)[0]
 
 
-def written(frames: mg.MapFrames, path: Path) -> Path:
-    writer = DatasetWriter(path)
+def written(frames: mg.MapFrames, path: Path, **sizes: int) -> Path:
+    writer = DatasetWriter(path, **sizes)
     writer.add(frames)
     writer.finish()
     return path
@@ -39,17 +37,15 @@ def test_a_data_set_holds_the_frames_sorted_by_scene_and_token(frames: mg.MapFra
     )
 
 
-def test_a_scene_lies_in_one_file(frames: mg.MapFrames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_write, "FILE_ROWS", 25)
-    files = sorted(written(frames, tmp_path / "set").glob("*.parquet"))
+def test_a_scene_lies_in_one_file(frames: mg.MapFrames, tmp_path: Path) -> None:
+    files = sorted(written(frames, tmp_path / "set", file_rows=25).glob("*.parquet"))
     scenes = [set(mg.read(file).scenes or ()) for file in files]
     assert len(files) == len(set(frames.scenes or ()))
     assert sum(map(len, scenes)) == len(set().union(*scenes))
 
 
-def test_row_groups_end_where_scenes_end(frames: mg.MapFrames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 1500)
-    groups = open_dataset(written(frames, tmp_path / "set")).groups
+def test_row_groups_end_where_scenes_end(frames: mg.MapFrames, tmp_path: Path) -> None:
+    groups = open_dataset(written(frames, tmp_path / "set", group_rows=1500)).groups
     assert len(groups) > 1
     assert all(one.last[0] < other.first[0] for one, other in pairwise(groups))
 
@@ -71,10 +67,9 @@ def test_half_a_data_set_is_not_there(frames: mg.MapFrames, tmp_path: Path) -> N
 
 
 @pytest.fixture
-def two_files(frames: mg.MapFrames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DatasetWriter:
+def two_files(frames: mg.MapFrames, tmp_path: Path) -> DatasetWriter:
     """A data set of several files that are not visible yet."""
-    monkeypatch.setattr(dataset_write, "FILE_ROWS", 1)
-    writer = DatasetWriter(tmp_path / "set")
+    writer = DatasetWriter(tmp_path / "set", file_rows=1)
     assert len(writer.add(frames)) > 1
     return writer
 

@@ -10,8 +10,8 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
-from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 KEY = ("val", "00492", "315970000")
 TOKEN = "/".join(KEY)

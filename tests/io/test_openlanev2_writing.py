@@ -14,8 +14,8 @@ from tests.io.rich_frames import assert_same
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
-from mapgauge.protocols import TRAFFIC_ELEMENTS
 
 TYPE = st.sampled_from([np.float16, np.float32, np.float64])
 

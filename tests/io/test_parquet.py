@@ -196,12 +196,10 @@ def test_the_columns_are_as_documented(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_row_groups_end_where_frames_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_end_where_frames_end(tmp_path: Path) -> None:
     counts = [2, 3, 0, 9, 1, 0, 1]
     frames = mg.MapFrames.of({f"t{i}": {"divider": [LINE] * n} for i, n in enumerate(counts)})
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 5)
-    monkeypatch.setattr(parquet, "FRAME_ROWS", 1)
-    mg.write(frames, tmp_path / "file.parquet")
+    (tmp_path / "file.parquet").write_bytes(parquet.write(frames, group_rows=5, frame_rows=1))
     footer = pq.read_metadata(tmp_path / "file.parquet")
     groups = [footer.row_group(i).column(0).statistics for i in range(footer.num_row_groups)]
     assert [(group.min, group.max) for group in groups] == [(0, 1), (2, 2), (3, 3), (4, 6)]

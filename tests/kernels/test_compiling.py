@@ -125,10 +125,9 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("answered", [b"\0", b"\0\1", b""])
 def test_a_kernel_of_two_types_holds_nobody_up(answered: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes answer for each of the types, or end before."""
-    monkeypatch.setattr(compiling, "_TICK", 0.01)
     monkeypatch.setattr(WATCH, "interrupted", False)  # a command that ended in this process sets it
     kernel = f"a.kernel{len(answered)}"  # the thread of another case may still be ending
-    work = compiling._Elsewhere()
+    work = compiling._Elsewhere(tick=0.01)
     answers, answer = os.pipe()
     work.listen([compiling.Compiled(kernel, (one,)) for one in ("int64", "float64")], answers)
     waiting = threading.Thread(target=work.wait, args=(kernel,), daemon=True)

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapgauge import kernels
-from mapgauge.io import _json as fast
-from mapgauge.io._json import NumberLists, Place, PointLists, decode
+from mapgauge.io._json import PART, NumberLists, Place, PointLists, decode
 
 
-def parse(*texts: str, workers: int = 1) -> PointLists | None:
+def parse(*texts: str, workers: int = 1, part: int = PART) -> PointLists | None:
     members = ",".join(f'"{i}":{{"a":{text}}}' for i, text in enumerate(texts))
-    lists = NumberLists.of(f"{{{members}}}".encode(), workers)
+    lists = NumberLists.of(f"{{{members}}}".encode(), workers, part)
     found = None if lists is None else decode(lists.text, dict[str, dict[str, Place]])
     if lists is None or found is None or len(found) != len(texts):
         return None
@@ -73,17 +72,15 @@ def test_lists_of_any_depth_are_replaced_and_everything_else_stays() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_text_that_is_cut_into_parts_gives_the_same(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+def test_a_text_that_is_cut_into_parts_gives_the_same(workers: int) -> None:
     texts = [json.dumps([[[i, k], [k, 0.1 * i]] for k in range(i % 4)]) for i in range(60)]
     whole = parse(*texts) or pytest.fail("these are polylines")
-    monkeypatch.setattr(fast, "_PART", 50)
-    cut = parse(*texts, workers=workers) or pytest.fail("these are polylines")
+    cut = parse(*texts, workers=workers, part=50) or pytest.fail("these are polylines")
     assert all(np.array_equal(a, b) for a, b in zip(whole, cut, strict=True))
 
 
-def test_a_text_that_is_cut_within_a_string_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "_PART", 10)
-    lists = NumberLists.of(b'{"a": [1], "b": {"}, {}} }": [2, 3]}, "c": "}[4]"}')
+def test_a_text_that_is_cut_within_a_string_is_read_as_a_whole() -> None:
+    lists = NumberLists.of(b'{"a": [1], "b": {"}, {}} }": [2, 3]}, "c": "}[4]"}', part=10)
     assert lists is not None
     assert lists.text == b'{"a": [0], "b": {"}, {}} }": [1]}, "c": "}[4]"}'
 

@@ -85,6 +85,20 @@ def test_relative_files_are_also_found_beside_the_results(folder: Path, monkeypa
     assert_same_frames(mg.load_results("../run.mg").with_data(), results)
 
 
+def test_relative_files_are_found_from_elsewhere_if_the_results_are_in_a_folder_of_their_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = evaluated()
+    (folder / "runs" / "first").mkdir(parents=True)
+    results.save("runs/first/run.mg")
+    elsewhere = folder.parent / "quite" / "elsewhere"
+    elsewhere.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(elsewhere)
+    assert_same_frames(mg.load_results(folder / "runs" / "first" / "run.mg").with_data(), results)
+    monkeypatch.chdir(folder / "runs")  # the path of the results is relative here
+    assert_same_frames(mg.load_results("first/run.mg").with_data(), results)
+
+
 def test_files_in_the_folder_of_the_results_are_found_from_that_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

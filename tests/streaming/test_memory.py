@@ -9,7 +9,6 @@ import pytest
 from tests.streaming.worlds import copies
 
 from mapgauge.demo import demo_world
-from mapgauge.io import parquet
 from mapgauge.io.dataset import DatasetWriter
 
 BOUND = 24 << 20  # bytes that the evaluation may use in addition to a small one
@@ -30,13 +29,12 @@ print(peaks[1] - peaks[0], results.totals.frames)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is measured in the units of Linux")
-def test_memory_does_not_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 2048)
+def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
     block = demo_world(120, seed=5)
     size = 0
     for name, number in (("small", 4), ("large", 84)):
         for side, frames in zip("xy", block, strict=True):
-            writer = DatasetWriter(tmp_path / name / side)
+            writer = DatasetWriter(tmp_path / name / side, group_rows=2048)
             for k in range(number):
                 writer.add(copies(frames, k), f"part-{k:04}", workers=1)
             writer.finish()

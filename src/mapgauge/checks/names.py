@@ -9,9 +9,8 @@ from mapgauge.checks.context import Context, Counts
 from mapgauge.errors import Remedy
 from mapgauge.frames.batches import ORDERS
 from mapgauge.frames.findings import Finding, Level, findings_about, missing_frames, unknown_frames
+from mapgauge.frames.lane_classes import LANE, LANE_LINES
 from mapgauge.frames.synonyms import SYNONYMS
-from mapgauge.protocols import LANE
-from mapgauge.protocols.protocol import LANE_LINES
 from mapgauge.words import counted
 
 # Patterns of the tokens of data sets.

@@ -17,10 +17,10 @@ from mapgauge.cli.output import Table, distrust, exit_on, paint, printable, say,
 from mapgauge.cli.summary import frames_in_words, table_of
 from mapgauge.errors import MapgaugeError
 from mapgauge.frames.instances import without_boxes
+from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import survey
-from mapgauge.protocols import LANE
 from mapgauge.words import counted
 
 if TYPE_CHECKING:

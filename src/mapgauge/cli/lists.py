@@ -56,11 +56,13 @@ class ListedProtocols(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return what each protocol is for, and its settings."""
-        from mapgauge.protocols import PARTS, PROTOCOLS
+        from mapgauge.metrics.rows import SELECTIONS
+        from mapgauge.protocols import PROTOCOLS
 
         yield Listing([[protocol.name, protocol.about] for protocol in PROTOCOLS.values()])
-        parts = " ".join(f"-{part}" for part in PARTS)
-        yield Line(f"For a part of the lanes, add one of these to the name of a protocol for lanes: {parts}")
+        for of in dict.fromkeys(selection.of for selection in SELECTIONS.values()):
+            parts = " ".join(f"-{name}" for name, selection in SELECTIONS.items() if selection.of == of)
+            yield Line(f"For a part of the {of}, add one of these to the name of a protocol for {of}: {parts}")
         rows = [[protocol.name, protocol.sampling_in_words, _settings(protocol)] for protocol in PROTOCOLS.values()]
         yield Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3)
 

@@ -37,7 +37,9 @@ def token_meant(where: str, text: str, tokens: Sequence[str], *, otherwise: str 
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        more = f" and {len(fitting) - _LISTED} more" if len(fitting) > _LISTED else ""
+        more = ""
+        if len(fitting) > _LISTED:
+            more = f" and {len(fitting) - _LISTED} more"
         raise InvalidInput(
             f"{where}: {text!r} fits {len(fitting)} frames: {', '.join(fitting[:_LISTED])}{more}",
             remedy="Give more letters of the token",

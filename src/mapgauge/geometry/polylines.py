@@ -243,7 +243,7 @@ def check_finite(points: Points, name: str) -> None:
         )
 
 
-_MANY = 200_000  # points; for fewer, numpy is fast enough and no kernel is compiled
+MANY = 200_000  # points; for fewer, numpy is fast enough and no kernel is compiled
 
 
 class Survey(NamedTuple):
@@ -259,8 +259,10 @@ class Survey(NamedTuple):
         return np.maximum(-self.low, self.high)
 
 
-def survey(polylines: Polylines) -> Survey:
+def survey(polylines: Polylines, many: int = MANY) -> Survey:
     """Return the survey of polylines. It is computed once for each of them.
+
+    With more than ``many`` points it is computed by a kernel.
 
     >>> survey(Polylines.of([[[0, 5], [2, 1], [2, 1]], [[7, 7]]])).repeats
     array([1, 0])
@@ -268,7 +270,7 @@ def survey(polylines: Polylines) -> Survey:
     coords = polylines.coords
     offsets = polylines.offsets
     measured: Survey | None = polylines.measured
-    if measured is None and len(coords) > _MANY:
+    if measured is None and len(coords) > many:
         # The kernel would be compiled again for other arrays.
         measured = Survey(*kernels.lines.survey_lines(np.require(coords, requirements=["C", "W"]), offsets))
     elif measured is None:

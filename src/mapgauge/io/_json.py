@@ -24,7 +24,7 @@ from mapgauge.typing import Floats, Indices, Points
 
 T = TypeVar("T")
 Place = list[int]  # what a list becomes in the short text: [k], or [] for an empty list
-_PART = 1 << 22  # bytes of text that one call of the kernel parses
+PART = 1 << 22  # bytes of text that one call of the kernel parses
 _SHORTEST = 3  # bytes of the shortest list of numbers
 
 
@@ -66,18 +66,18 @@ class NumberLists:
         self._numbers, self._coords, self._sizes, self._table = map(np.concatenate, arrays)
 
     @classmethod
-    def of(cls, text: bytes, workers: int | None = None) -> "NumberLists | None":
-        """Parse a JSON object, with a number of threads; None for one per processor."""
+    def of(cls, text: bytes, workers: int | None = None, part: int = PART) -> "NumberLists | None":
+        """Parse a JSON object by parts of so many bytes, with a number of threads; None for one per processor."""
         end = text.rfind(b"}") + 1
         if not end or text[end:].strip(b" \t\r\n"):
             return None
         # A part may end within a string that has a brace. Then the whole text is parsed at once.
-        for size in (_PART, end):
+        for size in (part, end):
             cuts = _cuts(text, end, size)
             with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, len(cuts))) as pool:
                 parts = list((pool.map if len(cuts) > 1 else map)(partial(_parse, text), cuts))
             if None not in parts:
-                return cls([part for part in parts if part is not None])
+                return cls([one for one in parts if one is not None])
         return None
 
     def _rows(self, places: Iterable[Place], depth: int) -> Indices | None:

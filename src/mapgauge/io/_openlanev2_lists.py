@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level, findings_about
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 from mapgauge.io._collect import Collector
 from mapgauge.io._format import known_ids
 from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import MakeError
-from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Points
 
 SEGMENT = ("centerline", "left_laneline", "right_laneline")

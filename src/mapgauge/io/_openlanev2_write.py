@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.findings import place_of
 from mapgauge.frames.instances import is_box
+from mapgauge.frames.lane_classes import LANE, TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._format import check_tokens_differ, confidences_of
 from mapgauge.io._openlanev2_lists import AREAS, INTERSECTION, MATRICES, SEGMENT
 from mapgauge.io.files.writing import portable_pickle
-from mapgauge.protocols import LANE, TRAFFIC_ELEMENTS
 from mapgauge.typing import Flags, Indices
 
 # The options of a submission, and the members of the document that they set.

@@ -311,8 +311,18 @@ FILE_ROWS = 1 << 20  # approximate number of rows of a file: a hundred megabytes
 class DatasetWriter:
     """A data set that is being written. All files appear in it when ``finish`` is called."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Create the folder, which must not contain Parquet files."""
+    def __init__(
+        self, path: str | os.PathLike[str], *, file_rows: int | None = None, group_rows: int | None = None
+    ) -> None:
+        """Create the folder, which must not contain Parquet files.
+
+        A file has about ``file_rows`` rows, and its row groups at most ``group_rows``. By default these are
+        ``FILE_ROWS`` and ``parquet.GROUP_ROWS``.
+        """
+        self._file_rows = FILE_ROWS
+        if file_rows is not None:
+            self._file_rows = file_rows
+        self._group_rows = group_rows
         self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
         if is_url(self.path):
             if _exists(self.path):
@@ -347,7 +357,7 @@ class DatasetWriter:
         def write(numbered: tuple[int, slice]) -> str:
             number, part = numbered
             file = f"{name}-{number:05}.parquet"
-            data = parquet.write(ordered.between(part))
+            data = parquet.write(ordered.between(part), group_rows=self._group_rows)
             if is_url(self.path):
                 put_file(f"{self.path}/{file}", data)
             else:
@@ -355,7 +365,7 @@ class DatasetWriter:
             return file
 
         with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-            return list(pool.map(write, enumerate(_files(ordered))))
+            return list(pool.map(write, enumerate(_files(ordered, self._file_rows))))
 
     def finish(self) -> None:
         """Make the files visible, all of them or none."""
@@ -412,14 +422,14 @@ def sorted_frames(frames: MapFrames) -> MapFrames:
     return frames.at(sorted(range(len(keys)), key=keys.__getitem__))
 
 
-def _files(frames: MapFrames) -> Iterator[slice]:
-    """Return the run of frames of each file: whole scenes, about ``FILE_ROWS`` rows. No frames give one empty file."""
+def _files(frames: MapFrames, file_rows: int) -> Iterator[slice]:
+    """Return the run of frames of each file: whole scenes, about ``file_rows`` rows. No frames give one empty file."""
     ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), 1).cumsum()])
     scenes = frames.scenes
     starts = [0]
     for i in range(1, len(frames)):
         within = scenes is not None and scenes[i] == scenes[i - 1]
-        if not within and ends[i] - ends[starts[-1]] >= FILE_ROWS:
+        if not within and ends[i] - ends[starts[-1]] >= file_rows:
             starts.append(i)
     return (slice(first, last) for first, last in pairwise([*starts, len(frames)]))
 

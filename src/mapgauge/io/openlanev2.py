@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy, UnreadableFile
 from mapgauge.frames.findings import findings_about
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io._collect import Collector, with_poses
@@ -50,7 +51,6 @@ from mapgauge.io._values import ValueChecker, short
 from mapgauge.io.files.json_documents import gc_paused
 from mapgauge.io.files.source import Content
 from mapgauge.io.pickles.tree import Irregular, PickleTree, Rows, arrays_of, expect, points_of
-from mapgauge.protocols import TRAFFIC_ELEMENTS
 from mapgauge.typing import Flags, Indices, Points
 
 

@@ -28,8 +28,20 @@ GROUP_ROWS = 1 << 15  # most rows of a row group, unless a single frame has more
 FRAME_ROWS = 128
 
 
-def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
-    """Return the bytes of a Parquet file."""
+def write(
+    frames: MapFrames,
+    override: dict[int, str] | None = None,
+    *,
+    group_rows: int | None = None,
+    frame_rows: int = FRAME_ROWS,
+) -> bytes:
+    """Return the bytes of a Parquet file.
+
+    A row group has at most ``group_rows`` rows, ``GROUP_ROWS`` by default, unless a single frame has more. A frame
+    counts as at least ``frame_rows`` rows.
+    """
+    if group_rows is None:
+        group_rows = GROUP_ROWS
     refuse_ids(override, "parquet")
     pa, pq = pyarrow_modules()
     sink = pa.BufferOutputStream()
@@ -50,7 +62,7 @@ def write(frames: MapFrames, override: dict[int, str] | None = None) -> bytes:
         data_page_size=1 << 22,  # large pages compress better and load faster; single rows are never looked up
         write_page_checksum=True,
     ) as writer:
-        for first, last in _groups(frames):
+        for first, last in _groups(frames, group_rows, frame_rows):
             table = _table(frames, first, last, schema=schema)
             writer.write_table(table, row_group_size=len(table))
     return bytes(sink.getvalue().to_pybytes())
@@ -106,23 +118,23 @@ def _are_float32(coords: Points) -> bool:
     return len(coords) > 0 and np.array_equal(same.view(np.int64), coords.view(np.int64))
 
 
-def _groups(frames: MapFrames) -> list[tuple[int, int]]:
+def _groups(frames: MapFrames, group_rows: int, frame_rows: int) -> list[tuple[int, int]]:
     """Return the range of frames of each row group.
 
     A group has whole scenes, or frames of one scene, so that its statistics tell which frames it holds.
     """
-    ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), FRAME_ROWS).cumsum()])
+    ends = np.concatenate([[0], np.maximum(np.diff(frames.offsets), frame_rows).cumsum()])
     scenes = np.array(frames.scenes if frames.scenes is not None else [""] * len(frames))
     stops = np.append(np.flatnonzero(scenes[1:] != scenes[:-1]) + 1, len(frames))
     groups: list[tuple[int, int]] = []
     first = 0  # first frame of the group
     start = 0  # first frame of the scene
     for stop in map(int, stops):
-        if first < start and ends[stop] - ends[first] > GROUP_ROWS:
+        if first < start and ends[stop] - ends[first] > group_rows:
             groups.append((first, start))
             first = start
-        while ends[stop] - ends[first] > GROUP_ROWS and stop - first > 1:  # only frames of this scene are left
-            last = max(first + 1, int(np.searchsorted(ends, ends[first] + GROUP_ROWS, side="right")) - 1)
+        while ends[stop] - ends[first] > group_rows and stop - first > 1:  # only frames of this scene are left
+            last = max(first + 1, int(np.searchsorted(ends, ends[first] + group_rows, side="right")) - 1)
             groups.append((first, last))
             first = last
         if first > start:  # the rest of a scene that was split

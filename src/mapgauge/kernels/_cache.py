@@ -68,7 +68,11 @@ IS_TESTED = (0, 61) <= numba.version_info.short <= (0, 68)
 def use_cache(compiled: Any) -> None:
     """Make a compiled function use its cache on disk as far as that works."""
     cache = compiled._cache
-    load, save = _lean_load(cache) if IS_TESTED else cache.load_overload, cache.save_overload
+    if IS_TESTED:
+        load = _lean_load(cache)
+    else:
+        load = cache.load_overload
+    save = cache.save_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
         try:
@@ -85,7 +89,8 @@ def use_cache(compiled: Any) -> None:
             WATCH.unstored = f"{cache.cache_path}: {getattr(error, 'strerror', None) or error}"
             WATCH.report_unstored()
 
-    cache.load_overload, cache.save_overload = load_overload, save_overload
+    cache.load_overload = load_overload
+    cache.save_overload = save_overload
 
 
 def _lean_load(cache: Any) -> Any:

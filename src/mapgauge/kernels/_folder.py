@@ -59,7 +59,9 @@ def _user_cache() -> Path:
     """Return the folder in which programs of this user keep what they can make again."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
-    name = "LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME"
+    name = "XDG_CACHE_HOME"
+    if os.name == "nt":
+        name = "LOCALAPPDATA"
     given = Path(os.environ.get(name, ""))
     if given.is_absolute():  # others are to be ignored (XDG Base Directory Specification)
         return given

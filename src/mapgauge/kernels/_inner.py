@@ -74,7 +74,8 @@ class _EntryCompiler(compiler.Compiler):
 
     def _use_stored(self) -> None:
         """Compile a call of the stored code of a kernel in its place, if there is some."""
-        state, function = self.state, self.state.func_id.func
+        state = self.state
+        function = self.state.func_id.func
         stored_code = _stored.find(function, state.args)
         if stored_code is not None:
             stored, module = stored_code

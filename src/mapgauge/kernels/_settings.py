@@ -19,7 +19,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-_PACKAGE, _SETTINGS = "numba", "numba.core.config"
+_PACKAGE = "numba"
+_SETTINGS = "numba.core.config"
 
 
 class _Finder(MetaPathFinder):
@@ -33,7 +34,10 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.loader is None:
             return None  # another finder may know it
-        changed = _execute_package if fullname == _PACKAGE else _execute_settings
+        if fullname == _PACKAGE:
+            changed = _execute_package
+        else:
+            changed = _execute_settings
         spec.loader.exec_module = partial(changed, spec.loader.exec_module)  # type: ignore[method-assign]
         return spec
 

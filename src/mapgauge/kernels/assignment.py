@@ -20,30 +20,41 @@ def cheapest_columns(cost):
     and not to the largest cost, because no path is longer than the total. The work is the number of costs looked at.
     """
     rows, columns = cost.shape
-    u, v = np.zeros(rows), np.zeros(columns)
-    row_of, column_of = np.full(columns, -1), np.full(rows, -1)
-    length, came_from = np.empty(columns), np.zeros(columns, np.int64)
+    u = np.zeros(rows)
+    v = np.zeros(columns)
+    row_of = np.full(columns, -1)
+    column_of = np.full(rows, -1)
+    length = np.empty(columns)
+    came_from = np.zeros(columns, np.int64)
     order = np.empty(columns, np.int64)  # columns without a final path first, then the others
     work = 0
     for row in range(rows):
         for j in range(columns):
-            length[j], order[j] = np.inf, j
-        left, i, walked, free = columns, row, 0.0, -1
+            length[j] = np.inf
+            order[j] = j
+        left = columns
+        i = row
+        walked = 0.0
+        free = -1
         while free < 0:
             work += left
-            shortest, nearest = np.inf, 0
+            shortest = np.inf
+            nearest = 0
             for k in range(left):
                 j = order[k]
                 through = walked + (cost[i, j] - u[i] - v[j])
                 if through < length[j]:
-                    length[j], came_from[j] = through, i
+                    length[j] = through
+                    came_from[j] = i
                 # Among equally near columns a free one ends the search. Otherwise ties would make it visit all of them.
                 if length[j] < shortest or (length[j] == shortest and row_of[j] < 0):
-                    shortest, nearest = length[j], k
+                    shortest = length[j]
+                    nearest = k
             walked = shortest
             left -= 1
             j = order[nearest]
-            order[nearest], order[left] = order[left], j
+            order[nearest] = order[left]
+            order[left] = j
             if row_of[j] < 0:
                 free = j
             i = row_of[j]

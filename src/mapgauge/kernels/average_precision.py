@@ -19,10 +19,12 @@ def hits_of_groups(bounds, order, distance, thresholds, strict, nearest, least, 
     at = 0
     for g in range(len(bounds)):
         for x in range(bounds[g, 0], bounds[g, 1]):
-            nearest[x], least[x] = -1, np.inf
+            nearest[x] = -1
+            least[x] = np.inf
             for y in range(bounds[g, 1], bounds[g, 2]):
                 if distance[at] < least[x]:
-                    nearest[x], least[x] = y, distance[at]
+                    least[x] = distance[at]
+                    nearest[x] = y
                 at += 1
     for t in range(len(thresholds)):
         for y in range(len(taken)):
@@ -30,7 +32,10 @@ def hits_of_groups(bounds, order, distance, thresholds, strict, nearest, least, 
         for g in range(len(bounds)):
             for i in range(bounds[g, 0], bounds[g, 1]):
                 x = order[i]
-                near = least[x] < thresholds[t] if strict else least[x] <= thresholds[t]
+                if strict:
+                    near = least[x] < thresholds[t]
+                else:
+                    near = least[x] <= thresholds[t]
                 if nearest[x] >= 0 and near and not taken[nearest[x]]:
                     taken[nearest[x]] = True
                     hits[x] |= 1 << t
@@ -55,29 +60,34 @@ def hits_of_lines(lines, closed, bounds, order, factor, directed, thresholds, st
     computed for one purpose: to find out whether another true line is nearer.
     """
     longest = longest_of(lines)
-    row, room = np.empty((2, longest)), np.empty((lines.points.shape[0], 3 * longest))
+    row = np.empty((2, longest))
+    room = np.empty((lines.points.shape[0], 3 * longest))
     largest = -np.inf
     for t in range(len(thresholds)):
         largest = max(largest, thresholds[t])
     free = np.full(len(order), largest)
     for g in range(len(bounds)):
-        first, end = U(bounds[g, 1]), U(bounds[g, 2])
+        first = U(bounds[g, 1])
+        end = U(bounds[g, 2])
         for i in range(bounds[g, 0], bounds[g, 1]):
             x = U(order[i])
-            nearest, least = end, np.inf
+            nearest = end
+            least = np.inf
             for y in range(first, end):
                 if free[y] >= 0.0:
                     reach = min(free[y], least)
                     distance = _distance(lines, closed, x, y, directed, factor[y], reach, room, row)
                     if distance < least and distance <= free[y]:
-                        nearest, least = y, distance
+                        nearest = y
+                        least = distance
             for y in range(first, end):
                 if free[y] < least and least < np.inf:
                     distance = _distance(lines, closed, x, y, directed, factor[y], least, room, row)
                     if distance < least or (distance == least and y < nearest):
                         least = np.inf
             if least < np.inf:
-                before, free[nearest] = free[nearest], -1.0
+                before = free[nearest]
+                free[nearest] = -1.0
                 for t in range(len(thresholds)):
                     threshold = thresholds[t]
                     if least < threshold or (least == threshold and not strict):
@@ -102,7 +112,8 @@ def _add_area(state, base, number, gain):
         # A sample without predictions up to here has no hits either. Its precision is 0.
         precision = state[base + lane] / (number[lane] if number[lane] > 1.0 else 1.0)
         best = state[base + _LANES + lane]
-        best = precision if precision > best else best
+        if precision > best:
+            best = precision
         state[base + _LANES + lane] = best
         state[base + TWO * _LANES + lane] += gain[lane] * best
         state[base + lane] -= gain[lane]
@@ -112,12 +123,16 @@ def _add_area(state, base, number, gain):
 def _add_levels(state, base, number, gain, total, level, recalls):
     """Add the levels of recall above a step of a curve that were not added yet. The state is as in ``_add_area``."""
     for lane in range(_LANES):
-        hit_count, best = state[base + lane], state[base + _LANES + lane]
+        hit_count = state[base + lane]
+        best = state[base + _LANES + lane]
         while level[lane] >= 0 and hit_count / total[lane] < recalls[level[lane]]:
             state[base + TWO * _LANES + lane] += best / len(recalls)
             level[lane] -= 1
         precision = hit_count / (number[lane] if number[lane] > 1.0 else 1.0)
-        state[base + _LANES + lane] = precision if precision > best else best
+        if precision > best:
+            state[base + _LANES + lane] = precision
+        else:
+            state[base + _LANES + lane] = best
         state[base + lane] -= gain[lane]
 
 
@@ -144,10 +159,12 @@ def weighted_precisions(owner, flags, some, starts, weights, total, number, stat
     ``weights`` are ``(units, LANES)``. ``total`` and ``number`` count the truth and the predictions of each sample.
     ``state`` has, for each setting, the true positives of each sample, 0, and 0, which becomes the result.
     """
-    confidences, settings = U(len(some)), U(len(level))
+    confidences = U(len(some))
+    settings = U(len(level))
     for k in range(confidences):
         g = confidences - ONE - k
-        begin, end = U(starts[g]), U(starts[g + ONE])
+        begin = U(starts[g])
+        end = U(starts[g + ONE])
         for s in range(settings if some[g] else U(0)):
             hits = False
             for i in range(begin, end):

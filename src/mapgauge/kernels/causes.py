@@ -36,10 +36,15 @@ class Rules(NamedTuple):
 @jit
 def _beyond_end(lines, closed, q, x, nearest):
     """Whether a point is past an end of an open line: its nearest point is an end, and it lies ahead of this end."""
-    start, last = lines.span[x, START], lines.span[x, STOP] - ONE
+    start = lines.span[x, START]
+    last = lines.span[x, STOP] - ONE
     if closed[x] or start == last or (nearest != start and nearest != last):
         return False
-    before, ahead = (start + ONE if nearest == start else last - ONE), 0.0
+    if nearest == start:
+        before = start + ONE
+    else:
+        before = last - ONE
+    ahead = 0.0
     for k in range(U(lines.points.shape[0])):
         end = lines.points[k, nearest]
         ahead += (lines.points[k, q] - end) * (end - lines.points[k, before])
@@ -56,7 +61,8 @@ def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken
     """
     near, overlaps, gap, closest, owner, _ = memory
     own = over = had = count = 0
-    best, most = NONE, 0
+    best = NONE
+    most = 0
     for p in range(lines.span[x, START], lines.span[x, STOP]):
         closest[p] = limit
     for k in range(bounds[g, 1], bounds[g, 2]):
@@ -66,15 +72,20 @@ def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken
             gaps_between(lines, x, y, limit, gap)
             for p in range(lines.span[x, START], lines.span[x, STOP]):
                 if gap[p] < closest[p]:
-                    closest[p], owner[p] = gap[p], y
+                    closest[p] = gap[p]
+                    owner[p] = y
     for p in range(lines.span[x, START], lines.span[x, STOP]):
-        count += 1 if closest[p] < limit else 0
+        if closest[p] < limit:
+            count += 1
     for k in range(bounds[g, 1], bounds[g, 2]):
-        y, owned, covered = order[k], 0, 0
+        y = order[k]
+        owned = 0
+        covered = 0
         if not overlaps[y]:
             continue
         for p in range(lines.span[x, START], lines.span[x, STOP]):
-            owned += 1 if closest[p] < limit and owner[p] == y else 0
+            if closest[p] < limit and owner[p] == y:
+                owned += 1
         for q in range(lines.span[y, START], lines.span[y, STOP]):
             near[q] = False
             if gap[q] < limit:
@@ -83,11 +94,14 @@ def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken
             if near[q]:
                 free[q] = max(free[q], weight)
                 covered += 1
-                had += 1 if taken[q] else 0
+                if taken[q]:
+                    had += 1
         over += covered
-        own += 1 if covered >= least * length_of(lines, y) else 0
+        if covered >= least * length_of(lines, y):
+            own += 1
         if owned > most:
-            best, most = k, owned
+            best = k
+            most = owned
     along = over > 0 and count >= least * length_of(lines, x)
     return (best if along else NONE), own, 2 * had >= over
 
@@ -95,12 +109,17 @@ def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken
 @jit
 def _other_class(lines, order, bounds, classes, g, x, limit, least, covered):
     """The true line of another class that a prediction fits best, and the share of that line."""
-    best, most, share, first = NONE, 0.0, 0.0, g - g % classes
+    best = NONE
+    most = 0.0
+    share = 0.0
+    first = g - g % classes
     for h in range(first, first + classes):
         if h != g:
             k, part, fit = best_fit(lines, order, bounds, h, x, False, limit, least, None, covered)
             if fit > most:
-                best, share, most = k, part, fit
+                best = k
+                share = part
+                most = fit
     return best, share
 
 
@@ -112,13 +131,17 @@ def _cause_of_false(lines, closed, order, bounds, classes, g, x, r, weight, rule
     that fits a missed line of its class within ``reach`` is displaced, unless it lies within half of the cutoff of
     another line.
     """
-    limit, wide, least = rules.cutoff * rules.cutoff, rules.reach * rules.reach, rules.covered
+    limit = rules.cutoff * rules.cutoff
+    wide = rules.reach * rules.reach
+    least = rules.covered
     near, overlaps, _, closest, _, flags = memory
     best, own, repeated = _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken, free, memory)
     close = 0
     for p in range(lines.span[x, START], lines.span[x, STOP]):
-        close += 1 if closest[p] < 0.25 * limit else 0
-    lost, of_lost = NONE, 0.0
+        if closest[p] < 0.25 * limit:
+            close += 1
+    lost = NONE
+    of_lost = 0.0
     if close < least * length_of(lines, x):
         lost, of_lost, _ = best_fit(lines, order, bounds, g, x, True, wide, least, settled, flags)
     if lost >= 0 and _other_class(lines, order, bounds, classes, g, x, 0.25 * limit, least, flags)[0] < 0:
@@ -164,14 +187,20 @@ def _cover_others(lines, order, bounds, g, x, match, r, partner, limit, gap, mer
 @jit
 def _split_missed(lines, confidence, y, free, proper, shares):
     """Write the shares of the causes of a missed true line. A prediction explains it as far as it is confident."""
-    m, s = length_of(lines, y), confidence[y]
-    scale = 1.0 / s if s > 0.0 else 0.0
+    m = length_of(lines, y)
+    s = confidence[y]
+    scale = 0.0
+    if s > 0.0:
+        scale = 1.0 / s
     merge = fragment = 0.0
     for q in range(lines.span[y, START], lines.span[y, STOP]):
         part = min(proper[q] * scale, 1.0)
         merge += part
         fragment += min(free[q] * scale, 1.0 - part)
-    shares[y, MERGE] = merge / m if m > ZERO else 0.0
+    if m > ZERO:
+        shares[y, MERGE] = merge / m
+    else:
+        shares[y, MERGE] = 0.0
     rest = 1.0 - shares[y, MERGE]
     shares[y, FRAGMENT] = min(fragment / m if m > ZERO else 0.0, rest)
     rest -= shares[y, FRAGMENT]
@@ -200,7 +229,8 @@ def _mark_close(lines, closed, x, y, partner, limit, gap, close):
         if close[p] and not closed[y]:
             nearest = nearest_point(lines, p, y, gap[p])
             close[p] = nearest != lines.span[y, START] and nearest + ONE != lines.span[y, STOP]
-        count += 1 if close[p] else 0
+        if close[p]:
+            count += 1
     return count
 
 
@@ -209,10 +239,12 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
     """Add the costs of a matched pair: of its confidences and of its points."""
     _, partner, matched, cost = assigned
     free, proper, close, merged, gap = memory
-    r, s = confidence[x], confidence[y]
+    r = confidence[x]
+    s = confidence[y]
     points = length_of(lines, x) + length_of(lines, y)
     total, distance = value_of(cost[x], U(matched[x]), points, rules.cutoff, 1.0)
-    weight, lacking = min(r, s), 0.5 * abs(r - s)
+    weight = min(r, s)
+    lacking = 0.5 * abs(r - s)
     geometry = weight * distance
     if loose and r < s:
         _spread(lacking, shares, y, out)
@@ -222,15 +254,22 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
         geometry += lacking
     if total <= 0.0:
         return
-    limit, wide = rules.cutoff * rules.cutoff, rules.reach * rules.reach
+    limit = rules.cutoff * rules.cutoff
+    wide = rules.reach * rules.reach
     out[x, LOCALISATION] += geometry * (cost[x] / total)
     unit = geometry * (0.5 * rules.cutoff / total)
     count = _mark_close(lines, closed, x, y, partner, limit, gap, close)
     count += _mark_close(lines, closed, y, x, partner, limit, gap, close)
     mixed = closed[x] != closed[y]
-    winds = SHAPE if mixed or count > rules.winding * points else LOCALISATION
+    if mixed or count > rules.winding * points:
+        winds = SHAPE
+    else:
+        winds = LOCALISATION
     for line in (x, y):
-        other = y if line == x else x
+        if line == x:
+            other = y
+        else:
+            other = x
         for p in range(lines.span[line, START], lines.span[line, STOP]):
             if partner[p] >= 0:
                 continue
@@ -260,13 +299,24 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     ``about`` the true line that it is about; both are -1 for others.
     """
     truth_of, partner, _, _ = assigned
-    limit, count, points = rules.cutoff * rules.cutoff, len(confidence), len(partner)
-    order, shares = np.empty(count, np.uint64), np.zeros((count, CAUSES))
-    loose, is_matched, overlaps = np.zeros(count, np.bool_), np.zeros(count, np.bool_), np.empty(count, np.bool_)
+    limit = rules.cutoff * rules.cutoff
+    count = len(confidence)
+    points = len(partner)
+    order = np.empty(count, np.uint64)
+    shares = np.zeros((count, CAUSES))
+    loose = np.zeros(count, np.bool_)
+    is_matched = np.zeros(count, np.bool_)
+    overlaps = np.empty(count, np.bool_)
     settled = np.zeros(count, np.bool_)  # true lines with a match that is not loose
-    taken, free, proper = np.zeros(points, np.bool_), np.zeros(points), np.zeros(points)  # of true points
-    near, merged = np.empty(points, np.bool_), np.empty(points, np.bool_)
-    gap, other_gap = np.empty(points), np.empty(points)  # of matched lines, to the other line; of any two lines
+    # of true points
+    taken = np.zeros(points, np.bool_)
+    free = np.zeros(points)
+    proper = np.zeros(points)
+    near = np.empty(points, np.bool_)
+    merged = np.empty(points, np.bool_)
+    # of matched lines, to the other line; of any two lines
+    gap = np.empty(points)
+    other_gap = np.empty(points)
     memory = near, overlaps, other_gap, np.empty(points), np.empty(points, np.uint64), merged
     for g in range(len(bounds)):
         for side in range(2):
@@ -280,7 +330,8 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
         y = U(truth_of[x])
         is_matched[y] = True
         gaps_between(lines, x, y, rules.reach * rules.reach, gap)
-        of_x, of_y = share_closer(lines, x, limit, gap, near), share_closer(lines, y, limit, gap, near)
+        of_x = share_closer(lines, x, limit, gap, near)
+        of_y = share_closer(lines, y, limit, gap, near)
         loose[x] = max(of_x, of_y) < rules.covered
         settled[y] = not loose[x]
         for q in range(lines.span[y, START], lines.span[y, STOP]):
@@ -289,9 +340,12 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
     for g in range(len(bounds)):
         for k in range(bounds[g, 0], bounds[g, 1]):
             x = order[k]
-            r, alone = confidence[x], truth_of[x] < 0 or loose[x]
+            r = confidence[x]
+            alone = truth_of[x] < 0 or loose[x]
             if alone:
-                weight = r if truth_of[x] < 0 else 0.0
+                weight = 0.0
+                if truth_of[x] < 0:
+                    weight = r
                 cause_of[x], j, share = _cause_of_false(
                     lines, closed, order, bounds, classes, g, x, r, weight, rules, settled, taken, free, memory
                 )
@@ -300,7 +354,10 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
                     about[x] = y
                     shares[y, cause_of[x]] = max(shares[y, cause_of[x]], r * share)
             if truth_of[x] >= 0:
-                covered = free if alone else proper
+                if alone:
+                    covered = free
+                else:
+                    covered = proper
                 _cover_others(lines, order, bounds, g, x, U(truth_of[x]), r, partner, limit, other_gap, merged, covered)
     for g in range(len(bounds)):
         for y in range(U(bounds[g, 1]), U(bounds[g, 2])):
@@ -311,7 +368,8 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
             if truth_of[x] < 0:
                 out[x, cause_of[x]] += 0.5 * confidence[x]
             else:
-                y, of_points = U(truth_of[x]), (free, proper, near, merged, gap)
+                y = U(truth_of[x])
+                of_points = (free, proper, near, merged, gap)
                 _split_pair(
                     lines, closed, confidence, x, y, loose[x], cause_of[x], assigned, rules, of_points, shares, out
                 )

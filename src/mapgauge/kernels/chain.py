@@ -26,7 +26,9 @@ from mapgauge.kernels._jit import ONE, TWO, ZERO, U, jit, most
 from mapgauge.kernels.gains import ALIGNED, AT, HIGH, LOW, PREFIX, REST, ROW_BEST, fill_gains
 from mapgauge.kernels.lines import BLOCK, length_of
 
-UP, LEFT, MATCH = 0, 1, 2
+UP = 0
+LEFT = 1
+MATCH = 2
 
 
 class Reading(NamedTuple):
@@ -42,8 +44,12 @@ def row_at(t, n, reading):
     """Index of the ``t``-th row in reading order."""
     first_row = reading.first_row
     if reading.backward:
-        return first_row - t if t <= first_row else first_row + n - t
-    return first_row + t if first_row + t < n else first_row + t - n
+        if t <= first_row:
+            return first_row - t
+        return first_row + n - t
+    if first_row + t < n:
+        return first_row + t
+    return first_row + t - n
 
 
 @jit
@@ -98,8 +104,12 @@ def _scan(prefix, gain, at, position, count, diagonal, best, move):
         matched = diagonal + gain[at + j]
         if move is not None:
             move[at + j] = _move(matched, above, best)
-        raised = matched if matched > above else above
-        best = raised if raised > best else best
+        if matched > above:
+            raised = matched
+        else:
+            raised = above
+        if raised > best:
+            best = raised
         prefix[position + j] = best
         diagonal = above
     return best, diagonal
@@ -112,12 +122,16 @@ def _scan_block(prefix, gain, at, step, position, count, move):
     Rows do not wait for each other: while one is at a column, the row before is already at the next. This takes a third
     of the time of one row after the other. The gains of the first row start at ``at``, and ``step`` leads to the next.
     """
-    at_1, at_2, at_3 = at + step, at + step + step, at + step + step + step
+    at_1 = at + step
+    at_2 = at + step + step
+    at_3 = at + step + step + step
     diagonal = left_0 = left_1 = left_2 = left_3 = prefix[position - ONE]
     for j in range(count):
         above = prefix[position + j]
-        matched_0, matched_1 = diagonal + gain[at + j], left_0 + gain[at_1 + j]
-        matched_2, matched_3 = left_1 + gain[at_2 + j], left_2 + gain[at_3 + j]
+        matched_0 = diagonal + gain[at + j]
+        matched_1 = left_0 + gain[at_1 + j]
+        matched_2 = left_1 + gain[at_2 + j]
+        matched_3 = left_2 + gain[at_3 + j]
         best_0 = most(most(matched_0, above), left_0)
         best_1 = most(most(matched_1, best_0), left_1)
         best_2 = most(most(matched_2, best_1), left_2)
@@ -127,7 +141,11 @@ def _scan_block(prefix, gain, at, step, position, count, move):
             move[at_1 + j] = _move(matched_1, best_0, left_1)
             move[at_2 + j] = _move(matched_2, best_1, left_2)
             move[at_3 + j] = _move(matched_3, best_2, left_3)
-        diagonal, left_0, left_1, left_2, left_3 = above, best_0, best_1, best_2, best_3
+        diagonal = above
+        left_0 = best_0
+        left_1 = best_1
+        left_2 = best_2
+        left_3 = best_3
         prefix[position + j] = best_3
     return left_3
 
@@ -135,8 +153,13 @@ def _scan_block(prefix, gain, at, step, position, count, move):
 @jit
 def _move(matched, above, left):
     """The move by which the chain enters a cell with these three choices."""
-    aside = LEFT if left > above else UP
-    return MATCH if matched > above and matched > left else aside
+    if left > above:
+        aside = LEFT
+    else:
+        aside = UP
+    if matched > above and matched > left:
+        return MATCH
+    return aside
 
 
 @jit
@@ -166,9 +189,14 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
     or the slots of the two chains in ``path`` between which the chain must stay. If ``end`` is not 0, the chain
     continues the chain in ``PREFIX``, whose positions up to ``end`` are stored.
     """
-    first_run, runs, gain = band.first_run, band.runs, band.gain
-    prefix, reach, rest = band.work[PREFIX], band.reach, band.work[REST]
-    cut, backward = reading.cut, reading.backward
+    first_run = band.first_run
+    runs = band.runs
+    gain = band.gain
+    prefix = band.work[PREFIX]
+    reach = band.reach
+    rest = band.work[REST]
+    cut = reading.cut
+    backward = reading.backward
     prefix[ZERO] = 0.0
     t = ZERO
     while t < n:
@@ -181,9 +209,14 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
         r = first_run[b]
         if strip is None and first_run[b + ONE] == r + ONE and (cut <= runs[r, LOW] or runs[r, HIGH] <= cut):
             # Most rows have one run, which the cut does not divide. They need none of the bookkeeping below.
-            width, wrapped = runs[r, HIGH] - runs[r, LOW], runs[r, LOW] < cut
-            low = runs[r, LOW] + (m - cut) if wrapped else runs[r, LOW] - cut
-            at, high = runs[r, AT] + q * width, low + width
+            width = runs[r, HIGH] - runs[r, LOW]
+            wrapped = runs[r, LOW] < cut
+            if wrapped:
+                low = runs[r, LOW] + (m - cut)
+            else:
+                low = runs[r, LOW] - cut
+            at = runs[r, AT] + q * width
+            high = low + width
             end = _extend(prefix, end, high, tail)
             if q == (BLOCK - ONE if backward else ZERO) and t + BLOCK <= n and (backward or i + BLOCK <= n):
                 best = _scan_block(prefix, gain, at, ZERO - width if backward else width, low + ONE, width, move)
@@ -197,7 +230,10 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
                 t += ONE
             p = _carry(prefix, high + ONE, end, best)
             if move is not None:
-                reach[_slot(r, q, wrapped)] = p - ONE if p <= end else m
+                if p <= end:
+                    reach[_slot(r, q, wrapped)] = p - ONE
+                else:
+                    reach[_slot(r, q, wrapped)] = m
             continue
         if strip is not None:
             first, behind = _strip_at(band.path, t, m, cut, strip)
@@ -205,7 +241,8 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
         done = last = ZERO  # positions up to ``done`` have this row's value; ``last`` is the slot of the last run
         for wrapped in range(ONE if cut == ZERO else TWO):
             for r in range(first_run[b], first_run[b + ONE]):
-                low, high = runs[r, LOW], runs[r, HIGH]
+                low = runs[r, LOW]
+                high = runs[r, HIGH]
                 at = runs[r, AT] + q * (high - low)
                 if cut > ZERO:
                     low, high, at = _positions(low, high, at, cut, m, wrapped == ONE)
@@ -232,10 +269,15 @@ def heaviest_chain(band, n, m, reading, floor, move, strip, end):
         if done > ZERO:
             p = _carry(prefix, done + ONE, end, best)
             if move is not None:
-                reach[last] = p - ONE if p <= end else m
+                if p <= end:
+                    reach[last] = p - ONE
+                else:
+                    reach[last] = m
         t += ONE
     prefix[ZERO] = end  # the value there is 0, so its place is free
-    return prefix[end] if end > ZERO else 0.0
+    if end > ZERO:
+        return prefix[end]
+    return 0.0
 
 
 @jit
@@ -243,12 +285,14 @@ def _last_run_before(band, t, i, position, cut, m, strip):
     """The last part of a run in row ``i`` that starts before ``position``; low equals high if there is none."""
     b = i // BLOCK
     q = i - b * BLOCK
-    begin, count = band.first_run[b], band.first_run[b + ONE] - band.first_run[b]
+    begin = band.first_run[b]
+    count = band.first_run[b + ONE] - band.first_run[b]
     for half in range(ONE if cut == ZERO else TWO):
         wrapped = cut != ZERO and half == ZERO
         for back in range(count):
             r = begin + (count - ONE - back)
-            low, high = band.runs[r, LOW], band.runs[r, HIGH]
+            low = band.runs[r, LOW]
+            high = band.runs[r, HIGH]
             low, high, at = _positions(low, high, band.runs[r, AT] + q * (high - low), cut, m, wrapped)
             if strip is not None:
                 first, behind = _strip_at(band.path, t, m, cut, strip)
@@ -265,7 +309,8 @@ def trace(band, n, m, reading, strip, p, k):
     The pairs are added behind the first ``k`` pairs of the band. Returns their number, and the position before the
     first row.
     """
-    cut, pairs = reading.cut, band.pairs
+    cut = reading.cut
+    pairs = band.pairs
     t = n
     while t > ZERO and p > ZERO:
         i = row_at(t - ONE, n, reading)
@@ -279,7 +324,10 @@ def trace(band, n, m, reading, strip, p, k):
         if how == MATCH:
             column = p - ONE + cut
             pairs[k, 0] = i
-            pairs[k, 1] = column if column < m else column - m
+            if column < m:
+                pairs[k, 1] = column
+            else:
+                pairs[k, 1] = column - m
             k += ONE
         if how != LEFT:
             t -= ONE
@@ -310,9 +358,11 @@ def _process(lines, x, y, first, rows, backward, end, cutoff, order, band, move)
 @jit
 def gain_by_stretches(lines, x, y, backward, cutoff, order, band):
     """Gain of the heaviest chain of two open lines. Saves the state before each stretch."""
-    n, m = length_of(lines, x), length_of(lines, y)
+    n = length_of(lines, x)
+    m = length_of(lines, y)
     s = end = ZERO
-    gain, prefix = 0.0, band.work[PREFIX]
+    gain = 0.0
+    prefix = band.work[PREFIX]
     first, rows = _stretch(band, n, m, backward, s)
     while rows > ZERO:
         at = s * (m + TWO)
@@ -329,7 +379,8 @@ def gain_by_stretches(lines, x, y, backward, cutoff, order, band):
 @jit
 def trace_by_stretches(lines, x, y, backward, cutoff, order, band):
     """Write the pairs of the chain whose states are saved, last pair first. Returns their number."""
-    n, p = length_of(lines, x), length_of(lines, y)
+    n = length_of(lines, x)
+    p = length_of(lines, y)
     m = p
     k = s = ZERO
     while _stretch(band, n, m, backward, s)[1] > ZERO:

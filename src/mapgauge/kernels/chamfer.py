@@ -33,28 +33,42 @@ def nearest_squares(points, x0, x1, y0, y1, nearest):
     The two rows of ``nearest`` get them. The inner loop runs along y, so it vectorises. Two points of x at a time save
     loads and stores.
     """
-    n, m, dimension = x1 - x0, y1 - y0, U(points.shape[0])
+    n = x1 - x0
+    m = y1 - y0
+    dimension = U(points.shape[0])
     for j in range(m):
         nearest[ZERO, j] = np.inf
     if dimension == TWO:
         for i in range(ZERO, n, TWO):
             k = min(i + ONE, n - ONE)
-            u, v, s, t = points[ZERO, x0 + i], points[ONE, x0 + i], points[ZERO, x0 + k], points[ONE, x0 + k]
+            u = points[ZERO, x0 + i]
+            v = points[ONE, x0 + i]
+            s = points[ZERO, x0 + k]
+            t = points[ONE, x0 + k]
             to_y = other_to_y = np.inf
             for j in range(m):
-                a, b = u - points[ZERO, y0 + j], v - points[ONE, y0 + j]
-                c, d = s - points[ZERO, y0 + j], t - points[ONE, y0 + j]
-                first, second = a * a + b * b, c * c + d * d
-                to_y, other_to_y = least(to_y, first), least(other_to_y, second)
+                a = u - points[ZERO, y0 + j]
+                b = v - points[ONE, y0 + j]
+                c = s - points[ZERO, y0 + j]
+                d = t - points[ONE, y0 + j]
+                first = a * a + b * b
+                second = c * c + d * d
+                to_y = least(to_y, first)
+                other_to_y = least(other_to_y, second)
                 nearest[ZERO, j] = least(nearest[ZERO, j], least(first, second))
-            nearest[ONE, i], nearest[ONE, k] = to_y, other_to_y
+            nearest[ONE, i] = to_y
+            nearest[ONE, k] = other_to_y
         return
     if dimension == THREE:
         for i in range(n):
-            u, v, w = points[ZERO, x0 + i], points[ONE, x0 + i], points[TWO, x0 + i]
+            u = points[ZERO, x0 + i]
+            v = points[ONE, x0 + i]
+            w = points[TWO, x0 + i]
             to_y = np.inf
             for j in range(m):
-                a, b, c = u - points[ZERO, y0 + j], v - points[ONE, y0 + j], w - points[TWO, y0 + j]
+                a = u - points[ZERO, y0 + j]
+                b = v - points[ONE, y0 + j]
+                c = w - points[TWO, y0 + j]
                 square = a * a + b * b + c * c
                 to_y = least(to_y, square)
                 nearest[ZERO, j] = least(nearest[ZERO, j], square)
@@ -71,13 +85,17 @@ def nearest_squares(points, x0, x1, y0, y1, nearest):
 @jit
 def _mean_to_box(lines, x, y):
     """Mean distance from the blocks of x to the box of y, a lower bound of the mean nearest-point distance to y."""
-    box, other = lines.block_box, lines.line_box
-    dimension, n, first = U(lines.points.shape[0]), length_of(lines, x), lines.span[x, FIRST_BLOCK]
+    box = lines.block_box
+    other = lines.line_box
+    dimension = U(lines.points.shape[0])
+    n = length_of(lines, x)
+    first = lines.span[x, FIRST_BLOCK]
     total = 0.0
     for b in range(blocks_in(n)):
         square = 0.0
         for k in range(dimension):
-            low, high = box[k, first + b], box[dimension + k, first + b]
+            low = box[k, first + b]
+            high = box[dimension + k, first + b]
             gap = gap_between(low, high, other[k, y], other[dimension + k, y])
             square += gap * gap
         total += math.sqrt(square) * min(BLOCK, n - b * BLOCK)
@@ -95,7 +113,10 @@ def chamfer_within(lines, x, y, reach, nearest):
     back = _mean_to_box(lines, x, y)
     if 0.5 * (_mean_to_box(lines, y, x) + back) > reach * ROUNDING:
         return np.inf
-    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    x0 = lines.span[x, START]
+    x1 = lines.span[x, STOP]
+    y0 = lines.span[y, START]
+    y1 = lines.span[y, STOP]
     nearest_squares(lines.points, x0, x1, y0, y1, nearest)
     means = 0.0
     for row, count, rest in ((ZERO, y1 - y0, back), (ONE, x1 - x0, 0.0)):

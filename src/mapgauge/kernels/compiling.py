@@ -72,7 +72,9 @@ def kernel_named(name: str) -> Kernel:
 def size_of(compiled: Compiled) -> int:
     """Return how much code a kernel reaches. The kernels that read files come first, and so do not delay reading."""
     reached = sum(map(len, files_of(file_of(compiled.kernel.rpartition(".")[0])).values()))
-    return sys.maxsize if compiled in table()["read"] else reached
+    if compiled in table()["read"]:
+        return sys.maxsize
+    return reached
 
 
 def compile_kernel(compiled: Compiled) -> None:
@@ -106,13 +108,14 @@ def folder() -> Path | None:
 
 SWITCH = "MAPGAUGE_COMPILERS"  # the number of processes; 0 switches this off
 MOST = 4
-_TICK = 0.2  # seconds
+_TICK = 0.2  # seconds between two looks at the time
 
 
 class _Elsewhere:
     """The kernels that other processes compile at the moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick: float = _TICK) -> None:
+        self.tick = tick
         self.changed = threading.Condition()
         self.left: list[Compiled] = []
         self.of = 0
@@ -141,7 +144,8 @@ class _Elsewhere:
         """Count kernels as finished when their places are answered, and all of them when the processes have ended."""
         with self.changed:
             if not self.left:
-                self.begun, self.of = time.monotonic(), 0
+                self.begun = time.monotonic()
+                self.of = 0
             self.left += kernels
             self.of += len(kernels)
             _jit.PENDING.update((compiled.kernel, self.wait) for compiled in kernels)
@@ -167,7 +171,7 @@ class _Elsewhere:
             while any(compiled.kernel == kernel for compiled in self.left):
                 if WATCH.interrupted:  # Python waits for all threads before it ends
                     raise KeyboardInterrupt
-                if not self.changed.wait(_TICK):
+                if not self.changed.wait(self.tick):
                     WATCH.report(self.of - len(self.left), self.of, self.begun)
         WATCH.clear()
 
@@ -190,11 +194,18 @@ def compilers() -> int:
     """
     given = os.environ.get(SWITCH)
     if given is not None:
-        return int(given) if given.isdecimal() else 0
+        if given.isdecimal():
+            return int(given)
+        return 0
     if multiprocessing.parent_process() is not None or not sys.executable or getattr(sys, "frozen", False):
         return 0
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, MOST) if available > 1 else 0
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
+    if available > 1:
+        return min(available, MOST)
+    return 0
 
 
 def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
@@ -202,7 +213,10 @@ def compile_ahead(works: Iterable[str], processes: int | None = None) -> int:
 
     There is one process per processor, up to four, unless their number is given.
     """
-    count = compilers() if processes is None else processes
+    if processes is None:
+        count = compilers()
+    else:
+        count = processes
     if count == 0:
         return 0
     try:

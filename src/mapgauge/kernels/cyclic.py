@@ -20,14 +20,19 @@ from mapgauge.kernels.gains import AT, CUT_GAIN, EARLY, HIGH, LATE, LOW, REST, R
 from mapgauge.kernels.lines import BLOCK
 
 FEW = 24  # cuts that are tried one by one before the gains of all cuts are computed; these cost about as much
-AT_0, AT_M = ZERO, ONE  # slots of ``path`` for the cuts at 0 and at m; the others follow
+# slots of ``path`` for the cuts at 0 and at m; the others follow
+AT_0 = ZERO
+AT_M = ONE
 
 
 @jit
 def fewest_close(band, n):
     """The row with the fewest close columns, the cheapest first row to read a closed x from."""
-    first_run, runs, gain = band.first_run, band.runs, band.gain
-    best_row, fewest = ZERO, ~ZERO
+    first_run = band.first_run
+    runs = band.runs
+    gain = band.gain
+    best_row = ZERO
+    fewest = ~ZERO
     for i in range(n):
         b = i // BLOCK
         close = ZERO
@@ -38,7 +43,8 @@ def fewest_close(band, n):
                 if gain[c] > 0.0:
                     close += ONE
         if close < fewest:
-            best_row, fewest = i, close
+            best_row = i
+            fewest = close
     return best_row
 
 
@@ -64,10 +70,15 @@ def _rest_over_two_rounds(band, n, m, reading, promise, floor):
     continue anywhere in the second, so with the rows before it gains up to ``late[begin]``. A row of the two rounds is
     processed in one loop.
     """
-    first_run, runs, gain = band.first_run, band.runs, band.gain
-    rest, late, early = band.work[REST], band.work[LATE], band.work[EARLY]
+    first_run = band.first_run
+    runs = band.runs
+    gain = band.gain
+    rest = band.work[REST]
+    late = band.work[LATE]
+    early = band.work[EARLY]
     late[m] = early[m] = rest[n] = 0.0
-    begin, first_column = m, ZERO
+    begin = m
+    first_column = ZERO
     for back in range(n):
         t = n - ONE - back
         if rest[t + ONE] + promise <= floor:
@@ -75,39 +86,54 @@ def _rest_over_two_rounds(band, n, m, reading, promise, floor):
         i = row_at(t, n, reading)
         promise -= band.work[ROW_BEST, i]
         b = i // BLOCK
-        later, earlier = late[begin], early[begin]
+        later = late[begin]
+        earlier = early[begin]
         best = best_early = 0.0
         column = column_early = ZERO  # where this row last raised the value
         done = m  # positions from here on have this row's value
         for k in range(first_run[b + ONE] - first_run[b]):
             r = first_run[b + ONE] - ONE - k
-            low, high = runs[r, LOW], runs[r, HIGH]
+            low = runs[r, LOW]
+            high = runs[r, HIGH]
             at = runs[r, AT] + (i - b * BLOCK) * (high - low)
             for p in range(low, begin):
-                late[p], early[p] = later, earlier
+                late[p] = later
+                early[p] = earlier
             begin = min(begin, low)
-            diagonal, diagonal_early = late[high], early[high]
+            diagonal = late[high]
+            diagonal_early = early[high]
             if done < m:
                 _carry_back(late, high, done - ONE, best)
                 _carry_back(early, high, done - ONE, best_early)
-            best, best_early = most(best, diagonal), most(best_early, diagonal_early)
+            best = most(best, diagonal)
+            best_early = most(best_early, diagonal_early)
             for j in range(high - low):
                 p = high - ONE - j
-                g, behind, behind_early = gain[at + (p - low)], late[p], early[p]
+                g = gain[at + (p - low)]
+                behind = late[p]
+                behind_early = early[p]
                 raised = most(diagonal + g, behind)
                 raised_early = most(most(diagonal_early, later) + g, behind_early)
-                column = p if raised > best else column
-                column_early = p if raised_early > best_early else column_early
-                best, best_early = most(raised, best), most(raised_early, best_early)
-                late[p], early[p] = best, best_early
-                diagonal, diagonal_early = behind, behind_early
+                if raised > best:
+                    column = p
+                if raised_early > best_early:
+                    column_early = p
+                best = most(raised, best)
+                best_early = most(raised_early, best_early)
+                late[p] = best
+                early[p] = best_early
+                diagonal = behind
+                diagonal_early = behind_early
             done = low
         if done < m:
             _carry_back(late, begin, done - ONE, best)
             _carry_back(early, begin, done - ONE, best_early)
         rest[t] = most(late[begin], early[begin])
         if rest[t] > rest[t + ONE]:
-            first_column = column if late[begin] == rest[t] else column_early
+            if late[begin] == rest[t]:
+                first_column = column
+            else:
+                first_column = column_early
     return first_column, rest[ZERO] > floor
 
 
@@ -132,9 +158,11 @@ def _record_path(band, n, m, reading, matched, slot):
     A row without a match has the column after the last match. This is the path of the chain that goes down before it
     goes right.
     """
-    t, column = ZERO, reading.cut
+    t = ZERO
+    column = reading.cut
     for a in range(matched):
-        i, j = U(band.pairs[matched - ONE - a, 0]), U(band.pairs[matched - ONE - a, 1])
+        i = U(band.pairs[matched - ONE - a, 0])
+        j = U(band.pairs[matched - ONE - a, 1])
         while row_at(t, n, reading) != i:
             band.path[slot, t] = column
             t += ONE
@@ -163,7 +191,8 @@ def gains_of_cuts(band, n, m, first_row, backward):
     _gain_of_cut(band, n, m, Reading(first_row, backward, ZERO), None, AT_0)
     for t in range(n):
         band.path[AT_M, t] = band.path[AT_0, t] + m
-    first, width = ZERO, ONE
+    first = ZERO
+    width = ONE
     while width < m:
         width <<= ONE
     while first < m:
@@ -190,19 +219,22 @@ def best_cut(band, n, m, first_row, backward, promise, floor, move, long):
     cut, promising = _rest_over_two_rounds(band, n, m, reading, promise, floor)
     if not promising:
         return -1.0, ZERO, False, False
-    rest, tried = band.work[REST], band.work[TRIED]
+    rest = band.work[REST]
+    tried = band.work[TRIED]
     for j in range(m):
         tried[j] = 0.0
     tried[cut] = 1.0
     best = max(floor, heaviest_chain(band, n, m, Reading(first_row, backward, cut), floor, move, None, ZERO))
-    chains, first = 1, cut
+    chains = 1
+    first = cut
     for t in range(n):
         if rest[t] <= best:
             break
         i = row_at(t, n, reading)
         b = i // BLOCK
         for r in range(band.first_run[b], band.first_run[b + ONE]):
-            low, width = band.runs[r, LOW], band.runs[r, HIGH] - band.runs[r, LOW]
+            low = band.runs[r, LOW]
+            width = band.runs[r, HIGH] - band.runs[r, LOW]
             at = band.runs[r, AT] + (i - b * BLOCK) * width
             for k in range(width):
                 j = low + k
@@ -216,5 +248,6 @@ def best_cut(band, n, m, first_row, backward, promise, floor, move, long):
                         gain = heaviest_chain(band, n, m, Reading(first_row, backward, j), best, None, None, ZERO)
                     chains += 1
                     if gain > best:
-                        best, cut = gain, j
+                        best = gain
+                        cut = j
     return (best if best > floor else -1.0), cut, True, cut == first and chains <= FEW

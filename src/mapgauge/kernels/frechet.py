@@ -59,7 +59,10 @@ def _open(points, x0, x1, y0, y1, backward, limit, square, row):
         diagonal = left = np.inf
         lowest = np.inf
         for j in range(m):
-            above = row[j] if i > x0 else np.inf
+            if i > x0:
+                above = row[j]
+            else:
+                above = np.inf
             best = min(min(above, diagonal), left)
             if i == x0 and j == ZERO:
                 best = 0.0
@@ -85,9 +88,14 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
     _squares_from(points, x0, y0, y1, backward, square)
     nearest = ZERO
     for j in range(m):
-        nearest = j if square[j] < square[nearest] else nearest
+        if square[j] < square[nearest]:
+            nearest = j
     for turn in range(m):
-        s = nearest + turn if nearest + turn < m else nearest + turn - m  # nearest first: it rules out most others
+        # nearest first: it rules out most others
+        if nearest + turn < m:
+            s = nearest + turn
+        else:
+            s = nearest + turn - m
         entry = 0.0
         alive = True
         for i in range(x0, x1):
@@ -100,15 +108,23 @@ def _closed(points, x0, x1, y0, y1, backward, limit, square, row, stepped):
             diagonal = left = left_stepped = np.inf
             lowest = np.inf
             for j in range(m + ONE):  # y from its point s all around to s again
-                at = s + j if s + j < m else s + j - m
-                above, above_stepped = (row[j], stepped[j]) if i > x0 else (np.inf, np.inf)
+                if s + j < m:
+                    at = s + j
+                else:
+                    at = s + j - m
+                if i > x0:
+                    above, above_stepped = (row[j], stepped[j])
+                else:
+                    above, above_stepped = (np.inf, np.inf)
                 best = min(min(above, diagonal), left)
                 if i == x0 and j == ZERO:
                     best = 0.0
                 best_stepped = min(min(above_stepped, diagonal), left_stepped)
                 diagonal = above
-                left, left_stepped = max(best, square[at]), max(best_stepped, square[at])
-                row[j], stepped[j] = left, left_stepped
+                left = max(best, square[at])
+                left_stepped = max(best_stepped, square[at])
+                row[j] = left
+                stepped[j] = left_stepped
                 lowest = min(lowest, left)
             if lowest >= limit:
                 alive = False
@@ -126,8 +142,13 @@ def frechet_both_shifted(lines, x, y, cyclic, directed):
 
     Both lines must have points. Unless ``directed``, y may also be read backwards.
     """
-    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
-    square, row, stepped = np.empty(y1 - y0), np.empty(y1 - y0 + ONE), np.empty(y1 - y0 + ONE)
+    x0 = lines.span[x, START]
+    x1 = lines.span[x, STOP]
+    y0 = lines.span[y, START]
+    y1 = lines.span[y, STOP]
+    square = np.empty(y1 - y0)
+    row = np.empty(y1 - y0 + ONE)
+    stepped = np.empty(y1 - y0 + ONE)
     best = np.inf
     for backward in range(ONE if directed else TWO):
         if cyclic:
@@ -146,7 +167,9 @@ def _hausdorff(points, x0, x1, y0, y1, limit, nearest):
         largest = most(largest, nearest[ZERO, j])
     for i in range(x1 - x0):
         largest = most(largest, nearest[ONE, i])
-    return largest if largest <= limit else np.inf
+    if largest <= limit:
+        return largest
+    return np.inf
 
 
 @jit
@@ -156,41 +179,60 @@ def _walk(points, x0, x1, y0, y1, backward, limit, row):
     Only cells that a walk can reach within the limit are visited. Each row begins at the first cell that was reached in
     the row before.
     """
-    m, flat = y1 - y0, points.shape[0] == 2
-    low, high = ZERO, ONE  # cells reached in the last row lie in low .. high
+    m = y1 - y0
+    flat = points.shape[0] == 2
+    # cells reached in the last row lie in low .. high
+    low = ZERO
+    high = ONE
     row[ZERO, ZERO] = square_between(points, x0, y1 - ONE if backward else y0)
     if row[ZERO, ZERO] > limit:
         return np.inf
     for i in range(x0, x1):
         diagonal = left = np.inf
-        first, last = m, low
+        first = m
+        last = low
         j = low
         while j < m and (j <= high or left < np.inf):
-            above = row[ZERO, j] if j < high else np.inf
+            if j < high:
+                above = row[ZERO, j]
+            else:
+                above = np.inf
             best = least(least(above, diagonal), left)
             diagonal = above
-            c = y1 - ONE - j if backward else y0 + j
+            if backward:
+                c = y1 - ONE - j
+            else:
+                c = y0 + j
             if flat:  # most lines; a call takes as long as the rest of the cell
-                a, b = points[ZERO, i] - points[ZERO, c], points[ONE, i] - points[ONE, c]
+                a = points[ZERO, i] - points[ZERO, c]
+                b = points[ONE, i] - points[ONE, c]
                 left = most(best, a * a + b * b)
             else:
                 left = most(best, square_between(points, i, c))
             if left > limit:
                 left = np.inf
             else:
-                first, last = j if first == m else first, j + ONE
+                if first == m:
+                    first = j
+                last = j + ONE
             row[ZERO, j] = left
             j += ONE
         if first == m:
             return np.inf
-        low, high = first, last
-    return row[ZERO, m - ONE] if high == m else np.inf
+        low = first
+        high = last
+    if high == m:
+        return row[ZERO, m - ONE]
+    return np.inf
 
 
 @jit
 def _ends_apart(points, x0, x1, y0, y1, backward):
     """The larger squared distance of the two pairs of ends, a lower bound of the squared Fréchet distance."""
-    first, last = (y1 - ONE, y0) if backward else (y0, y1 - ONE)
+    if backward:
+        first, last = (y1 - ONE, y0)
+    else:
+        first, last = (y0, y1 - ONE)
     return most(square_between(points, x0, first), square_between(points, x1 - ONE, last))
 
 
@@ -202,11 +244,15 @@ def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
     working memory for the points of three lines, and ``row`` for two rows with a number per point of a line.
     """
     points = lines.points
-    x0, x1, y0, y1 = lines.span[x, START], lines.span[x, STOP], lines.span[y, START], lines.span[y, STOP]
+    x0 = lines.span[x, START]
+    x1 = lines.span[x, STOP]
+    y0 = lines.span[y, START]
+    y1 = lines.span[y, STOP]
     limit = reach * reach * ROUNDING
     if box_distance_squared(lines.line_box, x, y) > limit:
         return np.inf
-    n, m = x1 - x0, y1 - y0
+    n = x1 - x0
+    m = y1 - y0
     shifts = ONE
     if cyclic:
         shifts = n
@@ -216,25 +262,39 @@ def frechet_prediction_shifted(lines, x, y, cyclic, directed, reach, room, row):
             for j in range(m):
                 room[k, TWO * n + j] = points[k, y0 + j]
         points = room
-        x0, y0, y1 = ZERO, TWO * n, TWO * n + m
-    best, bound = np.inf, 0.0
-    guess = ONE if cyclic and not directed and runs_against(lines, x, y, cyclic) else ZERO
+        x0 = ZERO
+        y0 = TWO * n
+        y1 = TWO * n + m
+    best = np.inf
+    bound = 0.0
+    if cyclic and not directed and runs_against(lines, x, y, cyclic):
+        guess = ONE
+    else:
+        guess = ZERO
     for either in range(ONE if directed else TWO):
         # The direction that seems right comes first, because its result rules out most of the other.
         backward = (either == ONE) != (guess == ONE)
-        near, start = np.inf, ZERO
+        near = np.inf
+        start = ZERO
         for s in range(shifts):  # the shift whose ends fit best comes first too
             ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward)
-            near, start = (ends, s) if ends < near else (near, start)
+            if ends < near:
+                near, start = (ends, s)
         if near > limit:
             continue
         for turn in range(shifts):
-            s = start + turn if start + turn < shifts else start + turn - shifts
+            if start + turn < shifts:
+                s = start + turn
+            else:
+                s = start + turn - shifts
             ends = _ends_apart(points, x0 + s, x0 + s + n, y0, y1, backward)
             if ends > limit:
                 continue
             # Most distances equal a lower bound, and a walk within a smaller limit visits fewer cells.
-            square = np.inf if cyclic else _walk(points, x0, x0 + n, y0, y1, backward, ends, row)
+            if cyclic:
+                square = np.inf
+            else:
+                square = _walk(points, x0, x0 + n, y0, y1, backward, ends, row)
             if square == np.inf and bound == 0.0:
                 bound = _hausdorff(points, x0, x0 + n, y0, y1, limit, row)
                 if bound == np.inf:

@@ -48,7 +48,10 @@ from mapgauge.kernels.lines import (
 ROOMY = U(1 << 22)  # cells that are reserved without counting first: 32 MB of address space, paged in on use
 ALIGNED = BLOCK * GROUP  # stretches of rows start at multiples of this
 
-LOW, HIGH, AT = ZERO, ONE, TWO  # columns of ``runs``
+# columns of ``runs``
+LOW = ZERO
+HIGH = ONE
+AT = TWO
 
 # Rows of ``work``. They are one array, because a call copies seven numbers for each array.
 ROW_BEST = U(0)  # the largest gain of each row
@@ -106,7 +109,8 @@ def pairs_of_groups(bounds):
     for g in range(len(bounds)):
         for x in range(bounds[g, 0], bounds[g, 1]):
             for y in range(bounds[g, 1], bounds[g, 2]):
-                pairs[at, 0], pairs[at, 1] = x, y
+                pairs[at, 0] = x
+                pairs[at, 1] = y
                 at += 1
     return pairs
 
@@ -124,19 +128,23 @@ def make_band(lines, closed, pairs, cutoff, long):
         n = max(n, length_of(lines, U(pairs[k, 0])))
         m = max(m, length_of(lines, U(pairs[k, 1])))
         cyclic = cyclic or closed[pairs[k, 0]] or closed[pairs[k, 1]]
-    runs, cells, saved = blocks_in(n) * (blocks_in(m) // TWO + ONE), n * m, ZERO
+    runs = blocks_in(n) * (blocks_in(m) // TWO + ONE)
+    cells = n * m
+    saved = ZERO
     if cells > ROOMY:
         rows = max(ROOMY // m, U(math.sqrt(1.0 * n))) // ALIGNED * ALIGNED + ALIGNED
         counting = allocate_band(n, m, ZERO, ZERO, cyclic, ZERO)
         runs = cells = ONE
         for k in range(len(pairs)):
-            x, y = U(pairs[k, 0]), U(pairs[k, 1])
+            x = U(pairs[k, 0])
+            y = U(pairs[k, 1])
             if are_near(lines, x, y, cutoff):
                 more_runs, more_cells = find_runs(lines, x, y, ZERO, length_of(lines, x), cutoff, counting)
                 if long is not None and more_cells > rows * m and not (closed[x] or closed[y]):
                     more_cells = rows * m
                     saved = (n // rows + ONE) * (m + TWO)
-                runs, cells = max(runs, more_runs), max(cells, more_cells)
+                runs = max(runs, more_runs)
+                cells = max(cells, more_cells)
     return allocate_band(n, m, runs, cells, cyclic, saved)
 
 
@@ -145,7 +153,10 @@ def _block_distances(box, a, first, begin, end, out):
     """Write squared distances from block ``a`` to blocks ``begin .. end`` of the line with first block ``first``."""
     dimension = U(box.shape[0]) // TWO
     if dimension == TWO:
-        low, high, low_y, high_y = box[ZERO, a], box[TWO, a], box[ONE, a], box[THREE, a]
+        low = box[ZERO, a]
+        high = box[TWO, a]
+        low_y = box[ONE, a]
+        high_y = box[THREE, a]
         for b in range(begin, end):
             across = gap_between(low, high, box[ZERO, first + b], box[TWO, first + b])
             along = gap_between(low_y, high_y, box[ONE, first + b], box[THREE, first + b])
@@ -154,7 +165,8 @@ def _block_distances(box, a, first, begin, end, out):
     for b in range(begin, end):
         out[b] = 0.0
     for k in range(dimension):
-        low, high = box[k, a], box[dimension + k, a]
+        low = box[k, a]
+        high = box[dimension + k, a]
         for b in range(begin, end):
             gap = gap_between(low, high, box[k, first + b], box[dimension + k, first + b])
             out[b] += gap * gap
@@ -167,12 +179,18 @@ def find_runs(lines, x, y, first, n, cutoff, band):
     Returns the numbers of runs and cells, including runs and cells that did not fit.
     """
     m = length_of(lines, y)
-    x_block, y_block = lines.span[x, FIRST_BLOCK] + first // BLOCK, lines.span[y, FIRST_BLOCK]
-    x_group, y_group = lines.span[x, FIRST_GROUP] + first // ALIGNED, lines.span[y, FIRST_GROUP]
-    x_blocks, y_blocks = blocks_in(n), blocks_in(m)
+    x_block = lines.span[x, FIRST_BLOCK] + first // BLOCK
+    y_block = lines.span[y, FIRST_BLOCK]
+    x_group = lines.span[x, FIRST_GROUP] + first // ALIGNED
+    y_group = lines.span[y, FIRST_GROUP]
+    x_blocks = blocks_in(n)
+    y_blocks = blocks_in(m)
     y_groups = groups_in(y_blocks)
-    block_box, group_box = lines.block_box, lines.group_box
-    first_run, runs, distance = band.first_run, band.runs, band.work[LATE]
+    block_box = lines.block_box
+    group_box = lines.group_box
+    first_run = band.first_run
+    runs = band.runs
+    distance = band.work[LATE]
     limit = cutoff * cutoff
     count = cells = begin = end = ZERO
     for b in range(x_blocks):
@@ -201,7 +219,9 @@ def find_runs(lines, x, y, first, n, cutoff, band):
                 t += ONE
             high = min(t * BLOCK, m)
             if count < len(runs):
-                runs[count, LOW], runs[count, HIGH], runs[count, AT] = low, high, cells
+                runs[count, LOW] = low
+                runs[count, HIGH] = high
+                runs[count, AT] = cells
             count += ONE
             cells += rows * (high - low)
     first_run[x_blocks] = count
@@ -216,13 +236,16 @@ BONUS = 2.0**-42
 def _gain(saving):
     """Round a saving in units of ``c^p`` and add the bonus for a match; 0 if nothing is saved."""
     rounded = (saving + ROUND) - ROUND
-    return rounded + BONUS if rounded > 0.0 else 0.0
+    if rounded > 0.0:
+        return rounded + BONUS
+    return 0.0
 
 
 @jit
 def _fill_fast(points, i, column, inverse, gain, at, count):
     """Write the gains of order 1 in two dimensions, from point ``i`` to ``count`` points from ``column`` on."""
-    u, v = points[ZERO, i], points[ONE, i]
+    u = points[ZERO, i]
+    v = points[ONE, i]
     for j in range(count):
         a = (u - points[ZERO, column + j]) * inverse
         b = (v - points[ONE, column + j]) * inverse
@@ -253,7 +276,10 @@ def _squares_to_gains(order, gain, cells):
     else:
         for c in range(cells):
             # Far pairs are excluded first, because their power may overflow.
-            gain[c] = _gain(1.0 - gain[c] ** (0.5 * order)) if gain[c] < 1.0 else 0.0
+            if gain[c] < 1.0:
+                gain[c] = _gain(1.0 - gain[c] ** (0.5 * order))
+            else:
+                gain[c] = 0.0
 
 
 @jit
@@ -265,14 +291,20 @@ def fill_gains(lines, x, y, begin, n, cutoff, order, band):
     _, cells = find_runs(lines, x, y, begin, n, cutoff, band)
     if cells == ZERO or cells > U(len(band.gain)):
         return cells
-    points, start, other = lines.points, lines.span[x, START] + begin, lines.span[y, START]
-    first_run, runs, gain = band.first_run, band.runs, band.gain
+    points = lines.points
+    start = lines.span[x, START] + begin
+    other = lines.span[y, START]
+    first_run = band.first_run
+    runs = band.runs
+    gain = band.gain
     inverse = 1.0 / cutoff
     fast = points.shape[0] == 2 and order == 1.0
     for b in range(blocks_in(n)):
         first = b * BLOCK
         for r in range(first_run[b], first_run[b + ONE]):
-            column, width, at = other + runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
+            column = other + runs[r, LOW]
+            width = runs[r, HIGH] - runs[r, LOW]
+            at = runs[r, AT]
             for i in range(start + first, start + min(first + BLOCK, n)):
                 if fast:
                     _fill_fast(points, i, column, inverse, gain, at, width)
@@ -287,24 +319,33 @@ def fill_gains(lines, x, y, begin, n, cutoff, order, band):
 @jit_allocating
 def band_of_matrix(distance, closed, cutoff, order):
     """Gains from a matrix of point distances of any metric: one run of all columns for every block of rows."""
-    n, m = U(distance.shape[0]), U(distance.shape[1])
+    n = U(distance.shape[0])
+    m = U(distance.shape[1])
     blocks = blocks_in(n)
     band = allocate_band(n, m, blocks, n * m, closed, ZERO)
     for b in range(blocks):
         band.first_run[b] = b
-        band.runs[b, LOW], band.runs[b, HIGH], band.runs[b, AT] = ZERO, m, b * BLOCK * m
+        band.runs[b, LOW] = ZERO
+        band.runs[b, HIGH] = m
+        band.runs[b, AT] = b * BLOCK * m
     band.first_run[blocks] = blocks
     for i in range(n):
         for j in range(m):
             ratio = distance[i, j] / cutoff
-            band.gain[i * m + j] = _gain(1.0 - ratio**order) if ratio < 1.0 else 0.0
+            if ratio < 1.0:
+                band.gain[i * m + j] = _gain(1.0 - ratio**order)
+            else:
+                band.gain[i * m + j] = 0.0
     return band
 
 
 @jit
 def best_of_rows(band, n):
     """Fill ``ROW_BEST`` and return its sum, an upper bound of the gain of every chain."""
-    first_run, runs, gain, row_best = band.first_run, band.runs, band.gain, band.work[ROW_BEST]
+    first_run = band.first_run
+    runs = band.runs
+    gain = band.gain
+    row_best = band.work[ROW_BEST]
     total = 0.0
     for i in range(n):
         b = i // BLOCK
@@ -322,12 +363,17 @@ def best_of_rows(band, n):
 @jit
 def best_of_columns(band, n, m):
     """Sum of the largest gain of each column, an upper bound of the gain of every chain."""
-    first_run, runs, gain, column_best = band.first_run, band.runs, band.gain, band.work[COLUMN_BEST]
+    first_run = band.first_run
+    runs = band.runs
+    gain = band.gain
+    column_best = band.work[COLUMN_BEST]
     for j in range(m):
         column_best[j] = 0.0
     for b in range(blocks_in(n)):
         for r in range(first_run[b], first_run[b + ONE]):
-            low, width, at = runs[r, LOW], runs[r, HIGH] - runs[r, LOW], runs[r, AT]
+            low = runs[r, LOW]
+            width = runs[r, HIGH] - runs[r, LOW]
+            at = runs[r, AT]
             for _ in range(min(BLOCK, n - b * BLOCK)):
                 for j in range(width):
                     column_best[low + j] = most(column_best[low + j], gain[at + j])

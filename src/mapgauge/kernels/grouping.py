@@ -12,7 +12,8 @@ def pairs_of(pair_a, count):
     for k in range(len(pair_a)):
         of[pair_a[k] + 1] += 1
     of = np.cumsum(of)
-    at, pairs = of.copy(), np.empty(len(pair_a), np.int64)
+    at = of.copy()
+    pairs = np.empty(len(pair_a), np.int64)
     for k in range(len(pair_a)):
         pairs[at[pair_a[k]]] = k
         at[pair_a[k]] += 1

@@ -50,7 +50,9 @@ def interpreted_while_small(most: int = 600, size: Callable[..., float] = number
 
     def decorate(kernel: F) -> F:
         chosen: Any = kernel
-        chosen.most, chosen.size, chosen.call_uncompiled = most, size, _call
+        chosen.most = most
+        chosen.size = size
+        chosen.call_uncompiled = _call
         return kernel
 
     return decorate
@@ -106,7 +108,10 @@ def _names_in(module: str) -> dict[str, Any]:
             function = value.entry.py_func
             is_own = function.__module__ == module
             python = FunctionType(function.__code__, names)
-            names[name] = python if is_own else _names_in(function.__module__)[function.__name__]
+            if is_own:
+                names[name] = python
+            else:
+                names[name] = _names_in(function.__module__)[function.__name__]
         else:
             names[name] = getattr(value, "plain", value)  # of instructions that are written for LLVM
     return names
@@ -116,4 +121,6 @@ def _as_compiled(value: Any) -> Any:
     """Return numbers as a compiled kernel does: as Python numbers."""
     if isinstance(value, np.generic):
         return value.item()
-    return tuple(map(_as_compiled, value)) if type(value) is tuple else value
+    if type(value) is tuple:
+        return tuple(map(_as_compiled, value))
+    return value

@@ -32,7 +32,8 @@ _LONGEST = U(12)  # bytes of the longest ``[k]``
 # the stop of its values, among numbers or coordinates; the start and the stop of its polylines.
 DEPTH, WIDTH, START, STOP, FIRST_LINE, LAST_LINE = range(6)
 COLUMNS = 6
-DONE, FAILED = 0, 1
+DONE = 0
+FAILED = 1
 
 
 @jit
@@ -59,8 +60,11 @@ def quotient(w, k):
     d2 = d - d1
     error = ((q1 * d1 - p) + q1 * d2 + q2 * d1) + q2 * d2
     c = (((high - p) - error) + low) / d
-    below, above = q + c * (1.0 - 2.0**-48), q + c * (1.0 + 2.0**-48)
-    return below if below == above else math.nan
+    below = q + c * (1.0 - 2.0**-48)
+    above = q + c * (1.0 + 2.0**-48)
+    if below == above:
+        return below
+    return math.nan
 
 
 @jit
@@ -101,7 +105,10 @@ def _number(text, i):
             i += ONE
         if i == begin:
             return 0.0, start
-        exponent += -power if minus else power
+        if minus:
+            exponent += -power
+        else:
+            exponent += power
     # Leading zeros count as digits here. A number such as 0.0001 with twenty places is left to the caller, which only
     # takes longer.
     if length + places > _MOST_DIGITS or exponent < -22 or exponent > 0:
@@ -146,7 +153,10 @@ def _numbers(text, i, values, at, hard, left, kind):
         if stop == i or at == len(values) or left == len(hard):
             return ZERO, at, left
         if value != value:
-            hard[left, 0], hard[left, 1], hard[left, 2], hard[left, 3] = i, stop, kind, at
+            hard[left, 0] = i
+            hard[left, 1] = stop
+            hard[left, 2] = kind
+            hard[left, 3] = at
             left += 1
         values[at] = value
         at += 1
@@ -248,13 +258,23 @@ def replace_lists(text, base, copy, numbers, coords, sizes, table, hard):
     """
     end = U(len(text))
     i = filled = ZERO
-    number, coord, line, rows, left = 0, 0, 0, 0, 0
+    number = 0
+    coord = 0
+    line = 0
+    rows = 0
+    left = 0
     while i < end:
         c = text[i]
         if c == _OPEN:
             depth, first = _depth(text, i)
-            kind = 1 if depth > 1 else 0
-            stop, at, hard_left, width, lines = ZERO, 0, left, 1, line
+            kind = 0
+            if depth > 1:
+                kind = 1
+            stop = ZERO
+            at = 0
+            hard_left = left
+            width = 1
+            lines = line
             if depth == 1:
                 stop, at, hard_left = _numbers(text, first, numbers, number, hard, left, kind)
             elif depth == 2 and line < len(sizes):
@@ -269,12 +289,20 @@ def replace_lists(text, base, copy, numbers, coords, sizes, table, hard):
             if stop != ZERO:
                 if filled + _LONGEST + (end - stop) > U(len(copy)) or rows == len(table):
                     return FAILED, 0, 0, 0, 0, 0, 0
-                table[rows, DEPTH], table[rows, WIDTH] = depth, width
-                table[rows, START], table[rows, STOP] = coord if kind else number, at
-                table[rows, FIRST_LINE], table[rows, LAST_LINE] = line, lines
+                table[rows, DEPTH] = depth
+                table[rows, WIDTH] = width
+                if kind:
+                    table[rows, START] = coord
+                else:
+                    table[rows, START] = number
+                table[rows, STOP] = at
+                table[rows, FIRST_LINE] = line
+                table[rows, LAST_LINE] = lines
                 filled = _write_index(copy, filled, base + U(rows))
                 rows += 1
-                left, line, i = hard_left, lines, stop
+                left = hard_left
+                line = lines
+                i = stop
                 if kind:
                     coord = at
                 else:

@@ -23,7 +23,10 @@ def links_of_frame(lanes, elements, first, first_element, codes, at, source, tar
                 at += ONE
             if i == j and width == THREE:
                 for k in (ONE, TWO):
-                    source[at], target[at], weight[at], code[at] = own, own + k, 1.0, codes[ONE + k]
+                    code[at] = codes[ONE + k]
+                    source[at] = own
+                    target[at] = own + k
+                    weight[at] = 1.0
                     at += ONE
         for j in range(U(elements.shape[1])):
             if elements[i, j] != 0.0:

@@ -22,11 +22,15 @@ from mapgauge.kernels.lines import START, are_near, length_of
 from mapgauge.kernels.sospa import CLEARLY, align_lines, normalise, saturation, value_of
 
 MATCHED_POINTS, UNMATCHED_POINTS, CONFIDENCE, MISSED, FALSE, MASS = range(6)
-COARSE, FINE, EXACT = 0, 1, 2  # how precisely a saving is known
+# how precisely a saving is known
+COARSE = 0
+FINE = 1
+EXACT = 2
 
 # The work on assignments, in savings looked at, before all distances are computed. It takes a few per cent of the time
 # of these distances.
-WORK_PER_PAIR, WORK_PER_CELL = 16.0, 0.125
+WORK_PER_PAIR = 16.0
+WORK_PER_CELL = 0.125
 TINY = 2.0**-10  # a share of the mass
 
 
@@ -35,13 +39,16 @@ def _comes_before(lines, confidence, a, b):
     """Compare instances by content: confidence from high to low, then points. Input order decides between equals."""
     if confidence[a] != confidence[b]:
         return confidence[a] > confidence[b]
-    n, m = length_of(lines, a), length_of(lines, b)
+    n = length_of(lines, a)
+    m = length_of(lines, b)
     if n != m:
         return n < m
-    start, other = lines.span[a, START], lines.span[b, START]
+    start = lines.span[a, START]
+    other = lines.span[b, START]
     for i in range(n):
         for k in range(U(lines.points.shape[0])):
-            p, q = lines.points[k, start + i], lines.points[k, other + i]
+            p = lines.points[k, start + i]
+            q = lines.points[k, other + i]
             if p != q:
                 return p < q
     return a < b
@@ -56,7 +63,8 @@ def in_order(lines, confidence, begin, end):
     gap = len(order) // 2
     while gap > 0:  # Shell sort
         for i in range(gap, len(order)):
-            item, j = order[i], i
+            item = order[i]
+            j = i
             while j >= gap and _comes_before(lines, confidence, item, order[j - gap]):
                 order[j] = order[j - gap]
                 j -= gap
@@ -80,7 +88,8 @@ def _saving(weight, distance, order):
 @jit
 def _bound(lines, x, y, cutoff, order, band):
     """Upper bound of the gain of two lines in any reading: each point is matched with its best partner."""
-    n, m = length_of(lines, x), length_of(lines, y)
+    n = length_of(lines, x)
+    m = length_of(lines, y)
     if fill_gains(lines, x, y, ZERO, n, cutoff, order, band) == ZERO:
         return 0.0
     return min(best_of_rows(band, n), best_of_columns(band, n, m))
@@ -92,7 +101,8 @@ def _decompose(lines, confidence, xs, ys, partner, matched, cost, cutoff, order)
     parts = np.zeros(6)
     missed = np.ones(len(ys), np.bool_)
     for i in range(len(xs)):
-        r, j = confidence[xs[i]], partner[i]
+        r = confidence[xs[i]]
+        j = partner[i]
         parts[MASS] += 0.5 * r
         if j < 0:
             parts[FALSE] += 0.5 * r
@@ -137,7 +147,8 @@ def _cheapest_by_cost(lines, confidence, xs, ys, partner, saving, matched, cost,
     matrix is square: an instance that is assigned to none costs half its confidence. Two instances at distance 1 cost
     as much as two unmatched ones.
     """
-    rows, columns = len(xs), len(ys)
+    rows = len(xs)
+    columns = len(ys)
     size = max(rows, columns)
     total = np.zeros((size, size))
     missed = np.ones(columns, np.bool_)
@@ -149,24 +160,32 @@ def _cheapest_by_cost(lines, confidence, xs, ys, partner, saving, matched, cost,
             elif j >= columns:
                 total[i, j] = 0.5 * confidence[xs[i]]
             else:
-                x, y = xs[i], ys[j]
+                x = xs[i]
+                y = ys[j]
                 points = length_of(lines, x) + length_of(lines, y)
                 _, distance = value_of(cost[i, j], matched[i, j], points, cutoff, order)
-                r, s = confidence[x], confidence[y]
+                r = confidence[x]
+                s = confidence[y]
                 total[i, j] = min(r, s) * distance**order + 0.5 * abs(r - s)
     for i in range(rows):
-        before += total[i, partner[i]] if partner[i] >= 0 else 0.5 * confidence[xs[i]]
         if partner[i] >= 0:
+            before += total[i, partner[i]]
             missed[partner[i]] = False
+        else:
+            before += 0.5 * confidence[xs[i]]
     for j in range(columns):
-        before += 0.5 * confidence[ys[j]] if missed[j] else 0.0
+        if missed[j]:
+            before += 0.5 * confidence[ys[j]]
     column_of, _ = cheapest_columns(total)
     for i in range(size):
         after += total[i, column_of[i]]
     if after < CLEARLY * before:
         for i in range(rows):
             j = column_of[i]
-            partner[i] = j if j < columns and saving[i, j] > 0.0 else -1
+            if j < columns and saving[i, j] > 0.0:
+                partner[i] = j
+            else:
+                partner[i] = -1
 
 
 @jit_allocating
@@ -178,13 +197,17 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
     shape = (len(xs), len(ys))
     saving = np.zeros(shape)
     known = np.full(shape, EXACT, np.uint8)  # a pair that is not near saves exactly 0
-    matched, cost = np.zeros(shape, np.uint64), np.zeros(shape)
-    work, budget = 0.0, 0.0
+    matched = np.zeros(shape, np.uint64)
+    cost = np.zeros(shape)
+    work = 0.0
+    budget = 0.0
     for i in range(len(xs)):
         for j in range(len(ys)):
-            x, y = xs[i], ys[j]
+            x = xs[i]
+            y = ys[j]
             weight = min(confidence[x], confidence[y])
-            n, m = length_of(lines, x), length_of(lines, y)
+            n = length_of(lines, x)
+            m = length_of(lines, y)
             if n + m == ZERO:
                 saving[i, j] = weight  # two empty lines are equal
             elif weight > 0.0 and are_near(lines, x, y, cutoff):
@@ -211,7 +234,8 @@ def _optimal_assignment(lines, closed, confidence, xs, ys, directed, cutoff, ord
             for j in range(0 if everything else partner[i], len(ys) if everything else partner[i] + 1):
                 if known[i, j] == EXACT:
                     continue
-                x, y = xs[i], ys[j]
+                x = xs[i]
+                y = ys[j]
                 points = length_of(lines, x) + length_of(lines, y)
                 cyclic = closed[x] or closed[y]
                 if cyclic and known[i, j] == COARSE and not everything:
@@ -270,7 +294,8 @@ def near_pairs(lines, confidence, bounds, cutoff):
                         more = np.empty((2 * count, 2), np.int64)
                         more[:count] = pairs
                         pairs = more
-                    pairs[count, 0], pairs[count, 1] = x, y
+                    pairs[count, 0] = x
+                    pairs[count, 1] = y
                     count += 1
     return pairs[:count].copy()
 
@@ -281,7 +306,8 @@ def savings_of_pairs(lines, closed, confidence, pairs, directed, cutoff, long):
     out = np.zeros((len(pairs), 3))
     band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(len(pairs)):
-        x, y = U(pairs[k, 0]), U(pairs[k, 1])
+        x = U(pairs[k, 0])
+        y = U(pairs[k, 1])
         weight = min(confidence[x], confidence[y])
         points = length_of(lines, x) + length_of(lines, y)
         if points == ZERO:

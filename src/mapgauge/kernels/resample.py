@@ -49,7 +49,8 @@ def even_pieces(length, spacing):
 def _place(coords, start, stop, begin, samples, spacing, out):
     """Write the points at arc lengths ``0, spacing, 2 spacing, ...`` to ``out[:, begin:begin + samples]``."""
     i = start
-    walked, step = 0.0, 0.0
+    walked = 0.0
+    step = 0.0
     if start + ONE < stop:
         step = _step(coords, start)
     for s in range(samples):
@@ -58,10 +59,16 @@ def _place(coords, start, stop, begin, samples, spacing, out):
             walked += step
             i += ONE
             step = _step(coords, i)
-        share = min((target - walked) / step, 1.0) if step > 0.0 else 0.0
-        following = i + ONE if i + ONE < stop else i
+        share = 0.0
+        if step > 0.0:
+            share = min((target - walked) / step, 1.0)
+        if i + ONE < stop:
+            following = i + ONE
+        else:
+            following = i
         for k in range(U(coords.shape[1])):
-            p, q = coords[i, k], coords[following, k]
+            p = coords[i, k]
+            q = coords[following, k]
             out[k, begin + s] = p + (q - p) * share
 
 
@@ -87,12 +94,15 @@ def _ends_meet(out, begin, end, tolerance):
     """Whether the ends of a line are at most a distance apart; equal if it is negative. Two points are no loop."""
     if end - begin <= TWO:
         return False
-    square, equal = 0.0, True
+    square = 0.0
+    equal = True
     for k in range(U(out.shape[0])):
         a = out[k, begin] - out[k, end - ONE]
         square += a * a
         equal = equal and out[k, begin] == out[k, end - ONE]
-    return equal if tolerance < 0.0 else math.sqrt(square) <= tolerance
+    if tolerance < 0.0:
+        return equal
+    return math.sqrt(square) <= tolerance
 
 
 @jit
@@ -119,10 +129,14 @@ def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, ev
     must be equal. Return the points, ``(dimension, points)``, their offsets, and whether the ends of each line meet.
     """
     first = len(x_offsets) - 1
-    offsets, closed = np.zeros(len(order) + 1, np.int64), np.empty(len(order), np.bool_)
+    offsets = np.zeros(len(order) + 1, np.int64)
+    closed = np.empty(len(order), np.bool_)
     for k in range(len(order)):
         i = order[k]
-        size = x_offsets[i + 1] - x_offsets[i] if i < first else y_offsets[i - first + 1] - y_offsets[i - first]
+        if i < first:
+            size = x_offsets[i + 1] - x_offsets[i]
+        else:
+            size = y_offsets[i - first + 1] - y_offsets[i - first]
         if size > 0 and not kept[i]:
             if count > 0:
                 size = count
@@ -133,14 +147,24 @@ def resample_lines(x, x_offsets, y, y_offsets, order, lengths, kept, spacing, ev
         offsets[k + 1] = offsets[k] + size
     out = np.empty((x.shape[1] if len(x) > 0 or len(y) == 0 else y.shape[1], offsets[-1]))
     for k in range(len(order)):
-        i, begin, end = order[k], U(offsets[k]), U(offsets[k + 1])
-        j = i if i < first else i - first
-        coords, bounds = (x, x_offsets) if i < first else (y, y_offsets)
-        start, stop = U(bounds[j]), U(bounds[j + 1])
+        i = order[k]
+        begin = U(offsets[k])
+        end = U(offsets[k + 1])
+        if i < first:
+            j = i
+            coords, bounds = (x, x_offsets)
+        else:
+            j = i - first
+            coords, bounds = (y, y_offsets)
+        start = U(bounds[j])
+        stop = U(bounds[j + 1])
         if kept[i]:
             _copy(coords, start, stop, begin, out)
         elif begin < end:
-            step = lengths[i] / (end - begin - ONE) if count > 0 or even else spacing
+            if count > 0 or even:
+                step = lengths[i] / (end - begin - ONE)
+            else:
+                step = spacing
             _resample(coords, start, stop, begin, end, step, out)
         closed[k] = _ends_meet(out, begin, end, tolerance)
     return out, offsets, closed

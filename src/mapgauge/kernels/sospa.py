@@ -46,21 +46,29 @@ def point_cost(points, i, j, cutoff, order):
 @jit
 def distance_cost(distance, cutoff, order):
     """``d^p`` in metres for order 1 and in units of ``c^p`` for any other order."""
-    return distance if order == 1.0 else (distance / cutoff) ** order
+    if order == 1.0:
+        return distance
+    return (distance / cutoff) ** order
 
 
 @jit
 def _partner(i, n, shift, backward):
     """The column of row ``i`` if row 0 has the column ``shift``."""
     if backward:
-        return shift - i if i <= shift else shift + n - i
-    return shift + i if shift + i < n else shift + i - n
+        if i <= shift:
+            return shift - i
+        return shift + n - i
+    if shift + i < n:
+        return shift + i
+    return shift + i - n
 
 
 @jit
 def _cost(points, x_start, y_start, distance, n, shift, backward, cutoff, order, limit):
     """Cost of a complete matching, or infinity if it is not below ``limit`` or a pair is not closer than the cutoff."""
-    most = cutoff if order == 1.0 else 1.0
+    most = 1.0
+    if order == 1.0:
+        most = cutoff
     total = 0.0
     for i in range(n):
         j = _partner(i, n, shift, backward)
@@ -87,13 +95,19 @@ def cheapest_complete(points, x_start, y_start, distance, n, cyclic, directed, c
     limit = cost * CLEARLY
     for way in range(1 if directed else 2):
         against = way == 1
-        last = n - ONE if against and not cyclic else ZERO
+        if against and not cyclic:
+            last = n - ONE
+        else:
+            last = ZERO
         for shift in range(last, n if cyclic else last + ONE):
             other = _cost(points, x_start, y_start, distance, n, shift, against, cutoff, order, limit)
             if other < limit:
-                limit, cost, backward = other, other, against
+                limit = other
+                cost = other
+                backward = against
                 for i in range(n):
-                    pairs[i, 0], pairs[i, 1] = i, _partner(i, n, shift, against)
+                    pairs[i, 0] = i
+                    pairs[i, 1] = _partner(i, n, shift, against)
     return cost, backward
 
 
@@ -106,7 +120,9 @@ def is_long(lines, closed):
     """True if some of the lines need the algorithms for long lines, otherwise None."""
     length = lines.span[:, 1] - lines.span[:, 0]
     longest = int(length.max(initial=0))
-    return True if longest * longest > ROOMY or length[closed].max(initial=0) > LONG else None
+    if longest * longest > ROOMY or length[closed].max(initial=0) > LONG:
+        return True
+    return None
 
 
 @jit
@@ -116,9 +132,15 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move, long):
     ``guess_backward`` says which direction to try first. The second direction must exceed the gain of the first and
     usually stops after a few rows. Therefore the first is recorded at once, if ``move`` is an array.
     """
-    promise = best_of_rows(band, n) if cyclic or not directed else 0.0
-    start = fewest_close(band, n) if cyclic else ZERO
-    best, best_gain = Reading(ZERO, False, ZERO), 0.0
+    promise = 0.0
+    if cyclic or not directed:
+        promise = best_of_rows(band, n)
+    if cyclic:
+        start = fewest_close(band, n)
+    else:
+        start = ZERO
+    best = Reading(ZERO, False, ZERO)
+    best_gain = 0.0
     recorded = is_best = False
     for second in range(1 if directed else 2):
         backward = guess_backward != (second == 1)
@@ -136,8 +158,12 @@ def best_reading(band, n, m, cyclic, directed, guess_backward, move, long):
             rest_by_rows(band, n, reading)
             gain = heaviest_chain(band, n, m, reading, floor, None, None, ZERO)
         if gain > floor:
-            best, best_gain = reading, gain
-            recorded = is_best if cyclic else second == 0
+            best = reading
+            best_gain = gain
+            if cyclic:
+                recorded = is_best
+            else:
+                recorded = second == 0
     return best, best_gain, recorded
 
 
@@ -173,7 +199,8 @@ def _turn(pairs, begin, end):
     """Reverse the order of pairs ``begin .. end``."""
     for a in range((end - begin) // TWO):
         for side in range(2):
-            i, j = begin + a, end - ONE - a
+            i = begin + a
+            j = end - ONE - a
             pairs[i, side], pairs[j, side] = pairs[j, side], pairs[i, side]
 
 
@@ -188,14 +215,18 @@ def align_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     cells = fill_gains(lines, x, y, ZERO, length_of(lines, x), cutoff, order, band)
     if cells == ZERO:
         return ZERO, 0.0, False
-    n, m, pairs = length_of(lines, x), length_of(lines, y), band.pairs
+    n = length_of(lines, x)
+    m = length_of(lines, y)
+    pairs = band.pairs
     against = not directed and runs_against(lines, x, y, cyclic)
     if long is not None and cells > U(len(band.gain)):
         matched, backward = match_by_stretches(lines, x, y, directed, against, cutoff, order, band)
     else:
         matched, backward = match(band, n, m, cyclic, directed, against, long)
     _sort_by_rows(pairs, matched, backward)
-    points, x_start, y_start = lines.points, lines.span[x, START], lines.span[y, START]
+    points = lines.points
+    x_start = lines.span[x, START]
+    y_start = lines.span[y, START]
     cost = 0.0
     for a in range(matched):
         cost += point_cost(points, x_start + U(pairs[a, 0]), y_start + U(pairs[a, 1]), cutoff, order)
@@ -213,7 +244,9 @@ def saturation(cost, points, cutoff, order):
         return 0.0
     unmatched = 0.5 * points * (cutoff if order == 1.0 else 1.0)
     share = min(cost / unmatched, 1.0)
-    return share if order == 1.0 else share ** (1.0 / order)
+    if order == 1.0:
+        return share
+    return share ** (1.0 / order)
 
 
 @jit
@@ -251,9 +284,12 @@ def align_two(lines, closed, directed, cutoff, order, long):
 @jit_allocating
 def align_matrix(distance, cyclic, directed, cutoff, order, long):
     """Same as ``align_two`` for a matrix of point distances of any metric."""
-    n, m = U(distance.shape[0]), U(distance.shape[1])
+    n = U(distance.shape[0])
+    m = U(distance.shape[1])
     band = band_of_matrix(distance, cyclic, cutoff, order)
-    matched, cost, backward = ZERO, 0.0, False
+    matched = ZERO
+    cost = 0.0
+    backward = False
     if n > ZERO and m > ZERO:
         matched, backward = match(band, n, m, cyclic, directed, False, long)
         _sort_by_rows(band.pairs, matched, backward)
@@ -271,10 +307,12 @@ def align_matrix(distance, cyclic, directed, cutoff, order, long):
 @jit_allocating
 def values_of_pairs(lines, closed, pairs, directed, cutoff, order, long):
     """``sospa^p`` and normalised SOSPA of pairs of lines."""
-    total, normalised = np.empty(len(pairs)), np.empty(len(pairs))
+    total = np.empty(len(pairs))
+    normalised = np.empty(len(pairs))
     band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(len(pairs)):
-        x, y = U(pairs[k, 0]), U(pairs[k, 1])
+        x = U(pairs[k, 0])
+        y = U(pairs[k, 1])
         matched, cost, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
         points = length_of(lines, x) + length_of(lines, y)
         total[k], normalised[k] = value_of(cost, matched, points, cutoff, order)

@@ -21,14 +21,14 @@ from mapgauge.frames.links import FrameLink
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.settings import Settings
-from mapgauge.protocols import AREAS, LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices
 
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "every track", "truth tracks", "poses", "links"]
-# The classes for which a metric has values. "lines": all but boxes. "lanes": only centrelines. "areas": crossings and
-# boundaries. "boxes": traffic elements.
-Kind: TypeAlias = Literal["lines", "lanes", "areas", "boxes"]
+# The classes for which a metric has values. "lines": all but boxes. "boxes": the boxes of the protocol. Names: only
+# these classes; such a metric is scored with all instances of a frame at hand, also with its boxes.
+Kind: TypeAlias = Literal["lines", "boxes"] | tuple[str, ...]
 # "frame": each frame is scored by itself. "scene": all frames of a scene are scored together.
 Level: TypeAlias = Literal["frame", "scene"]
 # "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
@@ -152,7 +152,7 @@ class Metric:
             return False
         if self.of == "boxes" or class_name in protocol.boxes:
             return self.of == "boxes" and class_name in protocol.boxes
-        return class_name in {"lines": (class_name,), "lanes": (LANE,), "areas": AREAS}[self.of]
+        return self.of == "lines" or class_name in self.of
 
     def settings(self, protocol: Protocol) -> tuple[Any, ...]:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""

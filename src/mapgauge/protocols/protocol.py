@@ -23,32 +23,11 @@ from mapgauge.geometry.cropping import check_region, check_window
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
 from mapgauge.geometry.resampling import check_sampling
 from mapgauge.markup import facts
-from mapgauge.metrics.rows import METRICS
+from mapgauge.metrics.rows import METRICS, SELECTIONS
 from mapgauge.metrics.settings import Settings, checked, fields_of, hints_of, no_such, setting
+from mapgauge.protocols.names import PROTOCOLS
 
 CLASSES = ("ped_crossing", "divider", "boundary")
-MAP = "map"  # the protocol of two maps, which have no ego; predictions without confidences are certain
-LANE = "centerline"  # the class of lanes, which metrics of lane graphs compare
-AREAS = ("ped_crossing", "boundary")  # the classes of areas in OpenLane-V2
-# The classes of traffic elements in OpenLane-V2, by attribute.
-TRAFFIC_ELEMENTS = (
-    "unknown",
-    "red",
-    "green",
-    "yellow",
-    "go_straight",
-    "turn_left",
-    "turn_right",
-    "no_left_turn",
-    "no_right_turn",
-    "u_turn",
-    "no_u_turn",
-    "slight_left",
-    "slight_right",
-)
-LANE_LINES = ("left_laneline", "right_laneline")  # the classes of the lines on both sides of a lane segment
-PARTS = ("near", "far", "intersection", "elsewhere")  # of the lanes, see ``features.openlane.lane_parts``
-
 # Fields that are checked by their types, and by the checks that they name.
 _CHECKED = (
     "window",
@@ -60,6 +39,7 @@ _CHECKED = (
     "crop",
     "directed",
     "skip_without_truth",
+    "has_ego",
     "headline",
 )
 NO_SETTINGS = ("name", "about", "headline", "settings")  # fields of ``Protocol`` that change no number
@@ -138,6 +118,15 @@ def settings_of(metric: str, values: Any, base: Settings | None = None) -> Setti
         raise InvalidInput(f"{metric}: there is no value for {', '.join(lacking)}, and none is recommended") from error
 
 
+def check_part(name: str, value: Any) -> str:
+    """Return the name of a part of the instances. Features say which there are."""
+    if isinstance(value, str) and value in SELECTIONS:
+        return value
+    if not len(SELECTIONS):
+        raise InvalidInput(f"{name} must be None, because no feature has parts of instances, got {value!r}")
+    raise InvalidInput(f"{name} must be {' or '.join(map(repr, SELECTIONS))}, got {value!r}", remedy=PLUG_IN)
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """All settings of an evaluation. ``replace`` returns a copy with some settings changed.
@@ -188,8 +177,8 @@ class Protocol:
     cutoffs: tuple[float, ...] = setting(
         (), unit="m", check=check_cutoff, help="Cutoffs of PLD. The summary shows the first."
     )
-    part: Literal["near", "far", "intersection", "elsewhere"] | None = setting(
-        None, help="Part of the lanes to compare. If none, all lanes."
+    part: str | None = setting(
+        None, check=check_part, help="Part of the instances to compare, such as near lanes. If none, all."
     )
     skip_without_truth: bool = setting(
         False,
@@ -197,6 +186,11 @@ class Protocol:
     )
     ties: Literal["content", "file"] = setting(
         "content", help="What decides between equal distances, confidences and link scores."
+    )
+    has_ego: bool = setting(
+        True,
+        help="Whether frames are around an ego vehicle. Two maps have none, and predictions without confidences in "
+        "them are certain.",
     )
     headline: tuple[str, ...] = setting(
         (), help="Metrics that are computed if none are named, beside the usual ones. Tables begin with them."
@@ -302,18 +296,36 @@ class Protocol:
                 merged[name] = replace(changed, **{shown.field: kept})
         return MetricSettings(merged)
 
-    @property
-    def has_ego(self) -> bool:
-        """Whether frames are around an ego vehicle. Two maps have none, and predictions without confidences in them."""
-        return self.name != MAP
-
     def to_dict(self) -> dict[str, Any]:
-        """Return all settings as plain values."""
-        return _plain(self) | {"settings": {name: _plain(values) for name, values in self.settings.items()}}
+        """Return all settings as plain values.
+
+        ``has_ego`` is left out where the name says it. ``from_dict`` adds it.
+        """
+        plain = _plain(self)
+        if self.has_ego == _named_has_ego(self.name):
+            del plain["has_ego"]
+        return plain | {"settings": {name: _plain(values) for name, values in self.settings.items()}}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Protocol":
+        """Return the protocol from the result of ``to_dict``, also after a JSON round trip."""
+        settings: dict[str, Any] = {"has_ego": _named_has_ego(values.get("name"))}
+        for name, value in values.items():
+            if isinstance(value, list):
+                settings[name] = tuple(value)
+            else:
+                settings[name] = value
+        return cls(**settings)
 
     def flat(self) -> dict[str, Any]:
         """Return all settings by name; settings of a metric are named ``metric.setting``."""
         return flat_settings(self.to_dict())
+
+
+def _named_has_ego(name: Any) -> bool:
+    """Return whether the protocol of this name in the table has an ego; yes if there is none."""
+    row = PROTOCOLS.at_hand(name)
+    return row is None or row.has_ego
 
 
 def _plain(values: Any) -> dict[str, Any]:

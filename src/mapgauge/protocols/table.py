@@ -1,16 +1,14 @@
-"""The table of protocols, changes of settings, and the names of protocols with changed settings."""
+"""Protocols by name, changes of settings, and the names of protocols with changed settings."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import Field, fields
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.manifest import RowTable
-from mapgauge.metrics.rows import METRICS
+from mapgauge.metrics.rows import METRICS, SELECTIONS
 from mapgauge.metrics.settings import as_text, fields_of, from_text, hints_of, no_such, word_of
-from mapgauge.protocols.protocol import NO_SETTINGS, PARTS, Protocol, settings_type
-
-PROTOCOLS: RowTable[Protocol] = RowTable("protocols", "mapgauge.protocols.protocol:Protocol", rows=lambda made: made())
+from mapgauge.protocols.names import PROTOCOLS
+from mapgauge.protocols.protocol import NO_SETTINGS, Protocol, settings_type
 
 
 def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
@@ -48,11 +46,15 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
 
 
 def named(name: str) -> Protocol | None:
-    """Return a protocol of the table, or one of them for a part of the lanes; None if there is none of this name."""
+    """Return a protocol of the table, or one for a part of the instances; None if there is none of this name."""
+    row = PROTOCOLS.at_hand(name)
+    if row is not None:
+        return row
     whole, _, part = name.rpartition("-")
-    if part in PARTS:
+    selection = SELECTIONS.get(part)
+    if selection is not None:
         base = PROTOCOLS.get(whole)
-        if base is not None and {"det_l", "det_ls"} & {*base.settings}:
+        if base is not None and set(selection.metrics) & set(base.settings):
             return base.replace(name=name, part=part)
     return PROTOCOLS.get(name)
 

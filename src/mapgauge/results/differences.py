@@ -7,6 +7,7 @@ from mapgauge.protocols.protocol import flat_settings
 
 if TYPE_CHECKING:
     from mapgauge.frames.history import History
+    from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.results.values import Input
 
@@ -45,8 +46,8 @@ def differences(first: "Results", second: "Results") -> list[Mismatch]:
     [Mismatch(kind='setting', name='spacing', first='0.5', second='0.25')]
     """
     settings = settings_apart(
-        first.protocol.to_dict(),
-        second.protocol.to_dict(),
+        _settings(first.protocol),
+        _settings(second.protocol),
         metrics=(first.metrics, second.metrics),
         ranges=(first.ranges, second.ranges),
     )
@@ -59,6 +60,11 @@ def differences(first: "Results", second: "Results") -> list[Mismatch]:
         ("version", "mapgauge", first.version, second.version),
     ]
     return settings + _unequal(rows)
+
+
+def _settings(protocol: "Protocol") -> dict[str, Any]:
+    """Return all settings of a protocol, also the one that ``to_dict`` may leave out."""
+    return protocol.to_dict() | {"has_ego": protocol.has_ego}
 
 
 def settings_apart(settings: Mapping[str, Any], others: Mapping[str, Any], **more: tuple[Any, Any]) -> list[Mismatch]:

@@ -33,6 +33,7 @@ class FrameTable:
     results: "Results"
     tags: Tags | None = None
     added: Mapping[str, FrameColumn] = field(default_factory=dict)  # what features know about the frames
+    _of_class: dict[int, dict[str, FrameColumn]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def columns(self) -> dict[str, FrameColumn]:
@@ -57,9 +58,15 @@ class FrameTable:
             return self.columns[name]
         for c, class_name in enumerate(self.results.class_names):
             base = name.removesuffix(f".{class_name}")
-            if base != name and base in (of_class := self._columns([c])):
-                return of_class[base]
+            if base != name and base in self._columns_of_class(c):
+                return self._columns_of_class(c)[base]
         return None
+
+    def _columns_of_class(self, c: int) -> dict[str, FrameColumn]:
+        """Return the columns of one class, which are computed once: a condition, a sort and a list all ask for them."""
+        if c not in self._of_class:
+            self._of_class[c] = self._columns([c])
+        return self._of_class[c]
 
     def _columns(self, classes: Sequence[int]) -> dict[str, FrameColumn]:
         return {

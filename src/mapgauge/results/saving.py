@@ -51,6 +51,7 @@ _EVALUATE = Remedy(
     "Call mg.evaluate first, and save its results",
     "Run evaluate first: mapgauge evaluate PREDICTIONS TRUTH -o RESULTS.mg",
 )
+_ABOVE = 2  # folders above that of the results in which relative paths are searched for
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _GIVE = Remedy(
     "Pass predictions and truth to load_results or to with_data",
@@ -85,11 +86,18 @@ def recorded_paths(recorded: Input, origin: Path | None) -> list[str]:
 
 
 def _places(path: str, origin: Path | None) -> list[str]:
-    """Return a path as recorded, then from the folder of the results, then its name alone in that folder."""
+    """Return a path as recorded, then from the folder of the results, then its name alone in that folder.
+
+    A relative path is also searched for from the folders above: the results may have been written into a folder of
+    their own, and be used from another folder.
+    """
     if is_url(path) or origin is None:
         return [path]
-    beside = [os.fspath(origin.parent / each) for each in (path, Path(path).name)]
-    return list(dict.fromkeys([path, *beside]))
+    folder = origin.parent
+    beside = [folder / path, folder / Path(path).name]
+    if not Path(path).is_absolute():
+        beside += [above / path for above in folder.absolute().parents[:_ABOVE]]
+    return list(dict.fromkeys([path, *map(os.fspath, beside)]))
 
 
 def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
@@ -407,8 +415,7 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def protocol_from(values: dict[str, Any]) -> Protocol:
     """Return the protocol from the result of ``Protocol.to_dict`` after a JSON round trip."""
-    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    return Protocol(**settings)
+    return Protocol.from_dict(values)
 
 
 def infinite_bounds(ranges: tuple[float | None, ...]) -> tuple[float, ...]:

@@ -37,12 +37,13 @@ def precisions(
     metrics: Sequence[str],
     folder: Path,
     limit: int = LIMIT,
+    window: int = WINDOW,
 ) -> dict[str, Floats]:
     """Return average precision by metric, ``(thresholds, classes)``.
 
     ``records`` returns the predictions of a class in parts, with a column of hits for each metric. ``predicted`` and
     ``true`` are the numbers of instances of each class. At most ``limit`` predictions are in memory; more are sorted in
-    temporary files in the folder.
+    temporary files in the folder, and merged by at most ``window`` of all files together.
     """
     bits = bits_of(protocol, metrics)
     how = interpolations(protocol, metrics)
@@ -51,7 +52,7 @@ def precisions(
 
     def values(c: int) -> list[float]:
         method = _in_memory if predicted[c] <= limit else _external
-        return method(records(c), bits, true[c], how, folder, limit)
+        return method(records(c), bits, true[c], how, folder, limit, window)
 
     # Classes run in parallel if all of them fit into memory, because sorting releases the GIL.
     with ThreadPoolExecutor(os.cpu_count() if sum(predicted) <= limit else 1) as pool:
@@ -74,11 +75,12 @@ def _external(
     how: list[Interpolation],
     folder: Path,
     limit: int,
+    window: int,
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
         runs, number, hit_count = _runs(records, bits, Path(scratch), limit)
         curve = _PrecisionCurve(number, hit_count, truth, {*how} - {"area"})
-        for confidence, hits in _merged(runs, max(min(limit, WINDOW) // len(runs), 1)):
+        for confidence, hits in _merged(runs, max(min(limit, window) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()
         del runs  # some systems cannot delete files that are mapped into memory

@@ -75,6 +75,7 @@ def test_a_manifest_comes_back_and_holds_no_truth(
         ({"tokens": ["a", "a"]}, "must be different"),
         ({"tokens": [[]]}, "not valid"),
         ({"limits": {"bytes": 1}}, "limits must be"),
+        ({"limits": dict.fromkeys(vars(mg.ChallengeLimits()), 10**30)}, "must be a whole number|not valid"),
         ({"formats": ["/etc/passwd"]}, "unknown format"),
         ({"metrics": ["../x"]}, "unknown metric"),
         ({"protocol": {"name": "x", "evil": 1}}, "protocol is not valid"),
@@ -235,6 +236,10 @@ def test_a_hostile_file_is_refused_in_words_and_does_nothing(
 def test_links_pipes_and_folders_are_no_submissions(tmp_path: Path, challenge: mg.Challenge) -> None:
     (tmp_path / "folder").mkdir()
     names = ["folder", "missing"]
+    if os.name == "posix":
+        mg.write(mg.demo.demo_world(FRAMES)[0], tmp_path / "theirs.geojson")
+        (tmp_path / "link").symlink_to(tmp_path / "theirs.geojson")
+        names.append("link")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         names.append("pipe")

@@ -239,6 +239,12 @@ def test_truth_without_the_map_of_a_scene_is_refused() -> None:
         mg.global_map(certain({"divider": [LINE]}), truth, poses=path())
 
 
+def test_true_frames_without_poses_are_not_taken_for_maps() -> None:
+    truth = mg.MapFrames.of({f"p{k}": {"divider": [LINE]} for k in range(8)})
+    with pytest.raises(mg.InvalidInput, match="truth: 8 frames without poses, expected maps of scenes or cities"):
+        mg.global_map(certain({"divider": [LINE]}), truth, poses=path())
+
+
 def test_the_figure_has_a_panel_for_the_map_and_one_for_time() -> None:
     from mapgauge import plot
 

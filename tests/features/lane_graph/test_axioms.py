@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.features.lane_graph.lane_graph_cases import LIGHTS, Map, distance, random_map
+from tests.triples import obey_the_axioms
 
 from mapgauge.features.lane_graph.linked_graphs import Linked, LinkGraph, assign_with_links
 from mapgauge.typing import Floats
@@ -123,14 +124,7 @@ def test_the_solver_agrees_with_trying_all(rng: np.random.Generator) -> None:
 
 @pytest.mark.fuzz
 def test_a_million_triples_obey_the_axioms() -> None:
-    rng = np.random.default_rng(0)
-    for cost in (0.0, 0.1, 0.25, 0.5, 1.0) * 10:
-        x, y, z = (many(rng, 20_000) for _ in range(3))
-        xz, xy, yz, zx = (by_trying_all(a, b, cost) for a, b in ((x, z), (x, y), (y, z), (z, x)))
-        for k in (0, 1):  # the value, and the normalised value
-            assert (xz[k] <= xy[k] + yz[k] + EPS).all()
-            assert np.allclose(xz[k], zx[k], rtol=0, atol=EPS)
-        assert (np.abs(by_trying_all(x, x, cost)[0]) <= EPS).all()
+    obey_the_axioms(many, by_trying_all, EPS)
 
 
 @pytest.mark.fuzz

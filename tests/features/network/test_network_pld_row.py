@@ -123,6 +123,23 @@ def test_the_command_line_and_the_report_show_it(call: Run, tmp_path: Path) -> N
         "--set network_pld.break_cost=0.5"
         in call("evaluate", "good.json", "truth.geojson", "--metrics", "network_pld").stderr
     )
-    assert call("compare", "x.mg", "--fail-if", "network_pld > 0.01").returncode == 3
+    assert call("compare", tmp_path / "x.mg", "--fail-if", "network_pld > 0.01").returncode == 3
     write_report(expected, tmp_path / "report.html", frames=2)
     assert "Network PLD (lower is better)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_protocol_of_maps_has_no_ego_by_any_name() -> None:
+    own = mg.protocol("map")
+    renamed = mg.protocol("map", name="ours")
+    assert not own.has_ego
+    assert not renamed.has_ego
+    assert mg.protocol("paper-60x30", name="ours").has_ego
+    for protocol in (own, renamed, own.replace(has_ego=True)):
+        assert mg.Protocol.from_dict(json.loads(json.dumps(protocol.to_dict()))) == protocol
+
+
+def test_json_has_the_ego_only_where_the_name_does_not_say_it() -> None:
+    assert "has_ego" not in mg.protocol("map").to_dict()
+    assert "has_ego" not in mg.protocol("paper-60x30").to_dict()
+    assert mg.protocol("map", name="ours").to_dict()["has_ego"] is False
+    assert mg.protocol("map", has_ego=True).to_dict()["has_ego"] is True

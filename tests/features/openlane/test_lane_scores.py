@@ -9,9 +9,10 @@ from tests.lane_frames import lane_frames
 from tests.lane_worlds import both, plain_scores, world
 
 import mapgauge as mg
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import Links
 from mapgauge.metrics.table import METRICS, chosen_metrics
-from mapgauge.protocols import PROTOCOLS, TRAFFIC_ELEMENTS
+from mapgauge.protocols import PROTOCOLS
 
 VERSIONS = ("1.0", "1.1", "2.0", "2.1")
 V11 = mg.protocol("openlanev2-v1.1")

@@ -12,7 +12,7 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.protocols import AREAS, TRAFFIC_ELEMENTS
+from mapgauge.frames.lane_classes import AREAS, TRAFFIC_ELEMENTS
 
 pytestmark = needs_data("lanes_reference")
 FOLDER = DATA / "lanes_reference"

@@ -79,7 +79,7 @@ def test_published_and_cite(call: Run) -> None:
     like = call("list", "published", "--like", "good.mg").stdout
     assert "No published value may be compared with these results" in like
     assert "of nuScenes: the tokens are of no data set that is known here" in like
-    assert len(like.splitlines()) < 40  # values with the same reasons share a line
+    assert len(like.splitlines()) < len(mg.published()) / 2  # values with the same reasons share a line
     table = like.partition(" may not\n")[2].splitlines()[1:-1]
     assert sum(int(line.split()[0]) for line in table) == len(mg.published())
     assert call("cite", "good.mg").stdout.startswith("% Cited for: PLD, the rules of paper-60x30\n")

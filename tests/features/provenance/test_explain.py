@@ -217,6 +217,7 @@ def test_geometry_is_used_only_if_both_were_cut_in_the_same_way() -> None:
     assert [step.what for step in mg.explain(whole, elsewhere).steps] == ["region"]
 
 
+@pytest.mark.needs_feature("network")
 def test_a_map_without_confidences_can_be_walked_to(folder: Path) -> None:
     truth = mg.read(folder / "truth.geojson")
     mg.write(truth.at(range(3)), folder / "drawn.geojson")

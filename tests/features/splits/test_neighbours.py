@@ -135,8 +135,8 @@ def test_what_cannot_be_searched_is_refused() -> None:
         mg.neighbours(VAL.with_confidence(0.5))
     with pytest.raises(mg.InvalidInput, match="PLD of order 1"):
         mg.neighbours(VAL, protocol="maptr")
-    with pytest.raises(mg.InvalidInput, match="no lines of centerline, the classes of lane-graph"):
-        mg.neighbours(VAL, protocol="lane-graph")
+    with pytest.raises(mg.InvalidInput, match="no lines of centerline, the classes of paper-60x30"):
+        mg.neighbours(VAL, protocol=mg.protocol("paper-60x30", classes=["centerline"]))
     with pytest.raises(mg.InvalidInput, match="count"):
         mg.neighbours(VAL, count=0)
     with pytest.raises(mg.InvalidInput, match="needs frames with scenes"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.features.challenge.manifest import Challenge
+from mapgauge.features.challenge.manifest import Challenge, digest_of
 from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.scoring import BASELINES, PRIVATE, PUBLIC, read_public
 from mapgauge.io.files.source import is_folder
@@ -387,9 +387,12 @@ def _private(folder: Path, name: str, document: Mapping[str, Any], challenge: Ch
 def _baseline(path: Path, challenge: Challenge) -> BoardRow:
     """Return the row of a baseline."""
     results = load_results(path)
-    if results.inputs[1].hash != challenge.truth:
-        raise InvalidInput(f"{path}: a baseline of another truth", remedy="Delete it, or make the challenge again")
     said = public_values(results, show_scenes=False)
+    expected = (challenge.truth, digest_of(challenge.settings))
+    if (said["digests"]["truth"], said["digests"]["settings"]) != expected:
+        raise InvalidInput(
+            f"{path}: a baseline of another truth or of other settings", remedy="Delete it, or make the challenge again"
+        )
     return BoardRow(
         name=path.stem, rank=None, ties=(), values=said["values"], intervals=said["intervals"], is_baseline=True
     )

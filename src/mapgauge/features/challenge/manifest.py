@@ -36,6 +36,8 @@ MOST_BYTES = 1 << 26  # of a manifest: a million tokens have about 40 MB
 FORMATS_OF_PREDICTIONS = ("parquet", "geojson", "maptr", "streammapnet", "vectormapnet", "hdmapnet")
 # A name becomes the name of a file and a line of a table.
 NAME = re.compile(r"\w[\w .()+-]{0,79}")
+_LARGEST = 1 << 50  # what the system takes as a limit
+_LONGEST = 1_000_000  # seconds
 _LONGER = 1.5  # a region or an extent that is so many times as long as it is wide has a long axis
 _REMEDY = Remedy(
     "Make it with Challenge.of, or get it again from the organiser",
@@ -56,8 +58,9 @@ class ChallengeLimits:
     def __post_init__(self) -> None:
         """Refuse limits that nothing could meet."""
         for name, value in asdict(self).items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidInput(f"the limit {name} must be a whole number of at least 1, got {value!r}")
+            most = _LONGEST if name == "seconds" else _LARGEST
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                raise InvalidInput(f"the limit {name} must be a whole number from 1 to {most}, got {value!r:.60}")
 
 
 class _StoredManifest(msgspec.Struct, forbid_unknown_fields=True):

@@ -115,7 +115,9 @@ class ConfidenceOfMethods(Document):
     def text(self) -> "Iterator[Piece]":
         """Return thresholds, calibration and advice for each method."""
         for called, method in self.methods.items():
-            of = f" of {called}" if len(self.methods) > 1 else ""
+            of = ""
+            if len(self.methods) > 1:
+                of = f" of {called}"
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             yield Table(title, *method.values())
             yield Line(method.about())

@@ -26,8 +26,13 @@ def _best_path(saving, row, owner, best, came_from):
     """
     columns = len(owner)
     for j in range(columns):
-        held = saving[owner[j], j] if owner[j] >= 0 else 0.0
-        best[j] = saving[row, j] - held if saving[row, j] > 0.0 else -np.inf
+        held = 0.0
+        if owner[j] >= 0:
+            held = saving[owner[j], j]
+        if saving[row, j] > 0.0:
+            best[j] = saving[row, j] - held
+        else:
+            best[j] = -np.inf
         came_from[j] = -1
     for _ in range(columns):
         settled = True
@@ -37,10 +42,13 @@ def _best_path(saving, row, owner, best, came_from):
                 continue
             for k in range(columns):
                 if saving[i, k] > 0.0 and k != j:
-                    held = saving[owner[k], k] if owner[k] >= 0 else 0.0
+                    held = 0.0
+                    if owner[k] >= 0:
+                        held = saving[owner[k], k]
                     through = best[j] + saving[i, k] - held
                     if through > best[k] and not _leads_through(came_from, j, k):
-                        best[k], came_from[k] = through, j
+                        best[k] = through
+                        came_from[k] = j
                         settled = False
         if settled:
             break
@@ -48,7 +56,9 @@ def _best_path(saving, row, owner, best, came_from):
     for j in range(columns):
         if best[j] > best[last]:
             last = j
-    return last if columns > 0 and best[last] > 0.0 else -1
+    if columns > 0 and best[last] > 0.0:
+        return last
+    return -1
 
 
 @jit_allocating
@@ -65,21 +75,31 @@ def assign_by_confidence(bounds, order, weight, distance, power, level, growth, 
     start = 0
     for g in range(len(bounds)):
         first, split, end = bounds[g]
-        rows, columns = split - first, end - split
+        rows = split - first
+        columns = end - split
         saving = np.empty((rows, columns))
         for i in range(rows):
             for j in range(columns):
                 d = distance[start + i * columns + j]
                 saving[i, j] = min(weight[first + i], weight[split + j]) * (1.0 - (d if power == 1.0 else d**power))
-        owner, best, came_from = np.full(columns, -1), np.empty(columns), np.empty(columns, np.int64)
+        owner = np.full(columns, -1)
+        best = np.empty(columns)
+        came_from = np.empty(columns, np.int64)
         before = 0
         for k in range(first, split):
             row = order[k] - first
             last = _best_path(saving, row, owner, best, came_from)
-            growth[first + row] = best[last] if last >= 0 else 0.0
+            if last >= 0:
+                growth[first + row] = best[last]
+            else:
+                growth[first + row] = 0.0
             while last >= 0:  # along the path, each column goes to the owner of the one before
-                j, last = last, came_from[last]
-                owner[j] = owner[last] if last >= 0 else row
+                j = last
+                last = came_from[last]
+                if last >= 0:
+                    owner[j] = owner[last]
+                else:
+                    owner[j] = row
             now = 0
             for j in range(columns):
                 if owner[j] >= 0 and distance[start + owner[j] * columns + j] <= level:
@@ -100,15 +120,20 @@ def areas_so_far(recall, precision, out):
     A new point raises the precision of all points before it that have a lower one. Steps of equal precision are kept
     together, so each point is merged once.
     """
-    heights, widths = np.empty(len(recall)), np.empty(len(recall))
-    count, area, before = 0, 0.0, 0.0
+    heights = np.empty(len(recall))
+    widths = np.empty(len(recall))
+    count = 0
+    area = 0.0
+    before = 0.0
     for k in range(len(recall)):
-        width, before = recall[k] - before, recall[k]
+        width = recall[k] - before
+        before = recall[k]
         while count > 0 and heights[count - 1] <= precision[k]:
             count -= 1
             area -= heights[count] * widths[count]
             width += widths[count]
-        heights[count], widths[count] = precision[k], width
+        heights[count] = precision[k]
+        widths[count] = width
         count += 1
         area += precision[k] * width
         out[k] = area

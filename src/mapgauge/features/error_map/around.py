@@ -12,7 +12,7 @@ from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Floats, Indices, Progress
 
 CELL = 2.0  # metres
 LEVELS = tuple(k / 10 for k in range(10))  # least confidences for which found lengths are kept
@@ -52,7 +52,9 @@ class AroundEgo(NamedTuple):
         return shares
 
 
-def around_ego(results: Results, cutoff: float | None = None, workers: int | None = None) -> AroundEgo:
+def around_ego(
+    results: Results, cutoff: float | None = None, workers: int | None = None, progress: Progress | None = None
+) -> AroundEgo:
     """Return how often true lines around the vehicle were not found. The results must have their data and a region."""
     protocol = results.protocol
     length = results.cutoff_or_first(cutoff)
@@ -66,7 +68,7 @@ def around_ego(results: Results, cutoff: float | None = None, workers: int | Non
     def work(block: Block) -> tuple[Indices, Indices]:
         return _of_block(block, protocol, length, corner=corner, shape=(columns, rows))
 
-    parts = results.need_data().in_blocks(work, known=results.scores, workers=workers)
+    parts = results.need_data().in_blocks(work, known=results.scores, workers=workers, progress=progress)
     seen = np.sum([part[0] for part in parts], axis=0)
     found = np.sum([part[1] for part in parts], axis=0)
     return AroundEgo(left=corner[0], bottom=corner[1], seen=seen, found=found)

@@ -417,12 +417,13 @@ function buildErrors() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawErrors);
   showErrorBar();
   drawErrors();
-  if (state.road !== "") refresh();
+  refresh(state.road === "" ? state : null); // others may show the map, and a piece of an address filters only now
 }
 
 // What explorer.js needs: the filter of the frames that saw a piece.
 extras.push({
   defaults: { road: "" }, // a piece of the road
+  map: { title: "road: not found", element: () => (road.about ? document.getElementById("error-map") : null) },
   allows: (_, text) => /^\d{1,8}$/.test(text),
   filters: ["road"],
   cleared: { road: "" },
@@ -432,7 +433,7 @@ extras.push({
   build() {
     const slot = document.getElementById("where-slot");
     if (!slot) return;
-    const read = () => readErrors().catch((error) => console.error(error));
+    const read = () => readErrors().catch((error) => tellFailure(`The error map cannot be shown: ${error.message}`, error));
     new MutationObserver(read).observe(slot, { childList: true }); // in `mapgauge view` the panel comes later
     read();
   },

@@ -9,6 +9,7 @@ from mapgauge.features.error_map.error_map import error_map, has_errors, has_pos
 from mapgauge.features.error_map.panel import ego_panel, map_panel
 from mapgauge.markup import Html
 from mapgauge.results.results import Results
+from mapgauge.typing import Progress
 from mapgauge.views.report.drawings import is_map
 from mapgauge.views.report.pack import Added, Section
 
@@ -30,7 +31,7 @@ class _ErrorSection(Section):
         """Whether ``mapgauge view`` has the script. It gets the panel after the data were read."""
         return all(bool(method.protocol.cutoffs) for method in methods)
 
-    def in_panel(self, methods: Sequence[Results], names: Sequence[str]) -> Html:
+    def in_panel(self, methods: Sequence[Results], names: Sequence[str], progress: Progress | None = None) -> Html:
         """Return the map of the world if there are poses, and otherwise the area around the vehicle."""
         if not _can_show(methods):
             return Html("")
@@ -38,11 +39,24 @@ class _ErrorSection(Section):
         if has_poses(methods[0]):
             # A report is written also if there is no common map: with poses that are no motions, or different truth.
             with suppress(InvalidInput):
-                return map_panel(error_map(list(methods), names=list(names)), trusted)
+                return map_panel(error_map(list(methods), names=list(names), progress=progress), trusted)
         if any(method.protocol.region is None or is_map(method) for method in methods):
             return Html("")
-        maps = [around_ego(method) for method in methods]
+        maps = []
+        for k, method in enumerate(methods):
+            maps.append(around_ego(method, progress=_part_of(progress, k, len(methods))))
         return ego_panel(maps, names, methods[0].cutoff_or_first(None), trusted=trusted)
+
+
+def _part_of(progress: Progress | None, method: int, count: int) -> Progress | None:
+    """Return the progress of one of some methods, as a part of the progress of all."""
+    if progress is None:
+        return None
+
+    def advance(done: int, total: int) -> None:
+        progress(method * total + done, count * total)
+
+    return advance
 
 
 SECTION = _ErrorSection()

@@ -119,11 +119,17 @@ def _read(options: GlobalMapOptions, region: tuple[float, float]) -> "tuple[MapF
     reading = Reading(workers=options.workers)
     frames = reading.alone(options.predictions)
     true = [reading.truth(path) for path in options.truth]
-    poses = None if options.poses is None else read_poses(options.poses, frames)
+    if options.poses is None:
+        poses = None
+    else:
+        poses = read_poses(options.poses, frames)
     x, y, drive = sides_of(frames, true, poses)
     if lacks_tracks(options.rule, x):
         out.inform(f"{options.predictions} has no tracks: they are made as `mapgauge track` does")
-        limit: dict[str, Any] = {"confidence": None} if "confidence" in options_of(options.predictions) else {}
+        if "confidence" in options_of(options.predictions):
+            limit: dict[str, Any] = {"confidence": None}
+        else:
+            limit = {}
         x = track(x, region=region, workers=options.workers, **limit)
     return x, y, drive
 

@@ -67,6 +67,7 @@ def sides_of(predictions: Frames, truth: Truth, poses: Frames | None) -> tuple[M
     for side in (x, y):
         refuse_ignored(side, "global maps have no meaning for such frames")
     drive = _poses_of(poses, x, y)
+    _refuse_frames_without_poses(y, drive)
     x = _with_poses_from(x, drive)
     if y.poses is not None:
         y = _with_scenes_from(y, drive)
@@ -74,6 +75,21 @@ def sides_of(predictions: Frames, truth: Truth, poses: Frames | None) -> tuple[M
         if side.poses is not None:
             check_poses(side.poses, len(side), partial(_of_frame, side.name or called, side.tokens))
     return x, y, drive
+
+
+def _refuse_frames_without_poses(truth: MapFrames, drive: MapFrames) -> None:
+    """Refuse truth that is frames of the drive instead of maps, and has no poses that place them."""
+    scenes = set(drive.scenes or ())
+    if truth.poses is not None or not any(token in drive.index and token not in scenes for token in truth.tokens):
+        return
+    raise InvalidInput(
+        f"{truth.name or 'truth'}: {counted(len(truth), 'frame')} without poses, expected maps of scenes or cities, or "
+        "frames with tracks and poses",
+        remedy=Remedy(
+            "Give it both first: mg.track(truth, poses=FILE)",
+            "Give it both first: mapgauge track TRUTH --poses POSES -o TRACKED.parquet",
+        ),
+    )
 
 
 def _of_frame(name: str, tokens: Sequence[str], k: int) -> str:

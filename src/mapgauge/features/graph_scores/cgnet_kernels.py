@@ -14,7 +14,8 @@ def first_seen(rows):
     while size < 2 * len(rows):
         size *= 2
     table = np.full(size, -1)
-    first, number = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    first = np.empty(len(rows), np.int64)
+    number = np.empty(len(rows), np.int64)
     count = 0
     for i in range(len(rows)):
         mixed = np.uint64(0)
@@ -30,7 +31,8 @@ def first_seen(rows):
                 break
             at = (at + 1) % size
         if table[at] < 0:
-            table[at], first[count] = count, i
+            table[at] = count
+            first[count] = i
             count += 1
         number[i] = table[at]
     return first[:count].copy(), number
@@ -39,7 +41,8 @@ def first_seen(rows):
 @jit
 def _from_segment(x, y, ax, ay, bx, by):
     """The distance of a point from a segment, in the order of operations that GEOS has."""
-    dx, dy = bx - ax, by - ay
+    dx = bx - ax
+    dy = by - ay
     squared = dx * dx + dy * dy
     if squared == 0.0:
         return np.sqrt((x - ax) * (x - ax) + (y - ay) * (y - ay))
@@ -68,48 +71,77 @@ def insert_one_by_one(points, nodes, edges, radius, box):
     edge = np.empty((len(edges) + len(points), 2), np.int64)
     edge[: len(edges)] = edges
     added = np.arange(len(edge))
-    count, total, clock = len(nodes), len(edges), len(edges)
+    count = len(nodes)
+    total = len(edges)
+    clock = len(edges)
     place = np.full(len(points), -1)
     reach = radius + 1e-6  # edges whose boxes are farther away are not compared
     for p in range(len(points)):
-        x, y = points[p, 0], points[p, 1]
-        best, nearest, low = -1, np.inf, 0
+        x = points[p, 0]
+        y = points[p, 1]
+        best = -1
+        nearest = np.inf
+        low = 0
         for e in range(total):
-            a, b = edge[e, 0], edge[e, 1]
-            ax, ay, bx, by = position[a, 0], position[a, 1], position[b, 0], position[b, 1]
+            a = edge[e, 0]
+            b = edge[e, 1]
+            ax = position[a, 0]
+            ay = position[a, 1]
+            bx = position[b, 0]
+            by = position[b, 1]
             if min(ax, bx) - reach > x or max(ax, bx) + reach < x or min(ay, by) - reach > y or max(ay, by) + reach < y:
                 continue
             distance = _from_segment(x, y, ax, ay, bx, by)
             lower = min(a, b)
             earlier = best >= 0 and (lower < low or (lower == low and added[e] < added[best]))
             if distance < nearest or (distance == nearest and earlier):
-                best, nearest, low = e, distance, lower
+                best = e
+                nearest = distance
+                low = lower
         if best < 0 or nearest > radius:
             continue
-        a, b = edge[best, 0], edge[best, 1]
-        dx, dy = position[b, 0] - position[a, 0], position[b, 1] - position[a, 1]
-        squared, size = dx * dx + dy * dy, np.sqrt(dx * dx + dy * dy)
-        factor = ((x - position[a, 0]) * dx + (y - position[a, 1]) * dy) / squared if squared > 0.0 else 0.0
+        a = edge[best, 0]
+        b = edge[best, 1]
+        dx = position[b, 0] - position[a, 0]
+        dy = position[b, 1] - position[a, 1]
+        squared = dx * dx + dy * dy
+        size = np.sqrt(dx * dx + dy * dy)
+        factor = 0.0
+        if squared > 0.0:
+            factor = ((x - position[a, 0]) * dx + (y - position[a, 1]) * dy) / squared
         along = min(max(factor, 0.0), 1.0) * size
         if 0.0 < along < size:
             share = along / size
             position[count, 0], position[count, 1] = share * dx + position[a, 0], share * dy + position[a, 1]
             edge[best, 1] = count
-            edge[total, 0], edge[total, 1] = count, b
+            edge[total, 0] = count
+            edge[total, 1] = b
             # The half at the lower node is added first.
-            added[best], added[total] = (clock, clock + 1) if a < b else (clock + 1, clock)
+            if a < b:
+                added[best], added[total] = (clock, clock + 1)
+            else:
+                added[best], added[total] = (clock + 1, clock)
             clock += 2
             total += 1
-            place[p], held[count] = count, p
+            place[p] = count
+            held[count] = p
             count += 1
             continue
-        end = a if along <= 0.0 else b
-        u, v = min(a, b), max(a, b)
+        if along <= 0.0:
+            end = a
+        else:
+            end = b
+        u = min(a, b)
+        v = max(a, b)
         near_u = abs(position[end, 0] - position[u, 0]) <= box and abs(position[end, 1] - position[u, 1]) <= box
-        node = u if near_u else v
+        if near_u:
+            node = u
+        else:
+            node = v
         if held[node] >= 0:
             place[held[node]] = -1
-        place[p], held[node] = node, p
+        place[p] = node
+        held[node] = p
         # networkx copies the graph to rename a node, and edges are added again in the order in which it lists them.
         key = np.empty(total, np.int64)
         for e in range(total):
@@ -134,15 +166,20 @@ def depth_first(first, target, points, starts, limit):
     A walk takes the last node that it has seen. It goes on from nodes that are less than ``limit`` from the start along
     the way that it has taken.
     """
-    met, offsets = np.empty(64, np.int64), np.zeros(len(starts) + 1, np.int64)
-    stack, depth = np.empty(64, np.int64), np.empty(64)
+    met = np.empty(64, np.int64)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    stack = np.empty(64, np.int64)
+    depth = np.empty(64)
     visited = np.full(len(points), -1)  # the last walk that has met a node
     total = 0
     for k in range(len(starts)):
-        stack[0], depth[0], size = starts[k], 0.0, 1
+        stack[0] = starts[k]
+        depth[0] = 0.0
+        size = 1
         while size > 0:
             size -= 1
-            node, far = stack[size], depth[size]
+            node = stack[size]
+            far = depth[size]
             if visited[node] != k:
                 visited[node] = k
                 if total == len(met):
@@ -170,7 +207,8 @@ def matches_of_walks(pair_a, pair_b, squared, count, walk_a, of_a, walk_b, of_b)
     ``walk_a[of_a[k]:of_a[k + 1]]`` of a. Equal distances are ordered by the places of the nodes of b, then of a, in
     their walks.
     """
-    out, tied = np.zeros(len(of_a) - 1, np.int64), np.zeros(len(of_a) - 1, np.bool_)
+    out = np.zeros(len(of_a) - 1, np.int64)
+    tied = np.zeros(len(of_a) - 1, np.bool_)
     of, pairs = pairs_of(pair_a, count)
     width = 1
     for k in range(len(out)):
@@ -178,9 +216,12 @@ def matches_of_walks(pair_a, pair_b, squared, count, walk_a, of_a, walk_b, of_b)
     rank = np.zeros(len(squared), np.int64)
     for k in range(1, len(squared)):
         rank[k] = rank[k - 1] + (squared[k] != squared[k - 1])
-    walk, place = np.full(count, -1), np.empty(count, np.int64)
+    walk = np.full(count, -1)
+    place = np.empty(count, np.int64)
     keys = np.empty(len(pairs), np.int64)
-    used, last = np.full(count, -1), np.full(count, -1)  # the last walk that has used a node, and its last key
+    # the last walk that has used a node, and its last key
+    used = np.full(count, -1)
+    last = np.full(count, -1)
     for k in range(len(out)):
         for i in range(of_b[k], of_b[k + 1]):
             walk[walk_b[i]], place[walk_b[i]] = k, i - of_b[k]
@@ -193,7 +234,8 @@ def matches_of_walks(pair_a, pair_b, squared, count, walk_a, of_a, walk_b, of_b)
                     size += 1
         keys[:size].sort()
         for i in range(size):
-            a, b = walk_a[of_a[k] + keys[i] % width], walk_b[of_b[k] + keys[i] // width % width]
+            a = walk_a[of_a[k] + keys[i] % width]
+            b = walk_b[of_b[k] + keys[i] // width % width]
             equal = keys[i] // (width * width)
             if used[a] != k and used[b] != k:
                 used[a] = used[b] = k

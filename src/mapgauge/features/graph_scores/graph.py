@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import SUCCESSOR, Links, joined_links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
-from mapgauge.protocols import LANE
 from mapgauge.typing import Floats, Indices, Points
 
 Edges: TypeAlias = NDArray[np.int64]  # (edges, 2): from node, to node

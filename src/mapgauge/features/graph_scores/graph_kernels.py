@@ -33,12 +33,16 @@ def close_points(points, bounds, radius):
     Group g has the points ``bounds[g, 0] .. bounds[g, 1]``, which come first in pairs, and ``bounds[g, 1] ..
     bounds[g, 2]``. Its pairs begin at ``offsets[g]``.
     """
-    first, second, squared = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    offsets, begin = np.zeros(len(bounds) + 1, np.int64), np.zeros(3, np.int64)
+    first = np.empty(64, np.int64)
+    second = np.empty(64, np.int64)
+    squared = np.empty(64)
+    offsets = np.zeros(len(bounds) + 1, np.int64)
+    begin = np.zeros(3, np.int64)
     count = 0
     for g in range(len(bounds)):
         start, middle, end = bounds[g]
-        own, cells = _cells(points[start:middle], radius), _cells(points[middle:end], radius)
+        own = _cells(points[start:middle], radius)
+        cells = _cells(points[middle:end], radius)
         order = np.argsort(cells, kind="mergesort")
         cells = cells[order]
         for i in range(middle - start):
@@ -54,7 +58,9 @@ def close_points(points, bounds, radius):
                             first = np.concatenate((first, np.empty(count, np.int64)))
                             second = np.concatenate((second, np.empty(count, np.int64)))
                             squared = np.concatenate((squared, np.empty(count)))
-                        first[count], second[count], squared[count] = start + i, middle + order[k], distance
+                        second[count] = middle + order[k]
+                        first[count] = start + i
+                        squared[count] = distance
                         count += 1
                     k += 1
         offsets[g + 1] = count
@@ -121,12 +127,15 @@ SAME = 1e-9  # metres: distances that differ by less are equal
 @jit
 def _foot(points, p, nodes, u, v):
     """The share of the edge before the point that is nearest to a point, and its distance."""
-    along, squared = 0.0, 0.0
+    along = 0.0
+    squared = 0.0
     for k in range(points.shape[1]):
         step = nodes[v, k] - nodes[u, k]
         along += (points[p, k] - nodes[u, k]) * step
         squared += step * step
-    share = min(1.0, max(0.0, along / squared)) if squared > 0.0 else 0.0
+    share = 0.0
+    if squared > 0.0:
+        share = min(1.0, max(0.0, along / squared))
     total = 0.0
     for k in range(points.shape[1]):
         gap = points[p, k] - (nodes[u, k] + share * (nodes[v, k] - nodes[u, k]))
@@ -143,18 +152,26 @@ def snap(points, own, points_of, nodes, edges, edges_of, radius):
     (``own`` -1) takes one that has a node there, and a point inside the edge ``own`` the one whose ends are nearest to
     the ends of its own edge.
     """
-    edge, share = np.full(len(points), -1), np.zeros(len(points))
-    near, feet, distances = np.empty(len(edges), np.int64), np.empty(len(edges)), np.empty(len(edges))
+    edge = np.full(len(points), -1)
+    share = np.zeros(len(points))
+    near = np.empty(len(edges), np.int64)
+    feet = np.empty(len(edges))
+    distances = np.empty(len(edges))
     reach = radius + 1e-6  # edges whose boxes are farther away are not compared
-    low, high = np.empty((len(edges), 2)), np.empty((len(edges), 2))
+    low = np.empty((len(edges), 2))
+    high = np.empty((len(edges), 2))
     for e in range(len(edges)):
         for axis in range(2):
-            one, two = nodes[edges[e, 0], axis], nodes[edges[e, 1], axis]
-            low[e, axis], high[e, axis] = min(one, two) - reach, max(one, two) + reach
+            one = nodes[edges[e, 0], axis]
+            two = nodes[edges[e, 1], axis]
+            low[e, axis] = min(one, two) - reach
+            high[e, axis] = max(one, two) + reach
     for g in range(len(points_of) - 1):
         for p in range(points_of[g], points_of[g + 1]):
-            nearest, count = np.inf, 0
-            x, y = points[p, 0], points[p, 1]
+            nearest = np.inf
+            count = 0
+            x = points[p, 0]
+            y = points[p, 1]
             for e in range(edges_of[g ^ 1], edges_of[(g ^ 1) + 1]):
                 if x < low[e, 0] or x > high[e, 0] or y < low[e, 1] or y > high[e, 1]:
                     continue
@@ -166,19 +183,24 @@ def snap(points, own, points_of, nodes, edges, edges_of, radius):
                 continue
             best = np.inf
             for k in range(count):
-                e, at = near[k], feet[k]
-                u, v = edges[e, 0], edges[e, 1]
+                e = near[k]
+                at = feet[k]
+                u = edges[e, 0]
+                v = edges[e, 1]
                 if distances[k] > nearest + SAME:
                     continue
                 if own[p] < 0:
                     apart = min(np.sqrt(squared_gap(points, p, nodes, u)), np.sqrt(squared_gap(points, p, nodes, v)))
                 else:
-                    a, b = edges[own[p], 0], edges[own[p], 1]
+                    a = edges[own[p], 0]
+                    b = edges[own[p], 1]
                     straight = np.sqrt(squared_gap(nodes, a, nodes, u)) + np.sqrt(squared_gap(nodes, b, nodes, v))
                     crossed = np.sqrt(squared_gap(nodes, a, nodes, v)) + np.sqrt(squared_gap(nodes, b, nodes, u))
                     apart = min(straight, crossed)
                 if apart < best - SAME:
-                    best, edge[p], share[p] = apart, e, at
+                    best = apart
+                    edge[p] = e
+                    share[p] = at
     return edge, share
 
 
@@ -191,7 +213,8 @@ def csr(count, edges, lengths, ways):
             first[edges[e, way] + 1] += ways[e, way]
     first = np.cumsum(first)
     at = first.copy()
-    target, length = np.empty(first[-1], np.int64), np.empty(first[-1])
+    target = np.empty(first[-1], np.int64)
+    length = np.empty(first[-1])
     for way in range(2):
         for e in range(len(edges)):
             if ways[e, way]:
@@ -209,16 +232,23 @@ def walk(first, target, length, start, limit, distance, found, queue, queued):
     to sort the nodes by distance.
     """
     distance[start] = 0.0
-    found[0], queue[0] = start, start
-    count, size, head = 1, 1, 0
+    found[0] = start
+    queue[0] = start
+    count = 1
+    size = 1
+    head = 0
     while size > 0:
         node = U(queue[head])
         queued[node] = False
-        head = head + 1 if head + 1 < len(queue) else 0
+        if head + 1 < len(queue):
+            head = head + 1
+        else:
+            head = 0
         size -= 1
         near = distance[node]
         for e in range(U(first[node]), U(first[node + ONE])):
-            far, then = near + length[e], U(target[e])
+            far = near + length[e]
+            then = U(target[e])
             if far <= limit and far < distance[then]:
                 if distance[then] == np.inf:
                     found[count] = then
@@ -243,10 +273,13 @@ def matches_within(graph, starts, limit, pair_a, pair_b):
     first, target, length = graph
     count = len(first) - 1
     out = np.zeros((len(starts), 3), np.int64)
-    distance, queued = np.full(count, np.inf), np.zeros(count, np.bool_)
-    found, queue = np.empty((2, count), np.int64), np.empty(count, np.int64)
+    distance = np.full(count, np.inf)
+    queued = np.zeros(count, np.bool_)
+    found = np.empty((2, count), np.int64)
+    queue = np.empty(count, np.int64)
     of, pairs = pairs_of(pair_a, count)
-    next_of, none = of.copy(), len(pair_a)
+    next_of = of.copy()
+    none = len(pair_a)
     held = np.full(count, none)  # the pair that a node of b keeps
     for k in range(len(starts)):
         count_a = walk(first, target, length, starts[k, 0], limit, distance, found[0], queue, queued)
@@ -265,7 +298,8 @@ def matches_within(graph, starts, limit, pair_a, pair_b):
                         out[k, 2] += 1
                         break
                     node = pair_a[pair]  # it has lost its pair, and asks for the next one
-        out[k, 0], out[k, 1] = count_a, count_b
+        out[k, 0] = count_a
+        out[k, 1] = count_b
         for side in range(2):
             for i in range(out[k, side]):
                 distance[found[side, i]] = np.inf
@@ -284,12 +318,16 @@ def path_costs(graph_a, graph_b, points_of, other, shortest, lost_costs_all):
     """
     first_a, target_a, length_a = graph_a
     first_b, target_b, length_b = graph_b
-    distance_a, distance_b = np.full(len(first_a) - 1, np.inf), np.full(len(first_b) - 1, np.inf)
+    distance_a = np.full(len(first_a) - 1, np.inf)
+    distance_b = np.full(len(first_b) - 1, np.inf)
     most = max(len(distance_a), len(distance_b))
-    found, queue, queued = np.empty((2, most), np.int64), np.empty(most, np.int64), np.zeros(most, np.bool_)
+    found = np.empty((2, most), np.int64)
+    queue = np.empty(most, np.int64)
+    queued = np.zeros(most, np.bool_)
     totals = np.zeros((len(points_of) - 1, 2))
     for g in range(len(totals)):
-        total, count = 0.0, 0
+        total = 0.0
+        count = 0
         for i in range(points_of[g], points_of[g + 1]):
             count_a = walk(first_a, target_a, length_a, i, np.inf, distance_a, found[0], queue, queued)
             count_b = 0
@@ -308,7 +346,8 @@ def path_costs(graph_a, graph_b, points_of, other, shortest, lost_costs_all):
                 distance_a[found[0, k]] = np.inf
             for k in range(count_b):
                 distance_b[found[1, k]] = np.inf
-        totals[g, 0], totals[g, 1] = total, count
+        totals[g, 0] = total
+        totals[g, 1] = count
     return totals
 
 
@@ -317,7 +356,8 @@ def united(node, pairs):
     """The lowest of the points that each point is the same as, if the points of some pairs are the same as well."""
     low = np.arange(len(node))
     for k in range(len(pairs)):
-        a, b = node[pairs[k, 0]], node[pairs[k, 1]]
+        a = node[pairs[k, 0]]
+        b = node[pairs[k, 1]]
         while low[a] != a:
             a = low[a]
         while low[b] != b:
@@ -333,21 +373,31 @@ def united(node, pairs):
 @jit_allocating
 def paths_between_junctions(count, edges, two_way):
     """Nodes and offsets of the paths of ``paths_of``, in the order of their first nodes. No edge may be repeated."""
-    out_of, into = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    out_of = np.zeros(count + 1, np.int64)
+    into = np.zeros(count + 1, np.int64)
     for e in range(len(edges)):
         out_of[edges[e, 0] + 1] += 1
         into[edges[e, 1] + 1] += 1
-    out_of, into = np.cumsum(out_of), np.cumsum(into)
-    start, end, source = np.empty(len(edges), np.int64), np.empty(len(edges), np.int64), np.empty(len(edges), np.int64)
-    at, filled = out_of.copy(), into.copy()
+    out_of = np.cumsum(out_of)
+    into = np.cumsum(into)
+    start = np.empty(len(edges), np.int64)
+    end = np.empty(len(edges), np.int64)
+    source = np.empty(len(edges), np.int64)
+    at = out_of.copy()
+    filled = into.copy()
     for e in range(len(edges)):
         a, b = edges[e]
         start[at[a]], end[at[a]], source[filled[b]] = a, b, a
         at[a] += 1
         filled[b] += 1
-    then, begun = np.full(len(edges), -1), np.zeros(len(edges), np.bool_)  # edges are sorted by their starts now
+    # edges are sorted by their starts now
+    then = np.full(len(edges), -1)
+    begun = np.zeros(len(edges), np.bool_)
     for e in range(len(edges)):
-        node, ways, back, following = end[e], 0, 0, -1
+        node = end[e]
+        ways = 0
+        back = 0
+        following = -1
         for f in range(out_of[node], out_of[node + 1]):
             if end[f] != start[e]:
                 ways += 1
@@ -357,17 +407,22 @@ def paths_between_junctions(count, edges, two_way):
         for k in range(into[node], into[node + 1]):
             back += source[k] != end[following]
         if back == 1:
-            then[e], begun[following] = following, True
+            then[e] = following
+            begun[following] = True
     # Paths that begin at an edge that follows no other, then cycles, which begin anywhere.
-    done, size = np.zeros(len(edges), np.bool_), np.zeros(len(edges), np.int64)
-    path, place = np.empty(2 * len(edges), np.int64), np.full(len(edges), -1)
-    total, number = 0, 0
+    done = np.zeros(len(edges), np.bool_)
+    size = np.zeros(len(edges), np.int64)
+    path = np.empty(2 * len(edges), np.int64)
+    place = np.full(len(edges), -1)
+    total = 0
+    number = 0
     order = np.empty(len(edges), np.int64)
     for cycles in range(2):
         for e in range(len(edges)):
             if done[e] or (begun[e] and cycles == 0):
                 continue
-            place[e], path[total] = total, start[e]
+            path[total] = start[e]
+            place[e] = total
             order[number] = e
             number += 1
             total += 1
@@ -378,9 +433,12 @@ def paths_between_junctions(count, edges, two_way):
                 total += 1
                 f = then[f]
             size[e] = total - place[e]
-    nodes, offsets = np.empty(total + count, np.int64), np.zeros(number + count + 1, np.int64)
+    nodes = np.empty(total + count, np.int64)
+    offsets = np.zeros(number + count + 1, np.int64)
     first_of = np.argsort(start[order[:number]], kind="mergesort")
-    lanes, total, k = 0, 0, 0
+    lanes = 0
+    total = 0
+    k = 0
     for node in range(count):
         if out_of[node] == out_of[node + 1] and into[node] == into[node + 1]:
             nodes[total] = node
@@ -415,24 +473,34 @@ def ways_between(count, start, end, length, hops):
     Lanes are sorted by the landmarks where they start. Of equally long ways, the first by the numbers of lanes counts.
     """
     first = np.searchsorted(start, np.arange(count + 1))
-    best, fresh = np.full(count, np.inf), np.full(count, np.inf)  # before the last hop, and with it
-    way, fresh_way = np.full((count, hops), -1), np.full((count, hops), -1)
-    reached, following = np.empty(count, np.int64), np.empty(count, np.int64)
-    touched, option = np.empty(count, np.int64), np.empty(hops, np.int64)
-    ends, ways = np.empty((64, 2), np.int64), np.empty((64, hops), np.int64)
+    # before the last hop, and with it
+    best = np.full(count, np.inf)
+    fresh = np.full(count, np.inf)
+    way = np.full((count, hops), -1)
+    fresh_way = np.full((count, hops), -1)
+    reached = np.empty(count, np.int64)
+    following = np.empty(count, np.int64)
+    touched = np.empty(count, np.int64)
+    option = np.empty(hops, np.int64)
+    ends = np.empty((64, 2), np.int64)
+    ways = np.empty((64, hops), np.int64)
     total = 0
     for s in range(count):
         if first[s] == first[s + 1]:
             continue
-        best[s], touched[0], reached[0] = 0.0, s, s
-        seen, size = 1, 1
+        best[s] = 0.0
+        touched[0] = s
+        reached[0] = s
+        seen = 1
+        size = 1
         for hop in range(hops):
             count_next = 0
             for k in range(size):
                 node = reached[k]
                 option[:] = way[node]
                 for lane in range(first[node], first[node + 1]):
-                    far, to = best[node] + length[lane], end[lane]
+                    far = best[node] + length[lane]
+                    to = end[lane]
                     option[hop] = lane
                     shorter = _is_less(far, option, best[to], way[to])
                     if shorter and _is_less(far, option, fresh[to], fresh_way[to]):
@@ -446,7 +514,8 @@ def ways_between(count, start, end, length, hops):
                 if best[node] == np.inf:
                     touched[seen] = node
                     seen += 1
-                best[node], fresh[node] = fresh[node], np.inf
+                best[node] = fresh[node]
+                fresh[node] = np.inf
                 way[node] = fresh_way[node]
                 reached[k] = node
             size = count_next
@@ -456,7 +525,8 @@ def ways_between(count, start, end, length, hops):
                 if total == len(ends):
                     ends = np.concatenate((ends, np.empty_like(ends)))
                     ways = np.concatenate((ways, np.empty_like(ways)))
-                ends[total, 0], ends[total, 1] = s, node
+                ends[total, 0] = s
+                ends[total, 1] = node
                 ways[total] = way[node]
                 total += 1
             best[node] = np.inf

@@ -25,11 +25,12 @@ from mapgauge.features.graph_scores.graph_sampling import (
     Samples,
     score,
 )
+from mapgauge.frames.lane_classes import LANE
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, SumRows, Value
 from mapgauge.metrics.settings import Settings, setting
-from mapgauge.protocols import LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices, Pairs
 
 _ROUNDING = 1e-9  # metres: a point at the end of a walk belongs to it
@@ -360,7 +361,7 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
         needs=frozenset({"links"}),
         stated=partial(_stated, name),
         limits=(0.0, 1.0),
-        of="lanes",
+        of=(LANE,),
         order=80,
     )
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from mapgauge.protocols.protocol import LANE, Protocol
+from mapgauge.frames.lane_classes import LANE
+from mapgauge.protocols.protocol import Protocol
 
 _GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
 

@@ -14,12 +14,13 @@ from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MissingDependency
 from mapgauge.features.lane_graph.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
 from mapgauge.frames.content import told_apart
+from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, Links, LinkState, links_between
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.pld import Parts, added, score_groups
-from mapgauge.protocols import LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices
 
 KINDS = (SUCCESSOR, CONTROLLED_BY)  # the links that count: from lane to lane, and from lane to traffic element

@@ -13,6 +13,7 @@ from mapgauge.features.lane_graph import lane_graph_frame as graphs
 from mapgauge.features.lane_graph.linked_graphs import Broken
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding
+from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import Links
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import link_findings
@@ -21,7 +22,7 @@ from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import PooledPld, added, normalised_value, share_of
 from mapgauge.metrics.settings import PldSettings, setting
-from mapgauge.protocols import LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Floats, Indices
 
 LINK_COST = 0.1  # the recommended cost of a wrong link; docs/explanation/lane-graphs.md gives the reason
@@ -334,7 +335,7 @@ LANE_GRAPH_PLD = Metric(
     settings_type=LaneGraphPldSettings,
     stated=_stated,
     limits=(0.0, 1.0),
-    of="lanes",
+    of=(LANE,),
     frame_links=graphs.links_of_frame,
     order=20,
 )

@@ -49,18 +49,26 @@ def pair_rows(x, y, first, second, number):
     ``number`` has the number of each entry, or -1 if only one side can change it. Returns the rows by start, column and
     value, and what each pair adds to or subtracts from entries without a number.
     """
-    size, most = number.shape[1:], 0
+    size = number.shape[1:]
+    most = 0
     for p in range(len(first)):
-        i, j = first[p], second[p]
+        i = first[p]
+        j = second[p]
         most += 2
         for k in range(2):
             most += x[k][0][i + 1] - x[k][0][i] + y[k][0][j + 1] - y[k][0][j]
-    start, column, value = np.zeros(len(first) + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-    alone, end = np.zeros(len(first)), 0
+    start = np.zeros(len(first) + 1, np.int64)
+    column = np.empty(most, np.int64)
+    value = np.empty(most)
+    alone = np.zeros(len(first))
+    end = 0
     for p in range(len(first)):
-        i, j = first[p], second[p]
-        column[end], column[end + 1] = i, size[0] + j
-        value[end], value[end + 1] = 1.0, 1.0
+        i = first[p]
+        j = second[p]
+        column[end + 1] = size[0] + j
+        column[end] = i
+        value[end] = 1.0
+        value[end + 1] = 1.0
         end += 2
         for k in range(2):
             own = -1  # the place of (i, j), which links of i and j to themselves share
@@ -108,7 +116,8 @@ def add_link_prices(x, y, dual, price):
 def broken_links(x, y, first, second, weight, links):
     """How much of each link an assignment breaks, false and missing, and the halves of these, as ``Broken`` says."""
     size = len(x[0][0]) - 1, len(y[0][0]) - 1
-    free_x, free_y = np.zeros(size[0]), np.zeros(size[1])
+    free_x = np.zeros(size[0])
+    free_y = np.zeros(size[1])
     for p in range(len(first)):
         free_x[first[p]] += weight[p]
         free_y[second[p]] += weight[p]
@@ -129,10 +138,17 @@ def broken_links(x, y, first, second, weight, links):
         part = np.zeros((2, 2, max(links)))
         for p in range(len(first)):
             for side in range(2):
-                of, link, other, share = x[k] if side == 0 else y[1 - k]
-                element = first[p] if side == 0 else second[p]
+                if side == 0:
+                    of, link, other, share = x[k]
+                    element = first[p]
+                else:
+                    of, link, other, share = y[1 - k]
+                    element = second[p]
                 for e in range(of[element], of[element + 1]):
-                    i, j = (other[e], second[p]) if side == 0 else (first[p], other[e])
+                    if side == 0:
+                        i, j = (other[e], second[p])
+                    else:
+                        i, j = (first[p], other[e])
                     whole = sums[side, i, j]
                     if whole > 0.0:
                         excess = max(whole - sums[1 - side, i, j], 0.0)

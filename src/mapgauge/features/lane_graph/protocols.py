@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from mapgauge.protocols.protocol import LANE, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.frames.lane_classes import LANE, TRAFFIC_ELEMENTS
+from mapgauge.protocols.protocol import Protocol
 
 
 def protocols_of_lane_graphs() -> Iterable[Protocol]:

@@ -33,24 +33,35 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
     its points after a far one cannot be near.
     """
     dimension = len(x)
-    longest, low, high = (
-        np.zeros(len(x_lines)),
-        np.empty((len(x_lines), dimension)),
-        np.empty((len(x_lines), dimension)),
-    )
+    longest = np.zeros(len(x_lines))
+    low = np.empty((len(x_lines), dimension))
+    high = np.empty((len(x_lines), dimension))
     for a in range(len(x_lines)):
-        first, stop = x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
+        first = x_lines[a, 0]
+        stop = x_lines[a, 0] + x_lines[a, 1]
         for i in range(first, stop):
             for d in range(dimension):
-                low[a, d] = x[d, i] if i == first else min(low[a, d], x[d, i])
-                high[a, d] = x[d, i] if i == first else max(high[a, d], x[d, i])
+                if i == first:
+                    low[a, d] = x[d, i]
+                    high[a, d] = x[d, i]
+                else:
+                    low[a, d] = min(low[a, d], x[d, i])
+                    high[a, d] = max(high[a, d], x[d, i])
             longest[a] = max(longest[a], math.sqrt(_squared(x, i, x, max(i - 1, first))))
-    ways, start, count = 1 if directed else 2, np.zeros(y.shape[1] + 1, np.int64), 0
-    pairs, saving = np.empty((1024, 3), np.int64), np.empty(1024)
-    beside, bottom, top = np.empty(len(x_lines), np.int64), np.empty(dimension), np.empty(dimension)
+    ways = 2
+    if directed:
+        ways = 1
+    start = np.zeros(y.shape[1] + 1, np.int64)
+    count = 0
+    pairs = np.empty((1024, 3), np.int64)
+    saving = np.empty(1024)
+    beside = np.empty(len(x_lines), np.int64)
+    bottom = np.empty(dimension)
+    top = np.empty(dimension)
     for b in range(len(y_lines)):
         for d in range(dimension):
-            bottom[d], top[d] = np.inf, -np.inf
+            bottom[d] = np.inf
+            top[d] = -np.inf
             for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
                 bottom[d], top[d] = min(bottom[d], y[d, q]), max(top[d], y[d, q])
         many = 0  # lines whose boxes are near; in a large map, few of all
@@ -63,7 +74,9 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
                 many += 1
         for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
             for a in beside[:many]:
-                weight, i, stop = min(x_weight[a], y_weight[b]), x_lines[a, 0], x_lines[a, 0] + x_lines[a, 1]
+                weight = min(x_weight[a], y_weight[b])
+                i = x_lines[a, 0]
+                stop = x_lines[a, 0] + x_lines[a, 1]
                 for d in range(dimension):
                     if y[d, q] - high[a, d] >= cutoff or low[a, d] - y[d, q] >= cutoff:
                         i = stop
@@ -72,14 +85,22 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
                     gain = weight * (1.0 - distance / cutoff)
                     if gain > 0:
                         if count + 2 > len(pairs):
-                            more, larger = np.empty((4 * count, 3), np.int64), np.empty(4 * count)
+                            more = np.empty((4 * count, 3), np.int64)
+                            larger = np.empty(4 * count)
                             more[:count], larger[:count] = pairs[:count], saving[:count]
-                            pairs, saving = more, larger
+                            pairs = more
+                            saving = larger
                         for way in range(ways):
-                            pairs[count, 0], pairs[count, 1], pairs[count, 2], saving[count] = i, a, 1 - 2 * way, gain
+                            pairs[count, 0] = i
+                            pairs[count, 1] = a
+                            pairs[count, 2] = 1 - 2 * way
+                            saving[count] = gain
                             count += 1
                     skip = distance - cutoff
-                    i += max(1, int(min(skip / longest[a], 1e9))) if skip > 0 and longest[a] > 0 else 1
+                    if skip > 0 and longest[a] > 0:
+                        i += max(1, int(min(skip / longest[a], 1e9)))
+                    else:
+                        i += 1
             start[q + 1] = count
     return start, pairs[:count].copy(), saving[:count].copy()
 
@@ -98,26 +119,52 @@ def _diagonal(i, t, count, ring, step, length):
     """Return the number of the diagonal of point ``i`` of a line and position ``t`` of another with ``length``."""
     if ring:
         return (i - step * t) % count
-    return i - t + length - 1 if step > 0 else i + t
+    if step > 0:
+        return i - t + length - 1
+    return i + t
 
 
 @jit
 def _most_through(y_line, x_lines, start, pairs, gain, half, back, base, last, best):
     """Write what a run can gain at most up to each near pair of a line, or from it on if ``back``, less its end."""
-    first, m, y_ring = y_line[0], y_line[1], y_line[2]
-    length = 2 * m if y_ring else m
+    first = y_line[0]
+    m = y_line[1]
+    y_ring = y_line[2]
+    if y_ring:
+        length = 2 * m
+    else:
+        length = m
     last[:] = -1
     for z in range(length):
-        t = length - 1 - z if back else z
+        if back:
+            t = length - 1 - z
+        else:
+            t = z
         for k in range(start[first + t % m], start[first + t % m + 1]):
-            a, step = pairs[k, 1], pairs[k, 2]
-            n, ring, i = x_lines[a, 1], x_lines[a, 2], pairs[k, 0] - x_lines[a, 0]
+            a = pairs[k, 1]
+            step = pairs[k, 2]
+            n = x_lines[a, 1]
+            ring = x_lines[a, 2]
+            i = pairs[k, 0] - x_lines[a, 0]
             at = base[a] + (0 if step > 0 else n + length) + _diagonal(i, t, n, ring, step, length)
-            steps_x, steps_y = i if (step > 0) != back else n - 1 - i, m - 1 - t if back else t
-            if ring and y_ring:
-                most = 0.0 if n == m else -2 * half
+            if (step > 0) != back:
+                steps_x = i
             else:
-                most = 0.0 if not ring and not y_ring and steps_x == steps_y else -half
+                steps_x = n - 1 - i
+            if back:
+                steps_y = m - 1 - t
+            else:
+                steps_y = t
+            if ring and y_ring:
+                if n == m:
+                    most = 0.0
+                else:
+                    most = -2 * half
+            else:
+                if not ring and not y_ring and steps_x == steps_y:
+                    most = 0.0
+                else:
+                    most = -half
             if last[at] >= 0:
                 most = max(most, best[last[at]])
             best[k] = most + gain[k]
@@ -131,7 +178,9 @@ def is_useful(chosen, x_lines, y_lines, near, price, y_price, half, floor):
     A run gains what it saves, less its ends and the prices of its points.
     """
     start, pairs, saving = near
-    gain, best, useful = np.empty(len(pairs)), np.empty((2, len(pairs))), np.zeros(len(pairs), np.bool_)
+    gain = np.empty(len(pairs))
+    best = np.empty((2, len(pairs)))
+    useful = np.zeros(len(pairs), np.bool_)
     base = _bases(chosen, x_lines, y_lines)
     last = np.empty(base[-1], np.int64)
     for b in chosen:
@@ -148,7 +197,8 @@ def is_useful(chosen, x_lines, y_lines, near, price, y_price, half, floor):
 @jit_allocating
 def _bases(chosen, x_lines, y_lines):
     """Return where the diagonals of each line of ``x`` begin, for both steps and two laps of a line of ``y``."""
-    base, longest = np.zeros(len(x_lines) + 1, np.int64), 0
+    base = np.zeros(len(x_lines) + 1, np.int64)
+    longest = 0
     for b in chosen:
         longest = max(longest, y_lines[b, 1])
     for a in range(len(x_lines)):
@@ -168,13 +218,15 @@ def _totals(price):
 @jit
 def _passed(totals, line, i, step, count):
     """Return the prices of ``count`` points after point ``i`` of a line. ``totals`` are the sums of prices before."""
-    first, n = line[0], line[1]
+    first = line[0]
+    n = line[1]
     if not line[2]:
         if step > 0:
             return totals[first + i + 1 + count] - totals[first + i + 1]
         return totals[first + i] - totals[first + i - count]
     around = totals[first + n] - totals[first]
-    total, rest = around * (count // n), count % n
+    total = around * (count // n)
+    rest = count % n
     end = i + step * rest
     if step > 0:
         total += totals[first + end % n + 1] - totals[first + i + 1] + (around if end >= n else 0.0)
@@ -210,31 +262,61 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
     """
     start, pairs, saving = near
     last, tail, node, sums, entry, worth = room
-    first, m, y_ring = y_line[0], y_line[1], y_line[2]
-    length = 2 * m if y_ring else m
-    last[:], tail[:], value[1 : m + 1], came[: m + 1, 0] = -1, -1, -np.inf, -1
-    value[0], nodes, entries, across, across_start = 0.0, 0, 0, -np.inf, -1
+    first = y_line[0]
+    m = y_line[1]
+    y_ring = y_line[2]
+    if y_ring:
+        length = 2 * m
+    else:
+        length = m
+    last[:] = -1
+    tail[:] = -1
+    value[1 : m + 1] = -np.inf
+    came[: m + 1, 0] = -1
+    value[0] = 0.0
+    nodes = 0
+    entries = 0
+    across = -np.inf
+    across_start = -1
     for t in range(length):
         q = first + (cut + t) % m
         for k in range(start[q], start[q + 1]):
-            p, a, step = pairs[k, 0], pairs[k, 1], pairs[k, 2]
+            p = pairs[k, 0]
+            a = pairs[k, 1]
+            step = pairs[k, 2]
             line = x_lines[a]
-            n, ring = line[1], line[2]
+            n = line[1]
+            ring = line[2]
             i = p - line[0]
             limit = min(n if ring else NEVER, m if y_ring else NEVER)
             at = base[a] + (0 if step > 0 else n + length) + _diagonal(i, t, n, ring, step, length)
-            gain, before = saving[k] - (totals[p + 1] - totals[p]), last[at]
-            sums[nodes], chain = gain, tail[at]
+            gain = saving[k] - (totals[p + 1] - totals[p])
+            before = last[at]
+            chain = tail[at]
+            sums[nodes] = gain
             if before >= 0:
-                gap, i_before = t - node[before, 1] - 1, pairs[node[before, 0], 0] - line[0]
+                gap = t - node[before, 1] - 1
+                i_before = pairs[node[before, 0], 0] - line[0]
                 sums[nodes] += sums[before] - _passed(totals, line, i_before, step, gap)
-            node[nodes, 0], node[nodes, 1], last[at] = k, t, nodes
-            steps_x, steps_y = NEVER if ring else (i if step > 0 else n - 1 - i), NEVER if y_ring else t
+            node[nodes, 0] = k
+            node[nodes, 1] = t
+            last[at] = nodes
+            if ring:
+                steps_x = NEVER
+            elif step > 0:
+                steps_x = i
+            else:
+                steps_x = n - 1 - i
+            if y_ring:
+                steps_y = NEVER
+            else:
+                steps_y = t
             back = min(steps_x, steps_y)
             if before < 0 and 0 < back <= t and t - back < m:  # from the start of the diagonal
                 ends = (half if steps_x > back else 0.0) + (half if steps_y > back else 0.0)
                 skipped = _passed(totals, line, i, -step, back)
-                entry[entries, 0], entry[entries, 1] = t - back, -1
+                entry[entries, 0] = t - back
+                entry[entries, 1] = -1
                 worth[entries] = value[t - back] - ends - skipped - (sums[nodes] - gain)
                 chain = entries
                 entries += 1
@@ -245,15 +327,30 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
                     while chain >= 0 and worth[chain] <= own:
                         chain = entry[chain, 1]
                 if limit < length or chain < 0 or worth[chain] < own:
-                    entry[entries, 0], entry[entries, 1] = t, chain if limit < length else -1
+                    entry[entries, 0] = t
+                    if limit < length:
+                        entry[entries, 1] = chain
+                    else:
+                        entry[entries, 1] = -1
                     worth[entries] = own
                     chain = entries
                     entries += 1
             tail[at] = chain
-            steps_x, steps_y = NEVER if ring else (n - 1 - i if step > 0 else i), NEVER if y_ring else m - 1 - t
+            if ring:
+                steps_x = NEVER
+            elif step > 0:
+                steps_x = n - 1 - i
+            else:
+                steps_x = i
+            if y_ring:
+                steps_y = NEVER
+            else:
+                steps_y = m - 1 - t
             ahead = min(steps_x, steps_y)
             for z in range(2 if 0 < ahead < NEVER else 1):  # up to here, and to the end of the diagonal
-                skip = ahead if z else 0
+                skip = 0
+                if z:
+                    skip = ahead
                 end = t + skip
                 begin = _oldest(entry, chain, end, limit)
                 if begin < 0:
@@ -263,12 +360,16 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
                 if end < m:
                     if total > value[end + 1]:
                         value[end + 1] = total
-                        came[end + 1, 0], came[end + 1, 1], came[end + 1, 2] = k, t, entry[begin, 0]
+                        came[end + 1, 2] = entry[begin, 0]
+                        came[end + 1, 0] = k
+                        came[end + 1, 1] = t
                 elif total - value[end + 1 - m] > across:
-                    across, across_start = total - value[end + 1 - m], entry[begin, 0]
+                    across = total - value[end + 1 - m]
+                    across_start = entry[begin, 0]
             nodes += 1
         if t < m and value[t] >= value[t + 1]:
-            value[t + 1], came[t + 1, 0] = value[t], -1
+            value[t + 1] = value[t]
+            came[t + 1, 0] = -1
     return across, across_start
 
 
@@ -279,7 +380,10 @@ def _closed_runs(y_line, b, x_lines, near, totals, sums, floor, runs):
     Returns their number, and what the best one gains, which is the last one if there is room for one only.
     """
     start, pairs, saving = near
-    first, m, best, count = y_line[0], y_line[1], floor, 0
+    first = y_line[0]
+    m = y_line[1]
+    best = floor
+    count = 0
     for a in range(len(x_lines)):
         line = x_lines[a]
         if not line[2] or line[1] != m:
@@ -294,8 +398,15 @@ def _closed_runs(y_line, b, x_lines, near, totals, sums, floor, runs):
             for i in range(m):
                 gain = sums[way, i] - (totals[line[0] + m] - totals[line[0]])
                 if sums[way, i] > 0 and gain > (best if len(runs) == 1 else floor):
-                    best, run = max(best, gain), runs[min(count, len(runs) - 1)]
-                    run[0], run[1], run[2], run[3], run[4], run[5], run[6] = b, a, 1 - 2 * way, i, 0, m, 1
+                    best = max(best, gain)
+                    run = runs[min(count, len(runs) - 1)]
+                    run[0] = b
+                    run[1] = a
+                    run[2] = 1 - 2 * way
+                    run[3] = i
+                    run[4] = 0
+                    run[5] = m
+                    run[6] = 1
                     count = min(count + 1, len(runs))
     return count, best
 
@@ -311,33 +422,51 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, most, y_price):
     them starts, at most ``most`` times. The bound is exact for open lines and if all cuts of a ring are tried.
     """
     start, pairs, _ = near
-    totals, base = _totals(price), _bases(chosen, x_lines, y_lines)
+    totals = _totals(price)
+    base = _bases(chosen, x_lines, y_lines)
     size = longest = points = 0
     for b in chosen:
         first, m, ring = y_lines[b]
         size = max(size, (start[first + m] - start[first]) * (1 + ring))
-        longest, points = max(longest, m), points + m
-    last, tail = np.empty(base[-1], np.int64), np.empty(base[-1], np.int64)
-    node, sums_of_nodes = np.empty((size, 2), np.int64), np.empty(size)
-    entry, worth = np.empty((2 * size, 2), np.int64), np.empty(2 * size)
+        longest = max(longest, m)
+        points = points + m
+    last = np.empty(base[-1], np.int64)
+    tail = np.empty(base[-1], np.int64)
+    node = np.empty((size, 2), np.int64)
+    sums_of_nodes = np.empty(size)
+    entry = np.empty((2 * size, 2), np.int64)
+    worth = np.empty(2 * size)
     room = (last, tail, node, sums_of_nodes, entry, worth)
-    value, came, sums = np.empty(longest + 1), np.empty((longest + 1, 3), np.int64), np.empty((2, longest))
-    best_came, tried = np.empty((longest + 1, 3), np.int64), np.empty(longest, np.bool_)
-    runs, count, closed = np.empty((points, 7), np.int64), 0, np.empty((1, 7), np.int64)
+    value = np.empty(longest + 1)
+    came = np.empty((longest + 1, 3), np.int64)
+    sums = np.empty((2, longest))
+    best_came = np.empty((longest + 1, 3), np.int64)
+    tried = np.empty(longest, np.bool_)
+    runs = np.empty((points, 7), np.int64)
+    count = 0
+    closed = np.empty((1, 7), np.int64)
     bound = loose = 0.0
     for b in chosen:
         first, m, ring = y_lines[b]
-        around, is_closed = 0.0, 0
+        around = 0.0
+        is_closed = 0
         if ring:
             is_closed, around = _closed_runs(y_lines[b], b, x_lines, near, totals, sums, 0.0, closed)
-        best, upper, loose_upper, cut, best_cut, trials = around, np.inf, np.inf, cuts[b], -1, 0
+        best = around
+        upper = np.inf
+        loose_upper = np.inf
+        cut = cuts[b]
+        best_cut = -1
+        trials = 0
         tried[:] = False
         while True:
             across, begin = _pass_line(y_lines[b], cut, x_lines, near, totals, half, base, room, value, came)
             tried[cut] = True
             trials += 1
             if value[m] > best:
-                best, best_cut, best_came[: m + 1] = value[m], cut, came[: m + 1]
+                best = value[m]
+                best_cut = cut
+                best_came[: m + 1] = came[: m + 1]
             if max(best, across) < upper:
                 upper = max(best, across)
                 loose_upper = upper
@@ -358,7 +487,8 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, most, y_price):
             runs[count : count + is_closed] = closed[:is_closed]
             count += is_closed
             continue
-        cuts[b], t = best_cut, m
+        cuts[b] = best_cut
+        t = m
         while t > 0:
             k, position, begin = best_came[t]
             if k < 0:
@@ -366,8 +496,13 @@ def best_runs(chosen, cuts, x_lines, y_lines, near, price, half, most, y_price):
                 continue
             p, a, step = pairs[k]
             run = runs[count]
-            run[0], run[1], run[2], run[3] = b, a, step, (p - x_lines[a, 0] - step * (position - begin)) % x_lines[a, 1]
-            run[4], run[5], run[6] = (best_cut + begin) % m, t - begin, 0
+            run[3] = (p - x_lines[a, 0] - step * (position - begin)) % x_lines[a, 1]
+            run[0] = b
+            run[1] = a
+            run[2] = step
+            run[4] = (best_cut + begin) % m
+            run[5] = t - begin
+            run[6] = 0
             count += 1
             t = begin
     return runs[:count].copy(), bound, loose
@@ -389,15 +524,29 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
     A run gains what it saves, less its ends and the prices of its points, and never more than ``highest``.
     """
     start, pairs, saving = near
-    runs, count, sums, totals = np.empty((most, 7), np.int64), 0, np.empty((2, len(y_price))), _totals(price)
+    runs = np.empty((most, 7), np.int64)
+    count = 0
+    sums = np.empty((2, len(y_price)))
+    totals = _totals(price)
     for b in chosen:
         first, m, y_ring = y_lines[b]
         for q in range(first, first + m):
             for k in range(start[q], start[q + 1]):
                 p, a, step = pairs[k]
                 x_first, n, ring = x_lines[a]
-                i, j, limit = p - x_first, q - first, min(n if ring else NEVER, m if y_ring else NEVER)
-                steps_x, steps_y = NEVER if ring else (i if step > 0 else n - 1 - i), NEVER if y_ring else j
+                i = p - x_first
+                j = q - first
+                limit = min(n if ring else NEVER, m if y_ring else NEVER)
+                if ring:
+                    steps_x = NEVER
+                elif step > 0:
+                    steps_x = i
+                else:
+                    steps_x = n - 1 - i
+                if y_ring:
+                    steps_y = NEVER
+                else:
+                    steps_y = j
                 back = min(steps_x, steps_y)
                 for skip in (0, back if back < limit else 0):  # from here, and from the start of the diagonal
                     if count == most:
@@ -405,25 +554,43 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
                     gain = -(half if steps_x > skip else 0.0) - (half if steps_y > skip else 0.0)
                     is_first = True
                     for z in range(1, skip + 1):
-                        p, r = x_first + (i - step * z) % n, first + (j - z) % m
+                        p = x_first + (i - step * z) % n
+                        r = first + (j - z) % m
                         gain -= price[p] + y_price[r]
                         is_first &= _pair_at(start, pairs, p, r, step) < 0
-                    size = skip if is_first else limit
+                    if is_first:
+                        size = skip
+                    else:
+                        size = limit
                     while size < limit and count < most:
                         t = size - skip
-                        p, r = x_first + (i + step * t) % n, first + (j + t) % m
+                        p = x_first + (i + step * t) % n
+                        r = first + (j + t) % m
                         at = _pair_at(start, pairs, p, r, step)
                         gain += (saving[at] if at >= 0 else 0.0) - price[p] - y_price[r]
                         size += 1
                         if gain + highest + 2 * half < floor:  # what follows is a run, but for its first end
                             break
-                        ahead_x = NEVER if ring else (n - 1 - i - t if step > 0 else i - t)
-                        ahead_y = NEVER if y_ring else m - 1 - j - t
+                        if ring:
+                            ahead_x = NEVER
+                        elif step > 0:
+                            ahead_x = n - 1 - i - t
+                        else:
+                            ahead_x = i - t
+                        if y_ring:
+                            ahead_y = NEVER
+                        else:
+                            ahead_y = m - 1 - j - t
                         ends = (half if ahead_x > 0 else 0.0) + (half if ahead_y > 0 else 0.0)
                         if gain - ends >= floor and (at >= 0 or ahead_x == 0 or ahead_y == 0):
                             run = runs[count]
-                            run[0], run[1], run[2], run[3] = b, a, step, (i - step * skip) % n
-                            run[4], run[5], run[6] = (j - skip) % m, size, 0
+                            run[0] = b
+                            run[1] = a
+                            run[2] = step
+                            run[3] = (i - step * skip) % n
+                            run[4] = (j - skip) % m
+                            run[5] = size
+                            run[6] = 0
                             count += 1
                         if ahead_x == 0 or ahead_y == 0:
                             break

@@ -22,10 +22,13 @@ def savings_of(runs, x, y, x_lines, y_lines, x_weight, y_weight, cutoff, half):
     """Return what each run saves, less the cost of its ends."""
     savings = np.zeros(len(runs))
     for c in range(len(runs)):
-        run, x_line, y_line = runs[c], x_lines[runs[c, 1]], y_lines[runs[c, 0]]
+        run = runs[c]
+        x_line = x_lines[runs[c, 1]]
+        y_line = y_lines[runs[c, 0]]
         weight = min(x_weight[run[1]], y_weight[run[0]])
         for t in range(run[5]):
-            p, q = _x_point(run, t, x_lines), _y_point(run, t, y_lines)
+            p = _x_point(run, t, x_lines)
+            q = _y_point(run, t, y_lines)
             squared = 0.0
             for d in range(len(x)):
                 squared += (x[d, p] - y[d, q]) ** 2
@@ -33,8 +36,11 @@ def savings_of(runs, x, y, x_lines, y_lines, x_weight, y_weight, cutoff, half):
         if not run[6]:
             for way in range(2):
                 t = (run[5] - 1) * way
-                i, j = _x_point(run, t, x_lines) - x_line[0], _y_point(run, t, y_lines) - y_line[0]
-                x_end = x_line[1] - 1 if (run[2] > 0) == (way == 1) else 0
+                i = _x_point(run, t, x_lines) - x_line[0]
+                j = _y_point(run, t, y_lines) - y_line[0]
+                x_end = 0
+                if (run[2] > 0) == (way == 1):
+                    x_end = x_line[1] - 1
                 goes_on = (x_line[2] or i != x_end) + (y_line[2] or j != (y_line[1] - 1) * way)
                 savings[c] -= half * goes_on
     return savings
@@ -63,10 +69,12 @@ def uses_of(runs, x_lines, points):
 @jit_allocating
 def pairs_of(runs, x_lines, y_lines):
     """Return the pairs of all runs: the run, the point of ``x`` and the point of ``y``."""
-    pairs, count = np.empty((runs[:, 5].sum(), 3), np.int64), 0
+    pairs = np.empty((runs[:, 5].sum(), 3), np.int64)
+    count = 0
     for c in range(len(runs)):
         for t in range(runs[c, 5]):
-            pairs[count, 0], pairs[count, 1] = c, _x_point(runs[c], t, x_lines)
+            pairs[count, 1] = _x_point(runs[c], t, x_lines)
+            pairs[count, 0] = c
             pairs[count, 2] = _y_point(runs[c], t, y_lines)
             count += 1
     return pairs
@@ -82,16 +90,25 @@ def parts_of(runs, x_lines, y_lines, uses):
     size = 0
     for c in range(len(runs)):
         size += 3 * runs[c, 5]
-    parts, count = np.empty((size, 7), np.int64), 0
+    parts = np.empty((size, 7), np.int64)
+    count = 0
     for c in range(len(runs)):
-        run, begin = runs[c], 0
+        run = runs[c]
+        begin = 0
         if run[6]:
             continue
         for t in range(1, run[5] + 1):
             if t < run[5] and (uses[_x_point(run, t, x_lines)] > 1) == (uses[_x_point(run, t - 1, x_lines)] > 1):
                 continue
             for way in range(3):
-                low, high = 0 if way == 1 else begin, run[5] if way == 2 else t
+                if way == 1:
+                    low = 0
+                else:
+                    low = begin
+                if way == 2:
+                    high = run[5]
+                else:
+                    high = t
                 if high - low < run[5] and (way == 0 or (begin > 0 and t < run[5])):
                     part = parts[count]
                     part[:] = run
@@ -113,30 +130,47 @@ def rows_of(runs, x_lines, y_lines, x_points, y_points):
         ``start`` and ``index``.
     """
     size = 2 * runs[:, 5].sum() + 1
-    group, groups = np.zeros(x_points + y_points, np.int64), 1  # points in the same runs; 0 has points in none
-    members, successor, seen = np.zeros(size, np.int64), np.empty(size, np.int64), np.full(size, -1)
+    # points in the same runs; 0 has points in none
+    group = np.zeros(x_points + y_points, np.int64)
+    groups = 1
+    members = np.zeros(size, np.int64)
+    successor = np.empty(size, np.int64)
+    seen = np.full(size, -1)
     for c in range(len(runs)):
         for t in range(runs[c, 5]):
             for side in range(2):
-                g = x_points + _y_point(runs[c], t, y_lines) if side else _x_point(runs[c], t, x_lines)
+                if side:
+                    g = x_points + _y_point(runs[c], t, y_lines)
+                else:
+                    g = _x_point(runs[c], t, x_lines)
                 old = group[g]
                 if seen[old] != c:
-                    seen[old], successor[old], members[groups] = c, groups, members[old] + 1
+                    members[groups] = members[old] + 1
+                    seen[old] = c
+                    successor[old] = groups
                     groups += 1
                 group[g] = successor[old]
-    row, rows = np.full(groups, -1), 0
-    point_row, leads = np.full(len(group), -1), np.zeros(len(group), np.bool_)
+    row = np.full(groups, -1)
+    rows = 0
+    point_row = np.full(len(group), -1)
+    leads = np.zeros(len(group), np.bool_)
     for g in range(len(group)):
         if members[group[g]] > 1:
             if row[group[g]] < 0:
-                row[group[g]], leads[g] = rows, True
+                row[group[g]] = rows
+                leads[g] = True
                 rows += 1
             point_row[g] = row[group[g]]
-    start, index, count = np.zeros(len(runs) + 1, np.int32), np.empty(size, np.int32), 0
+    start = np.zeros(len(runs) + 1, np.int32)
+    index = np.empty(size, np.int32)
+    count = 0
     for c in range(len(runs)):
         for t in range(runs[c, 5]):
             for side in range(2):
-                g = x_points + _y_point(runs[c], t, y_lines) if side else _x_point(runs[c], t, x_lines)
+                if side:
+                    g = x_points + _y_point(runs[c], t, y_lines)
+                else:
+                    g = _x_point(runs[c], t, x_lines)
                 if leads[g]:
                     index[count] = point_row[g]
                     count += 1
@@ -147,7 +181,9 @@ def rows_of(runs, x_lines, y_lines, x_points, y_points):
 @jit_allocating
 def first_free(order, runs, x_lines, y_lines, x_points, y_points):
     """Return which runs are taken if each is taken in turn that shares no point with those taken before."""
-    taken, x_used, y_used = np.zeros(len(runs), np.bool_), np.zeros(x_points, np.bool_), np.zeros(y_points, np.bool_)
+    taken = np.zeros(len(runs), np.bool_)
+    x_used = np.zeros(x_points, np.bool_)
+    y_used = np.zeros(y_points, np.bool_)
     for c in order:
         free = True
         for t in range(runs[c, 5]):

@@ -17,5 +17,5 @@ FEATURE = Feature(
         "openlane:F_LANE",
     ),
     protocols=("protocols:protocols_of_openlane",),
-    selections=("lane_parts:lanes_of_part",),
+    selections=("selections:parts_of_lanes",),
 )

@@ -26,7 +26,8 @@ def segment_pairs(centre, left, right, bounds, factor, limit, out):
     ``limit``, and may be written for a true segment that is not the nearest.
     """
     longest = longest_of(centre)
-    row, room = np.empty((2, longest)), np.empty((centre.points.shape[0], 3 * longest))
+    row = np.empty((2, longest))
+    room = np.empty((centre.points.shape[0], 3 * longest))
     nearest = np.empty((2, max(longest_of(left), longest_of(right))))
     at = 0
     for g in range(len(bounds)):
@@ -55,12 +56,17 @@ def box_pairs(points, start, bounds, out):
             for y in range(bounds[g, 1], bounds[g, 2]):
                 shared = own = other = 1.0
                 for k in range(2):
-                    a0, a1 = points[k, start[x]], points[k, start[x] + 1]
-                    b0, b1 = points[k, start[y]], points[k, start[y] + 1]
+                    a0 = points[k, start[x]]
+                    a1 = points[k, start[x] + 1]
+                    b0 = points[k, start[y]]
+                    b1 = points[k, start[y] + 1]
                     shared *= max(min(a1, b1) - max(a0, b0), 0.0)
                     own *= a1 - a0
                     other *= b1 - b0
-                out[at] = 1.0 - shared / (own + other - shared) if shared > 0.0 else 1.0
+                if shared > 0.0:
+                    out[at] = 1.0 - shared / (own + other - shared)
+                else:
+                    out[at] = 1.0
                 at += 1
 
 
@@ -84,9 +90,12 @@ def _in_places(points, start, stop, order, first, height, seen):
         while at < n and points[0, order[at]] < place:
             at += 1
         high = min(max(at, 1), n - 1)
-        a, b = order[high - 1], order[high]
+        a = order[high - 1]
+        b = order[high]
         for k in range(2):
-            other = points[k + 1, a] if k + 1 < points.shape[0] else 0.0
+            other = 0.0
+            if k + 1 < points.shape[0]:
+                other = points[k + 1, a]
             rise = (points[k + 1, b] if k + 1 < points.shape[0] else 0.0) - other
             height[k, p] = rise / (points[0, b] - points[0, a]) * (place - points[0, a]) + other
         seen[p] = points[0, order[0]] <= place <= points[0, order[n - 1]]
@@ -108,12 +117,14 @@ def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
     order = np.empty(longest, np.int64)
     for g in range(len(bounds)):
         lanes = bounds[g, 2] - bounds[g, 0]
-        height, seen = np.empty((lanes, 2, places)), np.empty((lanes, places), np.bool_)
+        height = np.empty((lanes, 2, places))
+        seen = np.empty((lanes, places), np.bool_)
         reached = np.empty(lanes, np.int64)
         count = np.zeros(2, np.int64)  # of predicted lanes, then of true lanes, that take part
         for side in range(2):
             for i in range(bounds[g, side], bounds[g, side + 1]):
-                start, stop = offsets[i], offsets[i + 1]
+                start = offsets[i]
+                stop = offsets[i + 1]
                 if stop - start < 2:
                     continue
                 if points[0, start] < first + places - 1 and points[0, stop - 1] > first:
@@ -122,11 +133,16 @@ def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
                     count[side] += reached[at] > 1
         x_count, y_count = count
         flip = x_count < y_count  # the smaller side has the rows of the assignment
-        shape = (x_count, y_count) if flip else (y_count, x_count)
-        cost, near = np.empty(shape), np.empty(shape, np.int64)
+        if flip:
+            shape = (x_count, y_count)
+        else:
+            shape = (y_count, x_count)
+        cost = np.empty(shape)
+        near = np.empty(shape, np.int64)
         for x in range(x_count):
             for y in range(y_count):
-                total, close = 0.0, 0
+                total = 0.0
+                close = 0
                 for p in range(places):
                     if seen[x, p] and seen[x_count + y, p]:
                         a = height[x, 0, p] - height[x_count + y, 0, p]
@@ -137,15 +153,29 @@ def matched_lanes(points, offsets, bounds, first, places, apart, share, out):
                     elif seen[x, p] or seen[x_count + y, p]:
                         total += apart
                 # Costs are whole numbers, at least 1 unless the lanes are equal. A cost that is no number becomes 0.
-                whole = 1.0 if 0.0 < total < 1.0 else math.floor(total)
-                i, j = (x, y) if flip else (y, x)
-                cost[i, j], near[i, j] = whole if total < np.inf else 0.0, close
-        out[g, 2], out[g, 3] = y_count, x_count
+                if 0.0 < total < 1.0:
+                    whole = 1.0
+                else:
+                    whole = math.floor(total)
+                if flip:
+                    i, j = (x, y)
+                else:
+                    i, j = (y, x)
+                if total < np.inf:
+                    cost[i, j] = whole
+                else:
+                    cost[i, j] = 0.0
+                near[i, j] = close
+        out[g, 2] = y_count
+        out[g, 3] = x_count
         column, _ = cheapest_columns(cost)
         for i in range(len(column)):
             j = column[i]
             if cost[i, j] < apart * places:
-                x, y = (i, j) if flip else (j, i)
+                if flip:
+                    x, y = (i, j)
+                else:
+                    x, y = (j, i)
                 out[g, 0] += near[i, j] / reached[x_count + y] >= share
                 out[g, 1] += near[i, j] / reached[x] >= share
 
@@ -191,7 +221,10 @@ def _round_thresholds(confidence, order, first, last, hit, out):
     for r in range(ROUNDS):
         rank = count * ((r + 1) * 10 / 100) - 1.0 - 0.5
         lower = math.floor(rank)
-        k = lower if rank == lower and lower % 2 == 0 else lower + 1
+        if rank == lower and lower % 2 == 0:
+            k = lower
+        else:
+            k = lower + 1
         k = min(max(k, 0), count - 1)
         while k + 1 < count and not hit[order[first + k + 1]]:
             k += 1
@@ -208,14 +241,18 @@ def topology_sums(lanes, elements, old, confidence, own, nearest, hit, true_link
     prediction, and ``hit`` whether they match. Links are sorted by source. ``filler`` is the score of a pair that is
     not linked, if one of its lanes is missed.
     """
-    rounds = ROUNDS if old else 1
-    from_lane, from_element = np.zeros(ROUNDS), np.zeros(ROUNDS)
+    rounds = 1
+    if old:
+        rounds = ROUNDS
+    from_lane = np.zeros(ROUNDS)
+    from_element = np.zeros(ROUNDS)
     source, target, weight = links
     found = np.full(len(confidence), -1)  # the prediction of each true instance
     for f in range(len(lanes)):
         x0, y0, y1 = lanes[f]
         a0, b0, b1 = elements[f]
-        n, m = y1 - y0, b1 - b0
+        n = y1 - y0
+        m = b1 - b0
         if n == 0 or m == 0:
             continue
         true = np.zeros((n, m), np.bool_)
@@ -243,6 +280,9 @@ def topology_sums(lanes, elements, old, confidence, own, nearest, hit, true_link
                     if known and a >= 0 and (not old or confidence[a] >= from_element[r]):
                         score[i, j] = predicted[x - x0, a - a0]
                     else:
-                        score[i, j] = 0.0 if true[i, j] else filler
+                        if true[i, j]:
+                            score[i, j] = 0.0
+                        else:
+                            score[i, j] = filler
             out[f, 0] += vertex_precisions(true, score) + vertex_precisions(true.T, score.T)
             out[f, 1] += n + m

@@ -9,19 +9,18 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.openlane.openlane import LaneSettings, lane_distances, of_frames
+from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import LEFT_LINE, RIGHT_LINE
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups, group
-from mapgauge.protocols import LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Indices
 
 REACH = 25.0  # metres ahead and behind
 
 
 def lanes_of_part(predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> tuple[MapFrames, MapFrames]:
-    """Return aligned sides with the lanes of the part that the protocol names; unchanged if it names none."""
-    if protocol.part is None:
-        return predictions, truth
+    """Return aligned sides with the lanes of the part that the protocol names."""
     if protocol.part in ("near", "far"):
         forward = truth.forward or predictions.forward
         near = [_is_near(side, 1 if forward == "y" else 0) for side in (predictions, truth)]

@@ -16,6 +16,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.arguments import check_length
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.frames.lane_classes import AREAS, LANE
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.metrics.average_precision import (
@@ -29,7 +30,7 @@ from mapgauge.metrics.average_precision import (
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Bits, CombinedRows, HitRows, Kind, Metric, Need, Setting, SumRows, Value
 from mapgauge.metrics.settings import DistanceSettings, Settings, setting, thresholds_of
-from mapgauge.protocols import AREAS, LANE, Protocol
+from mapgauge.protocols import Protocol
 from mapgauge.typing import Flags, Floats, Indices
 
 if TYPE_CHECKING:
@@ -299,10 +300,10 @@ def _det(
 _METRES = "mean over thresholds in metres"
 _chamfer_hits, _area_hits = (partial(_class_hits, _chamfer_distances, names) for names in ((LANE,), AREAS))
 
-DET_L = _det("det_l", _lane_hits, LaneSettings, "lanes", f"Fréchet, {_METRES}")
-DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, "lanes", f"Chamfer, {_METRES}")
-DET_LS = _det("det_ls", _lane_hits, SegmentSettings, "lanes", f"lane segments, {_METRES}", "links")
-DET_A = _det("det_a", _area_hits, AreaSettings, "areas", f"Chamfer, {_METRES}")
+DET_L = _det("det_l", _lane_hits, LaneSettings, (LANE,), f"Fréchet, {_METRES}")
+DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, (LANE,), f"Chamfer, {_METRES}")
+DET_LS = _det("det_ls", _lane_hits, SegmentSettings, (LANE,), f"lane segments, {_METRES}", "links")
+DET_A = _det("det_a", _area_hits, AreaSettings, AREAS, f"Chamfer, {_METRES}")
 DET_T = _det("det_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
 
 
@@ -409,7 +410,7 @@ def _top_row(name: str, title: str, kind: str, settings: type[TopSettings]) -> M
         needs=frozenset({"confidences", "links"}),
         stated=partial(_top_stated, name),
         percent=True,
-        of="lanes",
+        of=(LANE,),
     )
 
 
@@ -476,7 +477,7 @@ F_LANE = _metric(
     settings_type=FLaneSettings,
     stated=_stated,
     percent=True,
-    of="lanes",
+    of=(LANE,),
 )
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from mapgauge.protocols.protocol import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS, Protocol
+from mapgauge.frames.lane_classes import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS
+from mapgauge.protocols.protocol import Protocol
 
 
 def protocols_of_openlane() -> Iterable[Protocol]:

@@ -19,6 +19,7 @@ from mapgauge.results.results import Results
 
 # Settings without an effect on scores, or that are compared apart. Evaluators break ties in their own ways.
 _IRRELEVANT = ("name", "about", "region", "ties", "headline", "settings")
+_OF_GLOBAL_MAPS = "gap"
 _OF_PLD = ("cutoffs", "order")  # without an effect on scores of hits
 
 
@@ -85,8 +86,10 @@ def published(like: Results | None = None) -> list[Published]:
 
 def _reasons(row: Published, results: Results, origin: Origin) -> Iterator[str]:
     """Yield why results may not be compared with a row: what the row has, and what the results have."""
-    if row.metric not in METRICS:
+    if row.metric == _OF_GLOBAL_MAPS:
         yield f"{row.metric} is a value of `mapgauge global`, not of results"
+    elif row.metric not in METRICS:
+        yield f"{row.metric} is a metric of no installed feature"
     elif row.metric not in results.metrics:
         yield f"the results have no {METRICS[row.metric].title}"
     if row.dataset != origin.dataset:

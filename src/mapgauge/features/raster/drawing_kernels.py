@@ -26,7 +26,9 @@ HALF = UNIT >> 1
 @jit
 def _quotient(a, b):
     """Return ``a / b``, rounded towards 0."""
-    return a // b if (a >= 0) == (b > 0) else -((-a) // b)
+    if (a >= 0) == (b > 0):
+        return a // b
+    return -((-a) // b)
 
 
 @jit
@@ -58,26 +60,39 @@ def _shift(distance, along, across):
 @jit
 def _cut(x1, y1, x2, y2, right, bottom):
     """Return whether a line meets the rectangle from 0 to ``right`` and ``bottom``, and its ends, cut there."""
-    c1, c2 = _sides(x1, y1, right, bottom), _sides(x2, y2, right, bottom)
+    c1 = _sides(x1, y1, right, bottom)
+    c2 = _sides(x2, y2, right, bottom)
     if c1 & c2 == 0 and c1 | c2 != 0:
         if c1 & 12:
-            edge = 0 if c1 < 8 else bottom
+            if c1 < 8:
+                edge = 0
+            else:
+                edge = bottom
             x1 += _shift(edge - y1, x2 - x1, y2 - y1)
             y1 = edge
             c1 = _sides(x1, 0, right, bottom)
         if c2 & 12:
-            edge = 0 if c2 < 8 else bottom
+            if c2 < 8:
+                edge = 0
+            else:
+                edge = bottom
             x2 += _shift(edge - y2, x2 - x1, y2 - y1)
             y2 = edge
             c2 = _sides(x2, 0, right, bottom)
         if c1 & c2 == 0 and c1 | c2 != 0:
             if c1:
-                edge = 0 if c1 == 1 else right
+                if c1 == 1:
+                    edge = 0
+                else:
+                    edge = right
                 y1 += _shift(edge - x1, y2 - y1, x2 - x1)
                 x1 = edge
                 c1 = 0
             if c2:
-                edge = 0 if c2 == 1 else right
+                if c2 == 1:
+                    edge = 0
+                else:
+                    edge = right
                 y2 += _shift(edge - x2, y2 - y1, x2 - x1)
                 x2 = edge
                 c2 = 0
@@ -92,22 +107,31 @@ def _thin_line(image, x1, y1, x2, y2):
         return
     if x2 < x1:
         x1, y1, x2, y2 = x2, y2, x1, y1
-    dx, dy, down = x2 - x1, abs(y2 - y1), 1 if y2 >= y1 else -1
+    dx = x2 - x1
+    dy = abs(y2 - y1)
+    if y2 >= y1:
+        down = 1
+    else:
+        down = -1
     steep = dy > dx
-    longer, shorter = max(dx, dy), min(dx, dy)
+    longer = max(dx, dy)
+    shorter = min(dx, dy)
     error = longer - 2 * shorter
     for _ in range(longer + 1):
         image[y1, x1] = 1
         aside = error < 0
         error += (2 * longer if aside else 0) - 2 * shorter
-        x1 += 1 if not steep or aside else 0
-        y1 += down if steep or aside else 0
+        if not steep or aside:
+            x1 += 1
+        if steep or aside:
+            y1 += down
 
 
 @jit
 def _outline(image, x1, y1, x2, y2):
     """Draw a line of thickness 1 between two points in fixed-point numbers."""
-    right, bottom = (image.shape[1] << SHIFT) - 1, (image.shape[0] << SHIFT) - 1
+    right = (image.shape[1] << SHIFT) - 1
+    bottom = (image.shape[0] << SHIFT) - 1
     meets, x1, y1, x2, y2 = _cut(x1, y1, x2, y2, right, bottom)
     if not meets:
         return
@@ -128,19 +152,29 @@ def _outline(image, x1, y1, x2, y2):
 @jit
 def _rectangle(image, corners):
     """Fill a convex polygon with four corners in fixed-point numbers, and draw its outline."""
-    count, top = 4, 0
+    count = 4
+    top = 0
     for k in range(count):
         before = (k + count - 1) % count
         _outline(image, corners[before, 0], corners[before, 1], corners[k, 0], corners[k, 1])
         if corners[k, 1] < corners[top, 1]:
             top = k
-    low, high = corners[top, 1], corners[top, 1]
+    low = corners[top, 1]
+    high = corners[top, 1]
     for k in range(count):
         high = max(high, corners[k, 1])
-    first, last = (low + HALF) >> SHIFT, min((high + HALF) >> SHIFT, image.shape[0] - 1)
+    first = (low + HALF) >> SHIFT
+    last = min((high + HALF) >> SHIFT, image.shape[0] - 1)
     # Two chains of edges go down from the highest corner. Each has its corner, the row where it ends, x and its step.
-    at0, at1, end0, end1, left = top, top, first, first, count
-    x0, x1, step0, step1 = -UNIT, -UNIT, 0, 0
+    at0 = top
+    at1 = top
+    end0 = first
+    end1 = first
+    left = count
+    x0 = -UNIT
+    x1 = -UNIT
+    step0 = 0
+    step1 = 0
     for y in range(first, last + 1):
         if y >= end0:
             at0, end0, x0, step0, left = _next_edge(corners, at0, 1, y, end0, x0, step0, left)
@@ -156,7 +190,8 @@ def _rectangle(image, corners):
 @jit
 def _next_edge(corners, at, way, y, end, x, step, left):
     """Return the next edge of a chain that ends below row ``y``: corner, last row, x, step; and the edges left."""
-    start, count = at, len(corners)
+    start = at
+    count = len(corners)
     target = (at + way) % count
     while left > 0:
         left -= 1
@@ -165,14 +200,19 @@ def _next_edge(corners, at, way, y, end, x, step, left):
             rows = row - y
             x = corners[start, 0]
             return target, row, x, _quotient((corners[target, 0] - x) * 2 + rows, 2 * rows), left
-        start, target = target, (target + way) % count
+        start = target
+        target = (target + way) % count
     return at, end, x, step, left - 1
 
 
 @jit
 def _disc(image, x, y, radius):
     """Fill a circle by the midpoint rule."""
-    error, dx, dy, plus, minus = 0, radius, 0, 1, 2 * radius - 1
+    error = 0
+    dx = radius
+    dy = 0
+    plus = 1
+    minus = 2 * radius - 1
     while dx >= dy:
         _put_row(image, y - dy, x - dx, x + dx)
         _put_row(image, y + dy, x - dx, x + dx)
@@ -190,17 +230,26 @@ def _disc(image, x, y, radius):
 @jit
 def _thick_line(image, x1, y1, x2, y2, thickness, corners):
     """Draw the rectangle of a wide line between two pixels."""
-    dx, dy = float(x1 - x2), float(y2 - y1)
+    dx = float(x1 - x2)
+    dy = float(y2 - y1)
     length = math.sqrt(dx * dx + dy * dy)
     if length == 0:
         return
     scale = (thickness * HALF + (HALF if thickness % 2 else 0)) / length
-    across, down = int(np.rint(dy * scale)), int(np.rint(dx * scale))
-    x1, y1, x2, y2 = x1 << SHIFT, y1 << SHIFT, x2 << SHIFT, y2 << SHIFT
-    corners[0, 0], corners[0, 1] = x1 + across, y1 + down
-    corners[1, 0], corners[1, 1] = x1 - across, y1 - down
-    corners[2, 0], corners[2, 1] = x2 - across, y2 - down
-    corners[3, 0], corners[3, 1] = x2 + across, y2 + down
+    across = int(np.rint(dy * scale))
+    down = int(np.rint(dx * scale))
+    x1 = x1 << SHIFT
+    y1 = y1 << SHIFT
+    x2 = x2 << SHIFT
+    y2 = y2 << SHIFT
+    corners[0, 0] = x1 + across
+    corners[0, 1] = y1 + down
+    corners[1, 0] = x1 - across
+    corners[1, 1] = y1 - down
+    corners[2, 0] = x2 - across
+    corners[2, 1] = y2 - down
+    corners[3, 0] = x2 + across
+    corners[3, 1] = y2 + down
     _rectangle(image, corners)
 
 
@@ -209,7 +258,10 @@ def draw_line(image, pixels, thickness, corners):
     """Draw an open polyline. ``corners`` is memory for ``(4, 2)`` whole numbers."""
     for k in range(len(pixels)):
         before = max(k - 1, 0)
-        x1, y1, x2, y2 = pixels[before, 0], pixels[before, 1], pixels[k, 0], pixels[k, 1]
+        x1 = pixels[before, 0]
+        y1 = pixels[before, 1]
+        x2 = pixels[k, 0]
+        y2 = pixels[k, 1]
         if thickness > 1:
             if k > 0:
                 _thick_line(image, x1, y1, x2, y2, thickness, corners)
@@ -221,32 +273,53 @@ def draw_line(image, pixels, thickness, corners):
 @jit
 def fill_polygon(image, pixels, edges, crossings):
     """Fill a polygon. ``edges`` is memory for four, ``crossings`` for one whole number for each corner."""
-    rows, columns, count = image.shape[0], image.shape[1], 0
-    low, high = rows, 0
+    rows = image.shape[0]
+    columns = image.shape[1]
+    count = 0
+    low = rows
+    high = 0
     for k in range(len(pixels)):
-        before = k - 1 if k else len(pixels) - 1
-        x1, y1, x2, y2 = pixels[before, 0], pixels[before, 1], pixels[k, 0], pixels[k, 1]
+        if k:
+            before = k - 1
+        else:
+            before = len(pixels) - 1
+        x1 = pixels[before, 0]
+        y1 = pixels[before, 1]
+        x2 = pixels[k, 0]
+        y2 = pixels[k, 1]
         _thin_line(image, x1, y1, x2, y2)
         if y1 == y2:
             continue
         # An edge across the border of the image takes its slope from the part inside.
-        a1, b1, a2, b2, half = x1, y1, x2, y2, HALF
+        a1 = x1
+        b1 = y1
+        a2 = x2
+        b2 = y2
+        half = HALF
         if _sides(x1, y1, columns - 1, rows - 1) | _sides(x2, y2, columns - 1, rows - 1):
             _, c1, d1, c2, d2 = _cut(x1, y1, x2, y2, columns - 1, rows - 1)
             half = 0
             if d1 != d2:
-                a1, b1, a2, b2 = c1, d1, c2, d2
+                a1 = c1
+                b1 = d1
+                a2 = c2
+                b2 = d2
         step = _quotient((a2 - a1) << SHIFT, b2 - b1)
         down = y1 < y2
         start = half + ((a1 << SHIFT) + (y1 - b1) * step if down else (a2 << SHIFT) + (y2 - b2) * step)
-        edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = min(y1, y2), max(y1, y2), start, step
-        low, high = min(low, edges[count, 0]), max(high, edges[count, 1])
+        edges[count, 0] = min(y1, y2)
+        edges[count, 1] = max(y1, y2)
+        edges[count, 2] = start
+        edges[count, 3] = step
+        low = min(low, edges[count, 0])
+        high = max(high, edges[count, 1])
         count += 1
     for y in range(max(low, 0), min(high, rows)):
         met = 0
         for e in range(count):
             if edges[e, 0] <= y < edges[e, 1]:
-                x, place = edges[e, 2] + (y - edges[e, 0]) * edges[e, 3], met
+                x = edges[e, 2] + (y - edges[e, 0]) * edges[e, 3]
+                place = met
                 while place > 0 and crossings[place - 1] > x:
                     crossings[place] = crossings[place - 1]
                     place -= 1

@@ -16,9 +16,12 @@ def count_shared(points, offsets, filled, bounds, frame, rows, columns, thicknes
 
     With ``covers``, the predictions of a class hide those of earlier classes of the same frame.
     """
-    memory, groups = memory_of(offsets), len(bounds)
-    true, other = np.zeros((rows, columns), np.uint8), np.zeros((rows, columns), np.uint8)
-    predicted, later = np.zeros((rows, columns), np.uint8), np.zeros((rows, columns), np.uint8)
+    memory = memory_of(offsets)
+    groups = len(bounds)
+    true = np.zeros((rows, columns), np.uint8)
+    other = np.zeros((rows, columns), np.uint8)
+    predicted = np.zeros((rows, columns), np.uint8)
+    later = np.zeros((rows, columns), np.uint8)
     for k in range(groups):
         g = groups - 1 - k
         if k == 0 or frame[g] != frame[g + 1]:
@@ -35,14 +38,17 @@ def count_shared(points, offsets, filled, bounds, frame, rows, columns, thicknes
         both = of_predictions = of_truth = 0
         for y in range(rows):
             for x in range(columns):
-                p, t = predicted[y, x], true[y, x]
+                p = predicted[y, x]
+                t = true[y, x]
                 if covers:
                     p &= 1 - later[y, x]
                     later[y, x] |= p
                 both += p & t
                 of_predictions += p
                 of_truth += t
-        counts[g, 0], counts[g, 1], counts[g, 2] = both, of_predictions, of_truth
+        counts[g, 0] = both
+        counts[g, 1] = of_predictions
+        counts[g, 2] = of_truth
 
 
 @jit_allocating
@@ -50,12 +56,19 @@ def _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory
     """Append the pixels of piece ``i`` to a list, and return the list and its length. Both images stay empty."""
     rows, columns = image.shape
     draw_pieces(image, points, offsets, filled, i, i + 1, thickness, memory)
-    low_x, low_y, high_x, high_y = columns, rows, -1, -1
+    low_x = columns
+    low_y = rows
+    high_x = -1
+    high_y = -1
     for k in range(offsets[i], offsets[i + 1]):
-        low_x, high_x = min(low_x, points[k, 0]), max(high_x, points[k, 0])
-        low_y, high_y = min(low_y, points[k, 1]), max(high_y, points[k, 1])
-    low_x, high_x = max(low_x - thickness, 0), min(high_x + thickness, columns - 1)
-    low_y, high_y = max(low_y - thickness, 0), min(high_y + thickness, rows - 1)
+        low_x = min(low_x, points[k, 0])
+        high_x = max(high_x, points[k, 0])
+        low_y = min(low_y, points[k, 1])
+        high_y = max(high_y, points[k, 1])
+    low_x = max(low_x - thickness, 0)
+    high_x = min(high_x + thickness, columns - 1)
+    low_y = max(low_y - thickness, 0)
+    high_y = min(high_y + thickness, rows - 1)
     for y in range(low_y, high_y + 1):
         for x in range(low_x, high_x + 1):
             if image[y, x]:
@@ -63,8 +76,10 @@ def _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory
                 for row in range(max(y - reach, 0), min(y + reach + 1, rows)):
                     for column in range(max(x - reach, 0), min(x + reach + 1, columns)):
                         wide[row, column] = 1
-    low_x, high_x = max(low_x - reach, 0), min(high_x + reach, columns - 1)
-    low_y, high_y = max(low_y - reach, 0), min(high_y + reach, rows - 1)
+    low_x = max(low_x - reach, 0)
+    high_x = min(high_x + reach, columns - 1)
+    low_y = max(low_y - reach, 0)
+    high_y = min(high_y + reach, rows - 1)
     for y in range(low_y, high_y + 1):
         for x in range(low_x, high_x + 1):
             if wide[y, x]:
@@ -82,15 +97,19 @@ def _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory
 def instance_ious(points, offsets, filled, bounds, rows, columns, thickness, reach, ious):
     """Compute the IoU of all pairs of each group, prediction by prediction. An instance has one piece."""
     memory = memory_of(offsets)
-    image, wide = np.zeros((rows, columns), np.uint8), np.zeros((rows, columns), np.uint8)
+    image = np.zeros((rows, columns), np.uint8)
+    wide = np.zeros((rows, columns), np.uint8)
     marked = np.zeros(rows * columns, np.uint8)
-    pixels, at = np.empty(1 << 14, np.int64), 0
+    pixels = np.empty(1 << 14, np.int64)
+    at = 0
     for g in range(len(bounds)):
         first, middle, end = bounds[g]
-        predicted, true = middle - first, end - middle
+        predicted = middle - first
+        true = end - middle
         if predicted == 0 or true == 0:
             continue
-        ends, count = np.zeros(end - first + 1, np.int64), 0
+        ends = np.zeros(end - first + 1, np.int64)
+        count = 0
         for i in range(first, end):
             pixels, count = _pixels_of(i, points, offsets, filled, thickness, reach, image, wide, memory, pixels, count)
             ends[i - first + 1] = count
@@ -103,7 +122,10 @@ def instance_ious(points, offsets, filled, bounds, rows, columns, thickness, rea
                 for k in range(ends[p], ends[p + 1]):
                     shared += marked[pixels[k]]
                 union = len(own) + ends[p + 1] - ends[p] - shared
-                ious[at + p * true + t] = shared / union if union else 0.0
+                if union:
+                    ious[at + p * true + t] = shared / union
+                else:
+                    ious[at + p * true + t] = 0.0
             for k in range(len(own)):
                 marked[own[k]] = 0
         at += predicted * true
@@ -124,11 +146,13 @@ def match_greedily(ious, bounds, by_confidence, considered, thresholds, hits):
             taken = np.zeros(true, np.bool_)
             for k in range(first, middle):
                 i = by_confidence[k]
-                best, chosen = min(thresholds[g, s], 1 - 1e-10), -1
+                best = min(thresholds[g, s], 1 - 1e-10)
+                chosen = -1
                 for t in range(true):
                     iou = ious[at + (i - first) * true + t]
                     if considered[i] and not taken[t] and iou >= best:
-                        best, chosen = iou, t
+                        best = iou
+                        chosen = t
                 if chosen >= 0:
                     taken[chosen] = True
                     hits[i] |= 1 << s
@@ -138,26 +162,39 @@ def match_greedily(ious, bounds, by_confidence, considered, thresholds, hits):
 @jit
 def _crossing(coords, i, j):
     """Return the place on segment ``i``, from 0 to 1, where segment ``j`` meets it inside; -1 if it does not."""
-    ax, ay = coords[i + 1, 0] - coords[i, 0], coords[i + 1, 1] - coords[i, 1]
-    bx, by = coords[j + 1, 0] - coords[j, 0], coords[j + 1, 1] - coords[j, 1]
-    cx, cy = coords[j, 0] - coords[i, 0], coords[j, 1] - coords[i, 1]
+    ax = coords[i + 1, 0] - coords[i, 0]
+    ay = coords[i + 1, 1] - coords[i, 1]
+    bx = coords[j + 1, 0] - coords[j, 0]
+    by = coords[j + 1, 1] - coords[j, 1]
+    cx = coords[j, 0] - coords[i, 0]
+    cy = coords[j, 1] - coords[i, 1]
     cross = ax * by - ay * bx
     if cross == 0:
         return -1.0
-    own, other = (cx * by - cy * bx) / cross, (cx * ay - cy * ax) / cross
-    return own if 0 < own < 1 and 0 <= other <= 1 else -1.0
+    own = (cx * by - cy * bx) / cross
+    other = (cx * ay - cy * ax) / cross
+    if 0 < own < 1 and 0 <= other <= 1:
+        return own
+    return -1.0
 
 
 @jit_allocating
 def with_crossings(coords, offsets):
     """Return the points of polylines with a further point wherever a polyline crosses itself, and their offsets."""
-    made, ends, count = np.empty((len(coords), 2)), np.zeros(len(offsets), np.int64), 0
+    made = np.empty((len(coords), 2))
+    ends = np.zeros(len(offsets), np.int64)
+    count = 0
     for line in range(len(offsets) - 1):
-        first, last = offsets[line], offsets[line + 1] - 1
+        first = offsets[line]
+        last = offsets[line + 1] - 1
         for i in range(first, last + 1):
-            places, met = np.empty(max(last - first, 1)), 0
+            places = np.empty(max(last - first, 1))
+            met = 0
             for j in range(first, last):
-                place = _crossing(coords, i, j) if i < last and abs(i - j) > 1 else -1.0
+                if i < last and abs(i - j) > 1:
+                    place = _crossing(coords, i, j)
+                else:
+                    place = -1.0
                 if place > 0:
                     places[met] = place
                     met += 1

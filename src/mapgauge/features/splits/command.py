@@ -90,13 +90,19 @@ def overlap(options: OverlapOptions) -> None:
     check_targets([options.figure, options.search], [options.train, options.validation, *given])
     check_figure(options.figure)
     check_files(options.train, options.validation)
-    names = parsing.file_names(given) if given else []
+    if given:
+        names = parsing.file_names(given)
+    else:
+        names = []
     reading = Reading(workers=options.workers)
 
     from mapgauge.features.splits.overlap import splits as measure
 
     tags = tags_of([options.validation, options.train])
-    methods = load_all(given, names) if given else []
+    if given:
+        methods = load_all(given, names)
+    else:
+        methods = []
     of_training = reading.truth(options.train)
     of_validation = _with_poses_of(methods, reading.truth(options.validation))
     with out.progress("searching similar frames") as advance:

@@ -16,8 +16,10 @@ def draw_distances(points, start, stop, first, last, corner, cell, half, raster)
     reach = int(half / cell) + 1
     for i in range(first, last):
         for q in range(start[i], stop[i]):
-            x, y = (points[0, q] - corner[0]) / cell, (points[1, q] - corner[1]) / cell
-            left, low = int(x), int(y)
+            x = (points[0, q] - corner[0]) / cell
+            y = (points[1, q] - corner[1]) / cell
+            left = int(x)
+            low = int(y)
             for a in range(max(left - reach, 0), min(left + reach + 1, raster.shape[0])):
                 dx = max(a - x, x - a - 1.0, 0.0) * cell
                 for b in range(max(low - reach, 0), min(low + reach + 1, raster.shape[1])):
@@ -34,7 +36,10 @@ def write_cells(points, corner, cell, width, height, cells):
         a = np.floor((points[0, q] - corner[0]) / cell)
         b = np.floor((points[1, q] - corner[1]) / cell)
         inside = 0 <= a < width and 0 <= b < height
-        cells[q] = int(a) * height + int(b) if inside else width * height
+        if inside:
+            cells[q] = int(a) * height + int(b)
+        else:
+            cells[q] = width * height
 
 
 @jit_allocating
@@ -48,11 +53,15 @@ def bound_distances(lengths, own, rasters, cells, start, stop, others, half, out
     classes = len(own)
     saved = np.empty(16)
     for frame in range(len(others)):
-        total, mass = 0.0, 0.0
+        total = 0.0
+        mass = 0.0
         for k in range(classes):
-            x_first, x_end = own[k, 0], own[k, 1]
-            y_first, y_end = others[frame, k, 0], others[frame, k, 1]
-            x_count, y_count = x_end - x_first, y_end - y_first
+            x_first = own[k, 0]
+            x_end = own[k, 1]
+            y_first = others[frame, k, 0]
+            y_end = others[frame, k, 1]
+            x_count = x_end - x_first
+            y_count = y_end - y_first
             mass += 0.5 * (x_count + y_count)
             total += 0.5 * (x_count + y_count)  # no line is matched
             if x_count == 0 or y_count == 0:
@@ -76,4 +85,7 @@ def bound_distances(lengths, own, rasters, cells, start, stop, others, half, out
                 saved[:y_count].sort()
             for j in range(max(y_count - x_count, 0), y_count):
                 total -= saved[j]
-        out[frame] = 2.0 * total / (mass + total) if mass > 0.0 else 0.0
+        if mass > 0.0:
+            out[frame] = 2.0 * total / (mass + total)
+        else:
+            out[frame] = 0.0

@@ -102,10 +102,38 @@ def neighbours(
     settings = protocol_of(protocol)
     count = check_whole("count", count, 1)
     x = prepared_truth(frames, settings)
-    if among is None:
-        y = x
-    else:
+    y = None
+    if among is not None:
         y = prepared_truth(among, settings)
+    return neighbours_of_prepared(
+        x,
+        y,
+        tokens=tokens,
+        count=count,
+        protocol=settings,
+        other_scenes=other_scenes,
+        work=work,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def neighbours_of_prepared(
+    x: MapFrames,
+    among: MapFrames | None,
+    *,
+    tokens: Sequence[str] | None = None,
+    count: int = 1,
+    protocol: Protocol,
+    other_scenes: bool = False,
+    work: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Neighbours:
+    """Find the nearest frames between sides from ``prepared_truth``. The arguments are as in ``neighbours``."""
+    y = x
+    if among is not None:
+        y = among
     if x.classes != y.classes:
         raise InvalidInput(
             f"both sides must have the same classes, got {', '.join(x.classes)} and {', '.join(y.classes)}"
@@ -115,12 +143,12 @@ def neighbours(
         chosen = list(range(len(x)))
     else:
         chosen = [x.index[token] for token in x.of_tokens(tokens).tokens]
-    index = FrameIndex.of(x, y, settings)
+    index = FrameIndex.of(x, y, protocol)
     if other_scenes and (x.scenes is None or y.scenes is None):
         raise InvalidInput("other_scenes needs frames with scenes", remedy="Read the truth with scenes: scenes=FILE")
     scenes = np.array(y.scenes if other_scenes else ())
     content = [(f"{content_hash(side):x}", side.tokens, side.scenes if other_scenes else None) for side in (x, y)]
-    state = _Search(f"{content} {settings.to_dict()} {chosen} {count} {among is None}", work, len(chosen), count)
+    state = _Search(f"{content} {protocol.to_dict()} {chosen} {count} {among is None}", work, len(chosen), count)
 
     def search(rows: range) -> None:
         for row in rows:

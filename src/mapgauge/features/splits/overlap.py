@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from mapgauge import kernels
-from mapgauge.distances.chamfer_and_frechet import frechet
+from mapgauge.distances.sospa import as_lines
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.splits.joint import CLOSE, Joint, joint_of
-from mapgauge.features.splits.neighbours import Neighbours, neighbours, prepared_truth
+from mapgauge.features.splits.neighbours import Neighbours, neighbours_of_prepared, prepared_truth
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import scenes_from_tokens
+from mapgauge.geometry.polylines import CLOSED_TOLERANCE, Polylines
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
@@ -25,7 +26,7 @@ from mapgauge.results.intervals import LEVEL
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags, tag_columns
 from mapgauge.scoring.prepare import Frames, loaded
-from mapgauge.typing import Floats, Progress
+from mapgauge.typing import Floats, Indices, Progress
 from mapgauge.words import counted
 
 _MOST = 95  # percent of the points; a few may lie far away
@@ -159,19 +160,19 @@ def splits(
     if shared:
         notes.append(f"{counted(len(shared), 'frame is', 'frames are', form=',')} in both sets, such as {min(shared)}")
     notes += _other_axes(first, second)
-    shape = neighbours(second, first, protocol=settings, work=work, workers=workers, progress=progress)
-    ours, theirs = (prepared_truth(side, settings) for side in (second, first))
+    ours = prepared_truth(second, settings)
+    theirs = prepared_truth(first, settings)
+    shape = neighbours_of_prepared(ours, theirs, protocol=settings, work=work, workers=workers, progress=progress)
     if settings.spacing is not None or settings.count is not None:
         sampled: dict[str, Any] = {"spacing": settings.spacing, "count": settings.count, "sampling": settings.sampling}
         ours = ours.resample(**sampled)
         theirs = theirs.resample(**sampled)
-    quartiles = np.array([_quartiles(ours, theirs, v, t=t) for v, t in enumerate(shape.nearest[:, 0].tolist())])
     return SplitOverlap(
         tokens=second.tokens,
         scenes=scenes_of(second),
         place=place,
         shape=shape,
-        frechet=quartiles,
+        frechet=_quartiles(ours, theirs, shape.nearest[:, 0]),
         positions=positions,
         cities=cities,
         notes=tuple(notes),
@@ -204,25 +205,35 @@ def _longer_axis(frames: MapFrames) -> str | None:
     return None
 
 
-def _quartiles(first: MapFrames, second: MapFrames, v: int, t: int) -> Floats:
-    """Return the quartiles of the Fréchet distances between two frames, over the cheapest pairs of each class.
+def _quartiles(first: MapFrames, second: MapFrames, partner: Indices) -> Floats:
+    """Return the quartiles of the Fréchet distances from each frame to its partner; NaN without a pair of lines.
 
-    Lines are compared in both directions, and rings from every start. Lines without a pair are left out.
+    The partner is an index into ``second``, or -1. The cheapest pairs of lines of each class count. Lines are compared
+    in both directions, and rings from every start. Lines without a pair are left out.
     """
-    costs: list[float] = []
-    for name in first.classes if t >= 0 else ():
-        x, y = (
-            [line.points for line in side[side.tokens[k]] if line.class_name == name]
-            for side, k in ((first, v), (second, t))
-        )
-        if x and y:
-            cost = np.array([[frechet(a, b, closed="auto", directed=False) for b in y] for a in x])
+    joined = Polylines.joined([first.polylines, second.polylines])
+    lines, closed = as_lines(joined, "auto", CLOSED_TOLERANCE)
+    shift = len(first.polylines)
+    quartiles: Floats = np.full((len(first), 3), np.nan)
+    for v, t in enumerate(partner.tolist()):
+        if t < 0:
+            continue
+        costs: list[float] = []
+        x_rows = np.arange(first.offsets[v], first.offsets[v + 1])
+        y_rows = np.arange(second.offsets[t], second.offsets[t + 1])
+        for label in range(len(first.classes)):
+            x = x_rows[first.label[x_rows] == label].tolist()
+            y = (shift + y_rows[second.label[y_rows] == label]).tolist()
+            if not x or not y:
+                continue
+            cost = np.empty((len(x), len(y)))
+            for a, i in enumerate(x):
+                for b, j in enumerate(y):
+                    cyclic = bool(closed[i] or closed[j])
+                    cost[a, b] = kernels.frechet.frechet_both_shifted(lines, i, j, cyclic, False)
             costs += cost[kernels.assignment.cheapest_pairs(cost)].tolist()
-    quartiles: Floats
-    if costs:
-        quartiles = np.percentile(costs, (25, 50, 75))
-    else:
-        quartiles = np.full(3, np.nan)
+        if costs:
+            quartiles[v] = np.percentile(costs, (25, 50, 75))
     return quartiles
 
 

@@ -84,7 +84,10 @@ def _measured(
     from mapgauge.features.tracks.consistency import consistency as measure
 
     reading = Reading(workers=options.workers)
-    poses = None if options.poses is None else reading.poses(options.poses)
+    if options.poses is None:
+        poses = None
+    else:
+        poses = reading.poses(options.poses)
     methods = {}
     for called, path in zip(names, options.predictions, strict=True):
         frames = reading.alone(path)

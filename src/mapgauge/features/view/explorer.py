@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mapgauge.answers.answer import answer
 from mapgauge.errors import InvalidInput
 from mapgauge.features.view.geometry import GeometryReading, Placing
+from mapgauge.features.view.panel import PanelMaking
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.server import Reply as Answer
 from mapgauge.features.view.video import has_ffmpeg, video_of
@@ -111,6 +112,7 @@ class Explorer:
             "values": self.values,
             "geometry": self.geometry,
             "answer": self.said,
+            "panel": self.panel,
             "frame": self.frame,
             "scene": self.scene,
             "precisions": self.precisions,
@@ -143,7 +145,7 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
-            first=first_elements(None, panel_of_sections("where", self._alone, self._names), Html("")),
+            first=first_elements(None, Html(""), Html("")),
             findings=self._errors(),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
@@ -178,7 +180,7 @@ class Explorer:
             if not section.resource:
                 meta |= section.added(promised, [0], None).meta
         for section in self._scene_sections:
-            meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"])))
+            meta |= section.scenes_meta(list(dict.fromkeys(meta["scenes"] or ())))
         return (
             meta
             | first_meta(self.results, self._names)
@@ -229,7 +231,7 @@ class Explorer:
         return packed(arrays, state="ready", **about)
 
     def said(self, known: str) -> Answer:
-        """Return the answer, the differences, and the panel *where* of the first screen.
+        """Return the answer, and the differences of the first screen.
 
         ``known`` is ``"values"`` for what the results tell alone, or ``"geometry"`` after predictions and truth were
         read.
@@ -243,9 +245,17 @@ class Explorer:
         body = {
             "answer": found.to_dict(),
             "intervals": intervals(self._names, comparison),
-            "where": str(panel_of_sections("where", methods, self._names)),
         }
         return as_json(body)
+
+    def panel(self) -> Answer:
+        """Return the panel *where* of the first screen, or how much of it is done. The first request begins it."""
+        return as_json(self._panel.state(_WAIT) | {"frames": len(self.results[0].tokens)})
+
+    @cached_property
+    def _panel(self) -> PanelMaking:
+        methods = self.reading.now.placed_methods
+        return PanelMaking(partial(panel_of_sections, "where", methods, self._names))
 
     def frame(self, number: str) -> Answer:
         """Return what the drawings of a frame show."""

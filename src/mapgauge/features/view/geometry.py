@@ -16,6 +16,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import time_order
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene, seconds_of, timestamps_of
+from mapgauge.scoring.data import Data
 from mapgauge.typing import Floats, Indices
 from mapgauge.views.report.drawings import is_map, truth_bounds
 from mapgauge.views.report.explorer import geometry_arrays
@@ -38,6 +39,7 @@ class Geometry:
     tracks: Floats | None  # (frames, 3): x, y and heading of the ego in the world
     scenes: tuple[str, ...] | None = None  # of the results, or of what has the poses
     note: str = ""  # what is wrong with the poses
+    drive: MapFrames | None = None  # frames without instances, with the poses; None without poses
 
     @classmethod
     def of(cls, methods: list[Results], poses: Sequence[Placing]) -> "Geometry":
@@ -61,7 +63,15 @@ class Geometry:
             tracks=None if world else ego_tracks(frames),
             scenes=frames.scenes,
             note=note,
+            drive=None if world or frames.poses is None else frames,
         )
+
+    @property
+    def placed_methods(self) -> list[Results]:
+        """The methods. If their data have no poses, and poses were found elsewhere, with those."""
+        if self.drive is None or any(side.poses is not None for side in self.methods[0].need_data().all_sides):
+            return self.methods
+        return [_with_drive(method, self.drive) for method in self.methods]
 
     def arrays(self, frames: Sequence[int]) -> Arrays:
         """Return what the drawings of some frames show, by the names of the scripts."""
@@ -71,6 +81,13 @@ class Geometry:
                 k, method.of_frames(frames), causes=None, advance=lambda: None, centred=self.world
             )
         return arrays
+
+
+def _with_drive(results: Results, drive: MapFrames) -> Results:
+    """Return results whose truth has poses, scenes and times of a drive, which has the frames in their order."""
+    predictions, truth = results.need_data().sides
+    placed = replace(truth, poses=drive.poses, scenes=drive.scenes, timestamps=drive.timestamps)
+    return replace(results, geometry=Data(lambda: (predictions, placed), results.protocol))
 
 
 def frames_in_time(results: Results, poses: Sequence[Placing]) -> tuple[MapFrames, str]:

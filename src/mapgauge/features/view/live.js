@@ -45,6 +45,9 @@ function request(frame) {
   return asked.get(frame);
 }
 
+// Waits until the chosen frame can be drawn, if one is chosen.
+const firstDrawing = async () => state.frame === null || request(state.frame);
+
 // Waits until predictions and truth are read, and draws the frame.
 async function awaitGeometry() {
   do {
@@ -117,7 +120,24 @@ const source = {
     return stripTexts.get(scene);
   },
 
-  answer: async (known) => (await answerTo(`answer/${known}`)).json(),
+  // What needs the geometry is asked for after the first drawing, which would otherwise come later.
+  async answer(what) {
+    if (what === "geometry") await firstDrawing();
+    return (await answerTo(`answer/${what}`)).json();
+  },
+
+  // The panel "where". Calls a function with how much of it is done, a text.
+  async panel(tell) {
+    await firstDrawing();
+    for (;;) {
+      const found = await (await answerTo("panel")).json();
+      if (found.state === "failed") throw new Error(found.failure);
+      if (found.state === "ready") return found.body;
+      const share = found.total ? Math.floor((100 * found.done) / found.total) : 0;
+      const what = share < 100 ? `${share} %` : "finding the worst places";
+      tell(`Map of ${found.frames.toLocaleString("en")} ${found.frames === 1 ? "frame" : "frames"}: ${what}`);
+    }
+  },
 
   bounds: () => known.bounds ?? [Infinity, -Infinity, Infinity, -Infinity],
 };

@@ -1,9 +1,10 @@
 // Shows all frames of the list on one map: the mean of a value in each square of 20 m. A click opens the worst frame there.
+// The map of another script, such as the error map, can take its place. It stands in the first screen otherwise.
 
 const CELL = 20; // metres
 const WORST = 6; // places that are also buttons, for the keyboard
 const RAMP = ["#ffffcc", "#ffeda0", "#fed976", "#feb24c", "#fd8d3c", "#fc4e2a", "#e31a1c", "#bd0026", "#800026"]; // from good to bad
-const place = { cells: new Map(), view: null, whole: null, low: 0, high: 1, made: "" };
+const place = { cells: new Map(), home: null, view: null, whole: null, low: 0, high: 1, made: "" };
 
 // The squares with frames of the list: number of frames, mean of the value, and the worst frame.
 function cellsOf(frames, column, lower) {
@@ -166,12 +167,39 @@ function listenToPlace(change) {
   });
 }
 
+const ROAD = "road"; // the choice of the map of another script, beside the keys of columns
+
+// The map of another script: its title, and its element, which is null until it is there.
+const otherMap = () => extras.find((extra) => extra.map)?.map ?? null;
+
+// Puts the map of the other script here, or back to where it was.
+function moveMap(isHere) {
+  const found = otherMap()?.element();
+  if (!found) return false;
+  if (isHere === $$("place-road").contains(found)) return isHere;
+  if (isHere) {
+    place.home = element("p", { className: "quiet", textContent: "The map stands beside the drawing." });
+    found.replaceWith(place.home);
+    $$("place-road").append(found);
+  } else {
+    place.home.replaceWith(found);
+    place.home = null;
+  }
+  return isHere;
+}
+
 extras.push({
   pane: ["place", "map of all frames"],
+  defaults: { ground: "" }, // what the map shows: squares, or the map of another script
+  allows: (_, text) => text === "" || text === ROAD,
 
   build(change) {
-    options("place-value", numberKeys.map((key) => [key, labelOf(key)]));
-    $$("place-value").addEventListener("change", () => change({ value: $$("place-value").value }));
+    const others = otherMap() ? [[ROAD, otherMap().title]] : [];
+    options("place-value", [...others, ...numberKeys.map((key) => [key, labelOf(key)])]);
+    $$("place-value").addEventListener("change", () => {
+      const chosen = $$("place-value").value;
+      change(chosen === ROAD ? { ground: ROAD } : { ground: "", value: chosen });
+    });
     $$("place-ramp").style.background = `linear-gradient(to right, ${RAMP.join(", ")})`;
     listenToPlace(change);
   },
@@ -181,7 +209,18 @@ extras.push({
   ready: () => (place.made = ""),
 
   show(now) {
+    const isRoad = now.pane === "place" && now.ground === ROAD;
+    const isMoved = moveMap(isRoad);
     if (now.pane !== "place") return;
+    $$("place-road").hidden = !isRoad;
+    for (const id of ["place-about", "place-buttons", "place-scale", "place-worst"]) $$(id).hidden = isRoad;
+    if (isRoad) {
+      $$("place-value").value = ROAD;
+      $$("place-stage").hidden = true;
+      $$("place-absent").hidden = isMoved;
+      $$("place-absent").textContent = "The map is not there yet, or cannot be made. The panel Where says why.";
+      return;
+    }
     const moves = Boolean(known.arrays?.tracks);
     $$("place-absent").hidden = moves;
     $$("place-stage").hidden = !moves;

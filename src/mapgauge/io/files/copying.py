@@ -19,7 +19,12 @@ def copy_plain(path: str | os.PathLike[str], target: Path, most: int) -> str:
     digest = hashlib.sha256()
     written = 0
     # A pipe that takes the place of the file must not be waited for.
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY
+    for name in ("O_BINARY", "O_NONBLOCK", "O_NOFOLLOW"):
+        flags |= getattr(os, name, 0)
+    # A link of a stranger could lead to the truth, or to the file of somebody else.
+    if content.path.is_symlink():
+        raise content.error("this is a link, expected a plain file")
     try:
         with open(content.path, "rb", buffering=0, opener=lambda name, _: os.open(name, flags)) as given:
             if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):

@@ -66,7 +66,12 @@ def _argument(data, at, width):
         if width == op.LINES and stop > ZERO:
             stop = _after_line(data, stop)
         return at, stop if stop > ZERO else end + ONE
-    size = ONE if width == op.COUNT1 else U(8) if width == op.COUNT8 else U(4)
+    if width == op.COUNT1:
+        size = ONE
+    elif width == op.COUNT8:
+        size = U(8)
+    else:
+        size = U(4)
     if size > end - at:
         return at, end + ONE
     count = _number(data, at, size)
@@ -96,11 +101,18 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
     stack = np.zeros((4, 256), np.uint64)  # weight, depth, index into the memo plus 1, choice
     memo = np.zeros((4, 256), np.uint64)  # weight (0 if nothing is stored), depth, whether it was fetched, choice
     marks = np.zeros(deepest, np.uint64)  # heights of the stack; each mark belongs to a container that is being filled
-    height, marked, fence = ZERO, ZERO, ZERO  # the fence is the last mark: values below it cannot be popped
-    pushed, stored, hashed, compared = ZERO, ZERO, ZERO, ZERO
+    # the fence is the last mark: values below it cannot be popped
+    height = ZERO
+    marked = ZERO
+    fence = ZERO
+    pushed = ZERO
+    stored = ZERO
+    hashed = ZERO
+    compared = ZERO
     at = ZERO
     while at < end:
-        begin, code = at, U(data[at])
+        begin = at
+        code = U(data[at])
         role = table[code, op.ROLE]
         if role == op.NO_OPCODE:
             return op.UNKNOWN, begin
@@ -126,7 +138,10 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
             continue
         if role == op.POPS and height == fence and marked > ZERO:  # the mark itself
             marked -= ONE
-            fence = marks[marked - ONE] if marked > ZERO else ZERO
+            if marked > ZERO:
+                fence = marks[marked - ONE]
+            else:
+                fence = ZERO
             continue
 
         if role in (op.STORES, op.FETCHES):
@@ -143,7 +158,8 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                     stack = _wider(stack, height)
                 memo[TWO, index] = ONE
                 stack[ZERO, height], stack[ONE, height] = memo[ZERO, index], memo[ONE, index]
-                stack[TWO, height], stack[U(3), height] = index + ONE, memo[U(3), index]
+                stack[U(3), height] = memo[U(3), index]
+                stack[TWO, height] = index + ONE
                 height += ONE
                 pushed += ONE
                 continue
@@ -167,16 +183,27 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                 return op.UNDERFLOW, begin
             low = fence
             marked -= ONE
-            fence = marks[marked - ONE] if marked > ZERO else ZERO
+            if marked > ZERO:
+                fence = marks[marked - ONE]
+            else:
+                fence = ZERO
         takes = U(table[code, op.TAKES])
         if low - fence < takes:
             return op.UNDERFLOW, begin
         low -= takes
-        first = low + ONE if role == op.FILLS else low
-        weight, depth = ONE + ((at - start) >> U(3)), ONE
-        step, every = U(table[code, op.HASHES]), U(table[code, op.KEYS])
+        if role == op.FILLS:
+            first = low + ONE
+        else:
+            first = low
+        weight = ONE + ((at - start) >> U(3))
+        depth = ONE
+        step = U(table[code, op.HASHES])
+        every = U(table[code, op.KEYS])
         chosen = ZERO  # the sum of the choices
-        chosen_keys = stack[U(3), low] if role == op.FILLS else ZERO
+        if role == op.FILLS:
+            chosen_keys = stack[U(3), low]
+        else:
+            chosen_keys = ZERO
         for i in range(first, height):
             weight += stack[ZERO, i]
             chosen += stack[U(3), i]
@@ -196,11 +223,13 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                 return op.GROWS, begin
             weight += stack[ZERO, low] - ONE
             depth = max(depth, stack[ONE, low])
-            stack[ZERO, low], stack[ONE, low] = weight, depth
+            stack[ZERO, low] = weight
+            stack[ONE, low] = depth
             if every > ZERO:
                 stack[U(3), low] = chosen_keys
             if index > ZERO:
-                memo[ZERO, index - ONE], memo[ONE, index - ONE] = weight, depth
+                memo[ZERO, index - ONE] = weight
+                memo[ONE, index - ONE] = depth
             height = low + ONE
         else:
             height = low
@@ -212,11 +241,19 @@ def scan(data: NDArray[np.uint8], table: NDArray[np.uint8], limit: U, deepest: U
                     choice = chosen
                 elif choice == op.NUMBER:
                     # A line of up to 20 symbols and a newline, or 8 bytes: at most 64 bits, of which few give one hash.
-                    short = U(21) if table[code, op.WIDTH] == op.LINE else U(8)
-                    choice = op.ONE_CHOSEN if at - start <= short else op.MANY_CHOSEN
+                    if table[code, op.WIDTH] == op.LINE:
+                        short = U(21)
+                    else:
+                        short = U(8)
+                    if at - start <= short:
+                        choice = op.ONE_CHOSEN
+                    else:
+                        choice = op.MANY_CHOSEN
                 elif every > ZERO and choice == op.NONE_CHOSEN:  # a new dictionary
                     choice = chosen_keys
-                stack[ZERO, height], stack[ONE, height], stack[TWO, height] = weight, depth, ZERO
+                stack[ZERO, height] = weight
+                stack[ONE, height] = depth
+                stack[TWO, height] = ZERO
                 stack[U(3), height] = choice
                 height += ONE
                 pushed += ONE

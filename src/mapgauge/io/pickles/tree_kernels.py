@@ -29,14 +29,19 @@ def count_letters(data, start, stop):
 
     A character beyond ASCII has two bytes: 0xC2 or 0xC3, and one from 0x80 to 0xBF.
     """
-    count, sound, due = ZERO, True, False  # due: whether the next byte must be a second one
+    # due: whether the next byte must be a second one
+    count = ZERO
+    sound = True
+    due = False
     for i in range(start, stop):
         byte = data[i]
         sound &= due == (byte & 0xC0 == 0x80)
         due = byte >= 0xC0
         sound &= not due or byte == 0xC2 or byte == 0xC3
         count += U(byte < 0x80 or due)
-    return count if sound and not due else op.MINUS_ONE
+    if sound and not due:
+        return count
+    return op.MINUS_ONE
 
 
 @jit
@@ -86,7 +91,8 @@ def is_hashable(values, members, row):
 @jit
 def has_size(members, at, axes, itemsize, size):
     """Whether an array has a number of bytes. Its extents are in ``members``."""
-    count, others = ONE, ONE
+    count = ONE
+    others = ONE
     for i in range(at, at + axes):
         if members[i] > op.LARGE and others > op.LARGE:  # their product could overflow
             return False
@@ -114,9 +120,13 @@ def extents_of(values, members, shape, used):
 def named(data, first, last, second, end, lines, names):
     """Return the number of a name, in two parts that are lines or texts; the largest number if it is not known."""
     for i in range(U(len(names))):
-        k, same = ZERO, True
+        k = ZERO
+        same = True
         for part in range(2):
-            start, stop = (first, last) if part == 0 else (second, end)
+            if part == 0:
+                start, stop = (first, last)
+            else:
+                start, stop = (second, end)
             for j in range(start, stop):
                 same = same and k < U(64) and names[i, k] == data[j]
                 k += ONE
@@ -154,7 +164,10 @@ def is_letter(data, values, row, letter):
 @jit
 def array_info(values, dtype, content, axes):
     """Return the info of an array."""
-    latin = op.IS_LATIN if kind_of(values, content) == op.LATIN else ZERO
+    if kind_of(values, content) == op.LATIN:
+        latin = op.IS_LATIN
+    else:
+        latin = ZERO
     return op.ARRAY | (values[dtype, op.INFO] & op.TYPE_BITS) | (axes << op.AXES_SHIFT) | latin
 
 
@@ -167,10 +180,13 @@ def called(data, values, members, used, function, arguments):
     wrong = (ZERO, ZERO, ZERO)
     if kind_of(values, function) != op.NAME or kind_of(values, arguments) != op.TUPLE:
         return wrong
-    at, count = values[arguments, op.FIRST], values[arguments, op.SECOND]
+    at = values[arguments, op.FIRST]
+    count = values[arguments, op.SECOND]
     name = values[function, op.FIRST]
     if name == op.EMPTY_BYTES:
-        return (op.BYTES, ZERO, ZERO) if count == ZERO else wrong
+        if count == ZERO:
+            return (op.BYTES, ZERO, ZERO)
+        return wrong
     if count == ZERO:
         return wrong
     first = members[at]
@@ -210,11 +226,14 @@ def called(data, values, members, used, function, arguments):
             return wrong
         if kind_of(values, third) not in (op.TEXT, op.BYTES, op.LATIN) or not is_letter(data, values, third, 98):  # b
             return wrong
-        return (op.EMPTY, ZERO, ZERO) if values[members[inner], op.FIRST] == ZERO else wrong
+        if values[members[inner], op.FIRST] == ZERO:
+            return (op.EMPTY, ZERO, ZERO)
+        return wrong
     if name == op.FROMBUFFER:
         if count != U(4) or kind_of(values, first) != op.BYTES or kind_of(values, second) != op.DTYPE:
             return wrong
-        shape, order = members[at + TWO], members[at + U(3)]
+        shape = members[at + TWO]
+        order = members[at + U(3)]
         if kind_of(values, order) != op.TEXT or not is_letter(data, values, order, 67):  # C
             return wrong
         if not extents_of(values, members, shape, used):
@@ -234,9 +253,12 @@ def filled(data, values, members, used, row, state):
     kind = kind_of(values, row)
     if kind_of(values, state) != op.TUPLE or values[row, op.INFO] & op.FETCHED:
         return False
-    at, count = values[state, op.FIRST], values[state, op.SECOND]
+    at = values[state, op.FIRST]
+    count = values[state, op.SECOND]
     if kind == op.DTYPE and count == U(8):
-        version, order, size = members[at], members[at + ONE], members[at + U(5)]
+        version = members[at]
+        order = members[at + ONE]
+        size = members[at + U(5)]
         for i in range(TWO, U(5)):
             if kind_of(values, members[at + i]) != op.NONE:
                 return False
@@ -248,7 +270,10 @@ def filled(data, values, members, used, row, state):
             return False
         return is_letter(data, values, order, 60) or is_letter(data, values, order, 124)  # < and |
     if kind == op.EMPTY and count == U(5):
-        shape, dtype, fortran, content = members[at + ONE], members[at + TWO], members[at + U(3)], members[at + U(4)]
+        shape = members[at + ONE]
+        dtype = members[at + TWO]
+        fortran = members[at + U(3)]
+        content = members[at + U(4)]
         if kind_of(values, dtype) != op.DTYPE or kind_of(values, fortran) != op.FALSE:
             return False
         if kind_of(values, content) not in (op.BYTES, op.LATIN):
@@ -260,7 +285,8 @@ def filled(data, values, members, used, row, state):
             return False
         info = array_info(values, dtype, content, axes)
         values[row, op.INFO] = (values[row, op.INFO] & ~(op.KIND_BITS | op.TYPE_BITS)) | info
-        values[row, op.FIRST], values[row, op.SECOND] = values[content, op.FIRST], used
+        values[row, op.FIRST] = values[content, op.FIRST]
+        values[row, op.SECOND] = used
         return True
     return False
 
@@ -268,7 +294,8 @@ def filled(data, values, members, used, row, state):
 @jit
 def _adopt(values, members, used, stack, low, high):
     """Append a part of the stack to ``members``. Return the sum of the weights and the largest depth."""
-    weight, depth = ZERO, ZERO
+    weight = ZERO
+    depth = ZERO
     for i in range(low, high):
         row = stack[i]
         members[used + i - low] = row
@@ -287,16 +314,29 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
     call. When it is done, the row of the document is ``stack[0]``.
     """
     end = U(len(data))
-    at, rows, used, height, stored = state[0], state[1], state[2], state[3], state[4]
-    marked, hashed, moved = state[5], state[6], state[7]
-    fence = marks[marked - ONE] if marked > ZERO else ZERO
-    most_rows, most_members = U(len(values)), U(len(members))
-    highest, most_stored = U(len(stack)), U(len(memo))
+    at = state[0]
+    rows = state[1]
+    used = state[2]
+    height = state[3]
+    stored = state[4]
+    marked = state[5]
+    hashed = state[6]
+    moved = state[7]
+    if marked > ZERO:
+        fence = marks[marked - ONE]
+    else:
+        fence = ZERO
+    most_rows = U(len(values))
+    most_members = U(len(members))
+    highest = U(len(stack))
+    most_stored = U(len(memo))
     while at < end:
         if rows == most_rows or height == highest or stored == most_stored or used + _AXES > most_members:
             break
         code = U(data[at])
-        action, detail, width = actions[code, ZERO], actions[code, TWO], actions[code, ONE]
+        action = actions[code, ZERO]
+        detail = actions[code, TWO]
+        width = actions[code, ONE]
         begin = at
         start = at + ONE
         at = start + width
@@ -331,8 +371,12 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             continue
         if action >= _POP:
             if action == _STOP:
-                state[0], state[1], state[2] = at, rows, used
-                return DONE if height == ONE and marked == ZERO and at == end else IRREGULAR
+                state[0] = at
+                state[1] = rows
+                state[2] = used
+                if height == ONE and marked == ZERO and at == end:
+                    return DONE
+                return IRREGULAR
             if action == _POP:
                 if height == fence:
                     return IRREGULAR
@@ -344,11 +388,15 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                 return IRREGULAR
             continue
 
-        info, first, second = ZERO, ZERO, ZERO
-        weight, depth = ONE + ((at - start) >> U(3)), ONE
+        info = ZERO
+        first = ZERO
+        second = ZERO
+        weight = ONE + ((at - start) >> U(3))
+        depth = ONE
         low = height  # values above are taken from the stack
         if action == _NUMBER:
-            info, first = op.WHOLE, _number(data, start, at - start)
+            info = op.WHOLE
+            first = _number(data, start, at - start)
         elif action == _SIGNED:
             size = at - start
             if size > U(8):
@@ -364,22 +412,33 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
         elif action == _STRING:
             if count_letters(data, start, at) == op.MINUS_ONE:
                 return IRREGULAR
-            info, first, second = op.TEXT, start, at - start
+            info = op.TEXT
+            first = start
+            second = at - start
         elif action == _RAW:
-            info, first, second = op.BYTES, start, at - start
+            info = op.BYTES
+            first = start
+            second = at - start
         elif action in (_CONSTANT, _NEW):
-            info, first = detail, used
+            info = detail
+            first = used
         elif action in (_JOIN, _ADD):
             if detail >= U(255):
                 if marked == ZERO:
                     return IRREGULAR
                 low = fence
-                below = marks[marked - TWO] if marked > ONE else ZERO
+                if marked > ONE:
+                    below = marks[marked - TWO]
+                else:
+                    below = ZERO
             elif height - fence < detail:
                 return IRREGULAR
             else:
-                low, below = height - detail, fence
-            count, before, row = height - low, ZERO, ZERO
+                low = height - detail
+                below = fence
+            count = height - low
+            before = ZERO
+            row = ZERO
             if action == _ADD:
                 if low == below:
                     return IRREGULAR
@@ -400,8 +459,11 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                 marked -= ONE
             inside, deep = _adopt(values, members, used + before, stack, low, height)
             if action == _JOIN:
-                info, first, second = op.TUPLE, used, count
-                weight, depth = weight + inside, deep + ONE
+                info = op.TUPLE
+                first = used
+                second = count
+                weight = weight + inside
+                depth = deep + ONE
                 used += count
             else:
                 if detail & ONE == ZERO:
@@ -431,12 +493,15 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
                 if height - fence < TWO:
                     return IRREGULAR
                 low = height - TWO
-                lower, upper = stack[low], stack[low + ONE]
+                lower = stack[low]
+                upper = stack[low + ONE]
                 if kind_of(values, lower) != op.TEXT or kind_of(values, upper) != op.TEXT:
                     return IRREGULAR
-                a, b = values[lower, op.FIRST], values[upper, op.FIRST]
+                a = values[lower, op.FIRST]
+                b = values[upper, op.FIRST]
                 first = named(data, a, a + values[lower, op.SECOND], b, b + values[upper, op.SECOND], False, names)
-                weight, depth = weight + values[lower, op.WEIGHT] + values[upper, op.WEIGHT], TWO
+                weight = weight + values[lower, op.WEIGHT] + values[upper, op.WEIGHT]
+                depth = TWO
             if first == op.MINUS_ONE:
                 return IRREGULAR
             info = op.NAME
@@ -444,8 +509,10 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             if height - fence < TWO:
                 return IRREGULAR
             low = height - TWO
-            lower, upper = stack[low], stack[low + ONE]
-            inside, outside = depth_of(values, upper), depth_of(values, lower)
+            lower = stack[low]
+            upper = stack[low + ONE]
+            inside = depth_of(values, upper)
+            outside = depth_of(values, lower)
             hashed += values[upper, op.WEIGHT]
             if action == _FILL:
                 if not filled(data, values, members, used, lower, upper):
@@ -461,18 +528,27 @@ def read_on(data, actions, names, limit, values, members, stack, memo, marks, st
             if info == ZERO:
                 return IRREGULAR
             used += (info >> op.AXES_SHIFT) & U(255)
-            weight, depth = weight + values[lower, op.WEIGHT] + values[upper, op.WEIGHT], max(inside, outside) + ONE
+            weight = weight + values[lower, op.WEIGHT] + values[upper, op.WEIGHT]
+            depth = max(inside, outside) + ONE
         if weight > limit or hashed > limit or depth > op.DEEPEST:
             return IRREGULAR
-        values[rows, op.INFO], values[rows, op.FIRST] = info | (depth << op.DEPTH_SHIFT), first
-        values[rows, op.SECOND], values[rows, op.WEIGHT] = second, weight
+        values[rows, op.INFO] = info | (depth << op.DEPTH_SHIFT)
+        values[rows, op.FIRST] = first
+        values[rows, op.SECOND] = second
+        values[rows, op.WEIGHT] = weight
         stack[low] = rows
         height = low + ONE
         rows += ONE
     if at >= end:
         return IRREGULAR
-    state[0], state[1], state[2], state[3], state[4] = at, rows, used, height, stored
-    state[5], state[6], state[7] = marked, hashed, moved
+    state[0] = at
+    state[1] = rows
+    state[2] = used
+    state[3] = height
+    state[4] = stored
+    state[5] = marked
+    state[6] = hashed
+    state[7] = moved
     return FULL
 
 
@@ -484,7 +560,8 @@ def copy_content(data, starts, sizes, as_text, out):
     """
     at = ZERO
     for i in range(U(len(starts))):
-        start, stop = starts[i], at + sizes[i]
+        start = starts[i]
+        stop = at + sizes[i]
         if not as_text[i]:
             for k in range(sizes[i]):
                 out[at + k] = data[start + k]

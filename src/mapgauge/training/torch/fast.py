@@ -57,7 +57,9 @@ def costs(problem: SospaProblem) -> tuple[Any, Any]:
     else:
         bound = x
     lanes = LANES[_rows(m)]
-    ways = 2 if both else 1
+    ways = 1
+    if both:
+        ways = 2
     flags = (problem.closed, problem.undirected)
     closed, undirected = (None if isinstance(flag, bool) else flag.view(torch.uint8) for flag in flags)
     arguments = (
@@ -244,9 +246,11 @@ def _count(points, line, live, full, GIVEN: tl.constexpr):
 @triton.jit
 def _next_gains(f, x, x_line, row, exists, y0, y1, y2, N, inverse, D: tl.constexpr):
     """The gains after one more point of x, and NaN if this point is not finite."""
-    x0, x1 = _load_x(x, x_line, row, exists, N, 0, D), _load_x(x, x_line, row, exists, N, 1, D)
+    x0 = _load_x(x, x_line, row, exists, N, 0, D)
+    x1 = _load_x(x, x_line, row, exists, N, 1, D)
     bad = tl.where(exists, x0 * 0.0 + x1 * 0.0, 0.0)
-    a, b = x0[None, :] - y0, x1[None, :] - y1
+    a = x0[None, :] - y0
+    b = x1[None, :] - y1
     square = a * a + b * b
     if D == 3:
         x2 = _load_x(x, x_line, row, exists, N, 2, D)
@@ -283,7 +287,8 @@ def costs_kernel(
     pair = tl.program_id(0) * PAIRS + lane // WAYS
     live = pair < pairs
     x_line, y_line, place = lines_of(tl.where(live, pair, 0), Q, T)
-    n, m = _count(x_points, x_line, live, N, HAS_N), _count(y_points, y_line, live, M, HAS_M)
+    n = _count(x_points, x_line, live, N, HAS_N)
+    m = _count(y_points, y_line, live, M, HAS_M)
     y0, y1, y2, poison = _load_all_of_y(y, y_line, m, live, M, D, MP)
     c = _whole(cutoff, rest, poison)
     inverse = 1.0 / c
@@ -316,7 +321,10 @@ def costs_kernel(
         number = tl.reshape(lane % WAYS, (PAIRS, WAYS))
         open_ring = (tl.max(tl.reshape(ring.to(tl.int32), (PAIRS, WAYS)), axis=1) > 0) & (top > 0.0)
         value = tl.where(open_ring, tl.sum(tl.where(number == 0, gains, 0.0), axis=1), value)
-        back = tl.sum(tl.where(number == 1, gains, 0.0), axis=1) if WAYS == 2 else top * 0.0 - 1.0
+        if WAYS == 2:
+            back = tl.sum(tl.where(number == 1, gains, 0.0), axis=1)
+        else:
+            back = top * 0.0 - 1.0
         tl.store(bound + out, tl.where(open_ring, back, DONE), mask=out >= 0)
     tl.store(cost + out, value, mask=out >= 0)
     tl.store(reading + out, way, mask=out >= 0)
@@ -338,7 +346,8 @@ def rings_kernel(
         if back != DONE:
             ahead = tl.load(cost + out)
             every = lane >= 0
-            n, m = _count(x_points, x_line, every, N, HAS_N), _count(y_points, y_line, every, M, HAS_M)
+            n = _count(x_points, x_line, every, N, HAS_N)
+            m = _count(y_points, y_line, every, M, HAS_M)
             y0, y1, y2, poison = _load_all_of_y(y, y_line, m, every, M, D, MP)
             c = _whole(cutoff, rest, poison)
             inverse = 1.0 / c
@@ -407,14 +416,18 @@ def matchings_kernel(
         if HAS_WEIGHT:
             wanted = live & (tl.load(weight + place, mask=live, other=0.0) != 0.0)
         read = tl.load(reading + place, mask=live, other=0)
-        backward, shift = read % 2 == 1, read // 2
+        backward = read % 2 == 1
+        shift = read // 2
         free = tl.zeros_like(read)
         some = tl.max(wanted.to(tl.int32), axis=0) > 0
         if some:
-            n, m = _count(x_points, x_line, wanted, N, HAS_N), _count(y_points, y_line, wanted, M, HAS_M)
+            n = _count(x_points, x_line, wanted, N, HAS_N)
+            m = _count(y_points, y_line, wanted, M, HAS_M)
             y0, y1, y2, _ = _load_all_of_y(y, y_line, m, wanted, M, D, MP)
             inverse = 1.0 / _whole(cutoff, rest, y0)
-            f, before, last = tl.zeros_like(y0), tl.zeros_like(y0), tl.zeros_like(y0)
+            f = tl.zeros_like(y0)
+            before = tl.zeros_like(y0)
+            last = tl.zeros_like(y0)
             for i in range(N):
                 row = _row_of(i, shift, backward, N)
                 exists = wanted & (row < n)
@@ -427,7 +440,8 @@ def matchings_kernel(
                 f = tl.maximum(f, before + (1.0 - tl.sqrt(square) * inverse))
                 before = _largest_before(f)
                 whole = tl.maximum(before, f)
-                raised, rises = _words(whole > last, W, BLOCK), _words(f > before, W, BLOCK)
+                raised = _words(whole > last, W, BLOCK)
+                rises = _words(f > before, W, BLOCK)
                 last = whole
                 word = tl.arange(0, W)[:, None]
                 here = own[None, :] + (2 * i * W + word) * BLOCK
@@ -480,8 +494,11 @@ def gradient_kernel(
         n = tl.load(own_points + line)
     exists = i < n
     start = own + line.to(tl.int64) * N * D
-    x0, x1 = tl.load(start + i * D, mask=exists, other=0.0), tl.load(start + i * D + 1, mask=exists, other=0.0)
-    g0, g1 = x0 * 0.0, x1 * 0.0  # NaN if a coordinate is not finite
+    x0 = tl.load(start + i * D, mask=exists, other=0.0)
+    x1 = tl.load(start + i * D + 1, mask=exists, other=0.0)
+    # NaN if a coordinate is not finite
+    g0 = x0 * 0.0
+    g1 = x1 * 0.0
     if D == 3:
         x2 = tl.load(start + i * D + 2, mask=exists, other=0.0)
         g2 = x2 * 0.0

@@ -47,13 +47,15 @@ def l1_kernel(
     m = tl.where(live, M, 0)
     if HAS_M:
         m = tl.load(y_points + y_line, mask=live, other=0)
-    ring, both = live & CLOSED, live & UNDIRECTED
+    ring = live & CLOSED
+    both = live & UNDIRECTED
     if HAS_CLOSED:
         ring = tl.load(closed + y_line, mask=live, other=0) != 0
     if HAS_UNDIRECTED:
         both = tl.load(undirected + y_line, mask=live, other=0) != 0
     readings = tl.where(ring, m, 1) * tl.where(both, 2, 1)
-    start_x, start_y = x + x_line.to(tl.int64) * N * D, y + y_line.to(tl.int64) * M * D
+    start_x = x + x_line.to(tl.int64) * N * D
+    start_y = y + y_line.to(tl.int64) * M * D
     some = m > 0
     best = tl.load(start_x, mask=live, other=0.0) * 0.0 + float("inf")
     best_read = tl.zeros_like(pair)

@@ -15,7 +15,8 @@ def assign_groups(cost, group, limit, row_of):
     than the limit of their matrix are left out.
     """
     rows, columns = cost.shape[1:]
-    place, done = np.empty(columns, np.int64), np.empty(columns, np.bool_)
+    place = np.empty(columns, np.int64)
+    done = np.empty(columns, np.bool_)
     for number in range(len(cost)):
         for j in range(columns):
             row_of[number, j] = -1

@@ -28,7 +28,8 @@ const DEFAULTS = () => ({
 // whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
 // order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves; narrows(state),
 // whether it has a filter that no condition can say; chips(state), names of such filters and the changes that take them
-// away; playFrom(frame), which plays the rest of a scene.
+// away; playFrom(frame), which plays the rest of a scene; map, its title and element(), a map that others may show in a
+// larger place, or null.
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
 const noFilters = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));

@@ -2,6 +2,7 @@
 
 let answer = meta.answer; // null until it comes, in `mapgauge view`
 let isAnswered = false; // whether an answer that knows predictions and truth has come
+let isPanelComing = Boolean(source.panel); // whether the panel "where" comes later, in `mapgauge view`
 let openedGroup = ""; // the family of causes whose causes are shown
 let searched = ""; // what the names of classes must contain
 
@@ -318,7 +319,7 @@ function showWhere() {
   slot.dataset.own = "true";
   const ranges = answer?.methods[0]?.ranges ?? [];
   if (!ranges.length) {
-    const about = "Nothing is known about places: the files have no poses. Evaluate with --ranges to see the values near and far.";
+    const about = isPanelComing ? "" : "Nothing is known about places: the files have no poses. Evaluate with --ranges to see the values near and far.";
     slot.replaceChildren(element("p", { className: "quiet", textContent: about }));
     return;
   }
@@ -391,10 +392,23 @@ extras.push({
 
   // In `mapgauge view`, after predictions and truth were read: the answer with what only they tell, and the panel where.
   async ready({ state: reading }) {
-    if (reading !== "ready" || !source.answer) return;
-    const found = await source.answer("geometry");
-    isAnswered = true;
-    takeAnswer(found);
+    if (reading !== "ready") {
+      isPanelComing = false;
+      showWhere();
+      return;
+    }
+    if (source.panel) await takePanel(); // first, because it takes less time
+    if (!source.answer) return;
+    const more = element("p", { className: "quiet", textContent: "Comparing all frames for the rest of the answer …" });
+    $$("answer").append(more);
+    try {
+      const found = await source.answer("geometry");
+      isAnswered = true;
+      takeAnswer(found);
+    } catch (error) {
+      tellFailure(`The rest of the answer cannot be shown: ${error.message}`, error);
+    }
+    more.remove();
   },
 
   show(now, differs) {
@@ -412,12 +426,31 @@ extras.push({
 function takeAnswer(found) {
   answer = found.answer;
   meta.intervals = found.intervals;
-  if (found.where && $$("where-slot").dataset.own === "true") {
-    $$("where-slot").dataset.own = "false";
-    $$("where-slot").innerHTML = found.where; // of sections, which escape every text
-  }
   $$("answer").replaceChildren(...answer.statements.map(({ text }) => element("p", { textContent: text })));
   showWhat(state);
   showWhy(state);
   showWhere();
+}
+
+// Shows the panel "where" when the server has made it, and meanwhile how much of it is done.
+async function takePanel() {
+  const progress = $$("where-progress");
+  try {
+    const body = await source.panel((text) => {
+      progress.hidden = false;
+      progress.textContent = text;
+    });
+    isPanelComing = false;
+    progress.hidden = true;
+    if (body) {
+      $$("where-slot").dataset.own = "false";
+      $$("where-slot").innerHTML = body; // of sections, which escape every text
+    }
+    showWhere();
+  } catch (error) {
+    isPanelComing = false;
+    progress.hidden = true;
+    showWhere();
+    $$("where-slot").append(element("p", { className: "quiet", textContent: `The map cannot be made: ${error.message}` }));
+  }
 }

@@ -15,6 +15,7 @@ from mapgauge.metrics.table import METRICS, setting_of, title_of
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
+from mapgauge.typing import Progress
 from mapgauge.views.report.explorer import filled, resource
 from mapgauge.views.report.frames import is_first
 from mapgauge.views.report.sections import sections
@@ -22,12 +23,14 @@ from mapgauge.views.report.sections import sections
 DIGITS = 5  # of the values in the page
 
 
-def panel_of_sections(panel: str, methods: Sequence[Results], names: Sequence[str]) -> Html:
+def panel_of_sections(
+    panel: str, methods: Sequence[Results], names: Sequence[str], progress: Progress | None = None
+) -> Html:
     """Return what the first section with data for a panel puts there. Empty if no section has any."""
     for section in sections():
         if section.panel != panel:
             continue
-        body = section.in_panel(methods, names)
+        body = section.in_panel(methods, names, progress)
         if body:
             return body
     return Html("")

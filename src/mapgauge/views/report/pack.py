@@ -16,6 +16,7 @@ from mapgauge.markup import Html
 from mapgauge.metrics.metric import Metric
 from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
+from mapgauge.typing import Progress
 
 LEVEL = 6  # level 9 takes seven times as long and saves 2 %
 ALIGNMENT = 8  # bytes; a typed array must begin at a multiple of its item size
@@ -88,11 +89,12 @@ class Section:
         """
         return {}
 
-    def in_panel(self, methods: Sequence[Results], names: Sequence[str]) -> Html:
+    def in_panel(self, methods: Sequence[Results], names: Sequence[str], progress: Progress | None = None) -> Html:
         """Return what stands in the panel ``panel`` of the first screen, in place of what the core shows there.
 
         The report, ``mapgauge view`` and notebooks show it, so it needs no script. If it is empty, the section has no
-        data, and the panel shows what it would show without the section.
+        data, and the panel shows what it would show without the section. ``progress`` is called with
+        the number of frames done and their total. With several methods, each of their frames counts.
         """
         return Html("")
 

@@ -105,7 +105,7 @@ def test_tables_json_and_comparisons_of_two_maps_begin_with_network_pld(tmp_path
     pieces = in_pieces(tmp_path / "pieces.geojson")
     truth = in_pieces(tmp_path / "truth.geojson", 100.0)
     for name, file in (("a", pieces), ("b", truth)):
-        done = run("evaluate", str(file), str(truth), "-p", "map", "-o", f"{name}.mg", cwd=tmp_path)
+        done = run("evaluate", str(file), str(truth), "-p", "map", "--tables", "-o", f"{name}.mg", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         order = [done.stdout.index(word) for word in ("\nNetwork PLD, lower", "network completeness ↑", "\nPLD, lower")]
         assert order == sorted(order)

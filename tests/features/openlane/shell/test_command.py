@@ -10,7 +10,7 @@ from tests.cli.conftest import Run
 from tests.lane_worlds import write_pickles
 
 import mapgauge as mg
-from mapgauge.protocols import TRAFFIC_ELEMENTS
+from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 
 V11, V21 = "openlanev2-v1.1", "openlanev2-v2.1"
 
@@ -24,7 +24,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_versions_stand_side_by_side(call: Run, files: Path) -> None:
     protocols = ("openlanev2-v1.0", V11, f"{V11}-near")
     options = ("evaluate", files / "good.pkl", files / "truth.pkl", "--protocol", ",".join(protocols))
-    done = call(*options)
+    done = call(*options, "--tables")
     assert done.returncode == 0, done.stderr
     table = done.stdout.split("Means over classes\n")[1].splitlines()
     titles = "DET_l ↑ DET_l_ch ↑ DET_t ↑ TOP_ll ↑ TOP_lt ↑ OLS ↑ OLS_l ↑ F ↑"
@@ -44,7 +44,7 @@ def test_versions_stand_side_by_side(call: Run, files: Path) -> None:
 def test_a_table_has_the_classes_of_its_score(call: Run, files: Path, tmp_path: Path) -> None:
     page, results = tmp_path / "page.html", tmp_path / "out"
     pair = (files / "good.pkl", files / "poor.pkl")
-    done = call("evaluate", *pair, files / "truth.pkl", "-p", V11, "--report", page, "-o", results)
+    done = call("evaluate", *pair, files / "truth.pkl", "-p", V11, "--tables", "--report", page, "-o", results)
     assert done.returncode == 0, done.stderr
     tables = {text.partition(",")[0]: text.splitlines() for text in done.stdout.split("\n\n")}
     assert [row.split()[:2] for row in tables["OLS"][2:4]] == [["good", "mean"], ["poor", "mean"]]
@@ -67,5 +67,6 @@ def test_advice_for_files_without_links(call: Run, files: Path, tmp_path: Path) 
         "lanes have no left line, expected lane segments. Score centrelines: --protocol openlanev2-v1.1" in done.stderr
     )
     done = call("evaluate", files / "good.pkl", files / "truth.pkl")
-    assert "available: centerline. For lanes: --protocol openlanev2-v1.1, or graph for graph scores" in done.stdout
-    assert "has instances of the compared classes, so there is nothing to compare with" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert "available: centerline. For lanes: --protocol openlanev2-v1.1, or graph for graph scores" in told
+    assert "has instances of the compared classes, so there is nothing to compare with" in told

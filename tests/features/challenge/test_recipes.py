@@ -1,0 +1,115 @@
+"""The scripts of the recipes for Codabench, EvalAI and GitHub Actions run, without these services."""
+
+import json
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mapgauge as mg
+
+RECIPES = Path(__file__).parents[3] / "examples" / "challenge"
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a manifest, the truth, and a good and a broken submission."""
+    folder = tmp_path_factory.mktemp("night")
+    predictions, truth = mg.demo.demo_world(10)
+    mg.Challenge.of("Night", truth).save(folder / "challenge.json")
+    mg.write(truth, folder / "truth.geojson")
+    (folder / "submissions").mkdir()
+    mg.write(predictions, folder / "submissions" / "good.json", "streammapnet")
+    text = (folder / "submissions" / "good.json").read_bytes()
+    (folder / "submissions" / "broken.json").write_bytes(text[:-300])
+    return folder
+
+
+def run(*arguments: object, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run Python."""
+    words = [sys.executable, *map(str, arguments)]
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def value_of(night: Path) -> float | None:
+    return mg.evaluate(night / "submissions" / "good.json", night / "truth.geojson").mean["pld"]
+
+
+def test_codabench(night: Path, tmp_path: Path) -> None:
+    given = tmp_path / "input"
+    (given / "ref").mkdir(parents=True)
+    (given / "res").mkdir()
+    shutil.copy(night / "challenge.json", given / "ref")
+    shutil.copy(night / "truth.geojson", given / "ref")
+    shutil.copy(night / "submissions" / "good.json", given / "res" / "theirs.json")
+    done = run(RECIPES / "codabench.py", given, tmp_path / "output")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "output" / "scores.json").read_text(encoding="utf-8"))
+    assert scores["pld"] == value_of(night)
+    assert all(isinstance(value, float) for value in scores.values())
+    shutil.copy(night / "submissions" / "broken.json", given / "res" / "theirs.json")
+    done = run(RECIPES / "codabench.py", given, tmp_path / "other")
+    assert done.returncode == 1
+    assert "not JSON" in done.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def test_evalai(night: Path) -> None:
+    evaluate = runpy.run_path(str(RECIPES / "evalai.py"))["evaluate"]
+    truth = str(night / "truth.geojson")
+    said = evaluate(truth, str(night / "submissions" / "good.json"), "dev", manifest=night / "challenge.json")
+    assert said["result"][0]["dev"]["pld"] == value_of(night)
+    assert not any(token in said["submission_result"] for token in mg.read(night / "truth.geojson").tokens)
+    with pytest.raises(ValueError, match="not JSON"):
+        evaluate(truth, str(night / "submissions" / "broken.json"), "dev", manifest=night / "challenge.json")
+
+
+def steps_of(name: str) -> list[dict[str, Any]]:
+    """The steps of the only job of a workflow."""
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    workflow = yaml.safe_load((RECIPES / "github" / name).read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    assert workflow["permissions"] == {"contents": "read"}
+    return list(job["steps"])
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_the_workflow_that_checks_a_pull_request(night: Path, tmp_path: Path) -> None:
+    (tmp_path / "main").mkdir()
+    shutil.copy(night / "challenge.json", tmp_path / "main")
+    shutil.copytree(night / "submissions", tmp_path / "theirs" / "submissions")
+    command = next(step["run"] for step in steps_of("check.yml") if "run" in step)
+    command = command.replace("mapgauge challenge", f'"{sys.executable}" -m mapgauge challenge')
+    words = ["bash", "-e", "-c", command]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 1
+    assert "broken.json would be refused" in done.stdout
+    assert "good.json can be scored" in done.stdout
+    (tmp_path / "theirs" / "submissions" / "broken.json").unlink()
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+
+def test_the_workflow_that_scores(night: Path, tmp_path: Path) -> None:
+    command = next(step["run"] for step in steps_of("score.yml") if "run" in step)
+    assert command == 'python score_folder.py submissions "$TRUTH" night'
+    (tmp_path / "night").mkdir()
+    shutil.copy(night / "challenge.json", tmp_path / "night")
+    done = run(RECIPES / "score_folder.py", night / "submissions", night / "truth.geojson", "night", cwd=tmp_path)
+    assert done.returncode == 1  # one file was refused
+    assert "good is first of 1 submission." in done.stdout
+    assert (tmp_path / "night" / "board.md").exists()
+    # What the workflow uploads has nothing private.
+    paths = steps_of("score.yml")[-1]["with"]["path"].split()
+    assert paths == ["night/board.*", "night/challenge.json", "night/public/"]
+
+
+def test_the_container_starts_a_command_that_exists() -> None:
+    text = (RECIPES / "Containerfile").read_text(encoding="utf-8")
+    assert 'ENTRYPOINT ["mapgauge"]' in text
+    assert "USER scorer" in text
+    assert "--network none" in text
+    assert "codabench.py" in (RECIPES / "codabench-metadata.yaml").read_text(encoding="utf-8")
