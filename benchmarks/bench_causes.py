@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import mapgauge as mg
-from mapgauge.cli.summary import in_words
 from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.metrics.causes import CAUSES, THRESHOLDS
 
@@ -51,7 +50,7 @@ def times(frames: int) -> dict[str, float]:
         "`mg.confidence` of the same, as a table": lambda: mg.confidence(fresh[0], workers=1).table(),
         "completeness and causes, in a pass of their own": lambda: with_metrics(fresh[0], IN_WORDS, 1),
         "evaluation with completeness and causes in one pass": lambda: evaluated(*IN_WORDS),
-        "lines after the tables of these results": lambda: in_words(fresh[0], 1),
+        "answer of these results": lambda: mg.answer(fresh[0], workers=1),
     }
     best: dict[str, float] = {}
     for _ in range(REPEATS):

@@ -61,10 +61,8 @@ def _evaluate(metric: str) -> Callable[[Path], None]:
 
 
 def _words(folder: Path) -> None:
-    from mapgauge.cli.summary import in_words as tell
-
     predictions, truth = map(mg.read, _files(folder))
-    tell(mg.evaluate(predictions, truth), 1)
+    mg.answer(mg.evaluate(predictions, truth), workers=1)
 
 
 def _thresholds(folder: Path) -> None:

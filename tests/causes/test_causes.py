@@ -304,7 +304,7 @@ def test_the_difference_has_the_intervals_of_compare() -> None:
         assert found.keys() == apart.keys()
         for name, causes in found.items():
             whole, same = causes["pld"], apart[name]["pld"]
-            assert whole.told_apart is same.told_apart
+            assert whole.decided is same.decided
             assert (whole.value, whole.low, whole.high, whole.p) == pytest.approx(
                 (same.value, same.low, same.high, same.p), rel=1e-9, nan_ok=True
             )
@@ -323,7 +323,7 @@ def test_a_cause_in_few_scenes_has_no_interval() -> None:
         changes = mg.compare_causes(methods[0], method)
         for name in ("divider", "mean"):
             assert math.isfinite(changes[name]["duplicate"].low) is known
-            assert (changes[name]["duplicate"].told_apart is not None) is known
+            assert (changes[name]["duplicate"].decided is not None) is known
             assert math.isfinite(changes[name]["localisation"].low)
 
 

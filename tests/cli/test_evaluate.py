@@ -68,7 +68,7 @@ def test_every_key_of_the_json_is_on_its_page() -> None:
         "hash",
         "history",
         "without_truth",
-        "told_apart",
+        "decided",
         "empty_frames",
     }
 

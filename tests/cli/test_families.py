@@ -45,7 +45,7 @@ def p_values(pairs: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
         for pair in pairs
         for class_name, by_key in pair["classes"].items()
         for key, found in by_key.items()
-        if found["told_apart"] is not None
+        if found["decided"] is not None
     }
 
 
@@ -162,5 +162,5 @@ def test_an_offset_of_a_single_scene_has_no_interval(folder: Path) -> None:
     assert [math.isnan(offset.low) for offset in offsets] == [True, False]
     difference = comparison.differences["once", "always"]
     for name in ("divider", "mean"):
-        assert difference[name]["median_across"].told_apart is None
-        assert difference[name]["pld"].told_apart is True
+        assert difference[name]["median_across"].decided is None
+        assert difference[name]["pld"].decided is True

@@ -85,7 +85,7 @@ def test_differences_that_cannot_be_told_apart_pass_if_asked_for(call: Run, tmp_
     files = saved(tmp_path, "abcdef", one=one, two=two, worse=worse)
     assert gate(call, "pld > +0.01", files=files[:2])[0] == 3
     assert gate(call, "pld > +0.01 and decided", files=files[:2])[0] == 0
-    status, said = gate(call, "pld > +0.01 and told  apart", files=files[::2])
+    status, said = gate(call, "pld > +0.01 and   decided", files=files[::2])
     assert status == 3
     assert "cannot fail" not in said
 
@@ -102,7 +102,7 @@ def test_below_five_scenes_a_condition_with_told_apart_cannot_fail_and_says_so(
         "mapgauge: warning: gate: poor: 'pld > +0.1 and decided' cannot fail: too few scenes to decide "
         f"({number}; at least 5 with this class are needed)"
     ) in said
-    assert gate(call, "pld > +0.1", files=files)[0] == 3  # without told apart, the difference decides
+    assert gate(call, "pld > +0.1", files=files)[0] == 3  # without a verdict, the difference decides
 
 
 def test_every_file_after_the_first_is_checked(call: Run, world: Path, tmp_path: Path) -> None:
@@ -192,10 +192,10 @@ def test_the_json_has_every_check(call: Run, world: Path) -> None:
             "key": key,
             "value": value[key],
             "baseline": baseline[key],
-            "told_apart": told_apart,
+            "decided": decided,
             "fails": fails,
         }
-        for condition, key, told_apart, fails in (
+        for condition, key, decided, fails in (
             ("pld > +0.005", "pld/mean", None, True),  # two scenes are too few to tell
             ("pld/divider/false > 0.9", "pld/divider/false", None, False),
         )

@@ -89,6 +89,6 @@ def test_what_cannot_be_planned_is_refused(compare: Run, words: tuple[str, ...],
 def test_a_gate_says_if_it_passes_because_nothing_is_decided(compare: Run) -> None:
     done = compare("good0.mg", "good1.mg", "--fail-if", "pld > -0.5 and decided")
     difference = json.loads(compare("good0.mg", "good1.mg", "--json").stdout)["differences"][0]
-    assert difference["classes"]["mean"]["pld"]["told_apart"] is False
+    assert difference["classes"]["mean"]["pld"]["decided"] is False
     assert done.returncode == 0
     assert "passes because it cannot be decided" in done.stderr

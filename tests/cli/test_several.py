@@ -48,8 +48,8 @@ def test_one_scene_has_null_for_its_interval(call: Run, tmp_path: Path) -> None:
     found = json.loads(call("compare", "one.mg", "two.mg", "--json", cwd=tmp_path).stdout)
     assert found["estimates"]["one"]["mean"]["pld"] == {"value": 0.5, "low": None, "high": None}
     difference = found["differences"][0]["classes"]["mean"]["pld"]
-    assert {key: difference[key] for key in ("low", "high", "told_apart", "p")} == dict.fromkeys(
-        ("low", "high", "told_apart", "p")
+    assert {key: difference[key] for key in ("low", "high", "decided", "p")} == dict.fromkeys(
+        ("low", "high", "decided", "p")
     )
     assert (found["tested"], found["correction"]) == (0, "none")
     assert any("only one scene" in note for note in found["notes"])
@@ -80,12 +80,12 @@ def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) 
     (difference,) = found["differences"]
     assert (difference["first"], difference["second"]) == ("A", "B")
     assert difference["classes"]["mean"]["pld"] == comparison.differences["A", "B"]["mean"]["pld"]._asdict()
-    assert difference["classes"]["mean"]["pld"]["told_apart"] is None  # two scenes
+    assert difference["classes"]["mean"]["pld"]["decided"] is None  # two scenes
 
 
 def test_comparisons_have_csv_and_latex(call: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(call("compare", "good.mg", "poor.mg", "--csv", "--samples", "9").stdout)))
-    numbers = ["value", "low", "high", "told_apart", "p", "error", "freedom"]
+    numbers = ["value", "low", "high", "decided", "p", "error", "freedom"]
     assert list(rows[0]) == ["name", "protocol", "minus", "class", "key", *numbers]
     assert {(row["name"], row["minus"]) for row in rows} == {("good", ""), ("poor", ""), ("poor", "good")}
     latex = call("compare", "good.mg", "poor.mg", "--latex", "--samples", "9").stdout

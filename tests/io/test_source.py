@@ -151,7 +151,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         mg.read(path)
 
 
-def test_a_zip_archive_is_told_apart(tmp_path: Path) -> None:
+def test_a_zip_archive_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "model.pth").write_bytes(b"PK\x03\x04" + bytes(60))
     with pytest.raises(mg.UnreadableFile, match=r"a zip archive, as torch.save writes it"):
         mg.read(tmp_path / "model.pth")

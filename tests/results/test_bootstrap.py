@@ -233,11 +233,11 @@ def test_methods_that_differ_by_noise_cannot_be_told_apart_and_others_can() -> N
     good, alike, moved = methods()
     comparison = mg.compare([good, alike, moved], names=["good", "alike", "moved"])
     noise = comparison.differences["good", "alike"]["mean"]["pld"]
-    assert not noise.told_apart
+    assert not noise.decided
     assert str(noise).endswith("(cannot be decided)")
     for first in ("good", "alike"):
         clear = comparison.differences[first, "moved"]["mean"]["pld"]
-        assert clear.told_apart
+        assert clear.decided
         assert clear.low > 0
         assert "cannot" not in str(clear)
     lines = comparison.table(["pld"]).splitlines()
@@ -277,7 +277,7 @@ def test_one_scene_has_no_interval_and_no_verdict() -> None:
     comparison = mg.compare(both, names=["a", "b"], samples=10)
     estimate = comparison.estimates[0]["mean"]["pld"]
     assert (math.isnan(estimate.low), math.isnan(estimate.high)) == (True, True)
-    assert comparison.differences["a", "b"]["mean"]["pld"].told_apart is None
+    assert comparison.differences["a", "b"]["mean"]["pld"].decided is None
     assert comparison.notes == (
         "warning: there is only one scene, so there are no intervals and no verdicts. Evaluate at least 5",
     )
@@ -290,9 +290,7 @@ def test_below_five_scenes_there_is_no_verdict(scenes: int) -> None:
     good, _, moved = methods()
     some = [k for k, scene in enumerate(good.scenes or ()) if int(scene[-1]) < scenes]
     comparison = mg.compare([good.of_frames(some), moved.of_frames(some)], names=["good", "moved"])
-    told = {
-        found.told_apart for values in comparison.differences["good", "moved"].values() for found in values.values()
-    }
+    told = {found.decided for values in comparison.differences["good", "moved"].values() for found in values.values()}
     assert (told == {None}) == (scenes < 5)
     assert bool(comparison.tested) == (scenes == 5)
     assert comparison.notes == (
@@ -311,8 +309,8 @@ def test_scenes_without_a_class_do_not_count_for_it() -> None:
     )
     both = [mg.evaluate(side.with_confidence(0.9), truth, PROTOCOL) for side in (truth, near)]
     found = mg.compare(both, names=["a", "b"]).differences["a", "b"]
-    assert found["divider"]["pld"].told_apart is True
-    assert found["boundary"]["pld"].told_apart is None
+    assert found["divider"]["pld"].decided is True
+    assert found["boundary"]["pld"].decided is None
 
 
 def test_drawing_frames_is_noted() -> None:
@@ -329,7 +327,7 @@ def test_p_values_agree_with_the_intervals() -> None:
         for by_class in comparison.differences.values():
             for by_key in by_class.values():
                 for found in by_key.values():
-                    assert found.told_apart == (found.low > 0 or found.high < 0) == (found.p < 1 - level)
+                    assert found.decided == (found.low > 0 or found.high < 0) == (found.p < 1 - level)
 
 
 def test_holms_correction_counts_every_difference() -> None:
@@ -345,10 +343,10 @@ def test_holms_correction_counts_every_difference() -> None:
         for key in by_key
     ]
     assert all(after[:3] == before[:3] and after.p >= before.p for before, after in pairs)
-    assert all(after.told_apart == (after.p < 0.05) for _, after in pairs)
+    assert all(after.decided == (after.p < 0.05) for _, after in pairs)
     smallest = min(pairs, key=lambda pair: pair[0].p)
     assert smallest[1].p == pytest.approx(min(1, plain.tested * smallest[0].p))
-    assert sum(bool(after.told_apart) for _, after in pairs) < sum(bool(before.told_apart) for before, _ in pairs)
+    assert sum(bool(after.decided) for _, after in pairs) < sum(bool(before.decided) for before, _ in pairs)
     assert "120 differences tested, over all classes and values. If all were equal, about 6.0" in plain.table()
     assert "120 differences tested, over all classes and values. The verdicts have Holm's correction" in (
         corrected.table()

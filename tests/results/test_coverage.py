@@ -53,7 +53,7 @@ def simulated(scenes: int, cases: int, seed: int, samples: int = 1000, *, hard: 
         for name, key in VALUES:
             estimate = comparison.estimates[0][name][key]
             covered[key].append(estimate.low <= true_values(hard=hard)[name, key] <= estimate.high)
-            apart[key].append(bool(comparison.differences["a", "b"][name][key].told_apart))
+            apart[key].append(bool(comparison.differences["a", "b"][name][key].decided))
     return Held(
         covered={key: float(np.mean(found)) for key, found in covered.items()},
         apart={key: float(np.mean(found)) for key, found in apart.items()},
@@ -74,7 +74,7 @@ def simulated_rare(scenes: int, present: tuple[float, float], cases: int, sample
             estimate = comparison.estimates[0]["mean"][key]
             if np.isfinite(estimate.low):
                 covered.append(estimate.low <= true_values(present)["mean", key] <= estimate.high)
-                apart.append(bool(comparison.differences["a", "b"]["mean"][key].told_apart))
+                apart.append(bool(comparison.differences["a", "b"]["mean"][key].decided))
     return float(np.mean(covered)), float(np.mean(apart))
 
 
@@ -109,7 +109,7 @@ def test_intervals_of_ap_hold_where_scenes_differ_much() -> None:
     assert held.apart["ap_chamfer"] <= 0.075
 
 
-def test_equal_methods_are_never_told_apart_below_five_scenes() -> None:
+def test_equal_methods_are_never_decided_below_five_scenes() -> None:
     held = [simulated(scenes, 20, seed=4, samples=100) for scenes in (1, 2, 3, 4)]
     assert [share for of in held for share in of.apart.values()] == [0] * 8
 
@@ -148,10 +148,7 @@ def families(scenes: int, cases: int, *, samples: int, hard: bool = False) -> tu
 
 def _any_decided(differences: Differences) -> bool:
     return any(
-        found.told_apart
-        for by_class in differences.values()
-        for by_key in by_class.values()
-        for found in by_key.values()
+        found.decided for by_class in differences.values() for by_key in by_class.values() for found in by_key.values()
     )
 
 

@@ -47,14 +47,14 @@ def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: flo
         test = stats.ttest_1samp(values, 0)
         assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval(level)), rel=1e-9)
         assert found.p == pytest.approx(test.pvalue, rel=1e-9)
-        assert found.told_apart == (found.low > 0 or found.high < 0) == (found.p < 1 - level)
+        assert found.decided == (found.low > 0 or found.high < 0) == (found.p < 1 - level)
 
 
 def test_one_unit_has_no_interval() -> None:
     samples = np.full(100, 0.5)
     assert str(estimate(0.5, Draws(samples, 1), 0.95)) == "0.500 [-]"
     found = difference(0.5, Draws(samples, 1), 0.95)
-    assert found.told_apart is None
+    assert found.decided is None
     assert [math.isnan(value) for value in (found.low, found.high, found.p)] == [True] * 3
     assert str(found) == "+0.500 [-] (too few scenes to decide)"
 
@@ -108,14 +108,14 @@ def test_methods_are_told_apart_if_p_is_below_the_bound_and_not_if_it_is_equal()
     draws = Draws(np.tile([-1.0, 1.0], 50), 10)
     p = difference(0.5, draws, 0.95).p
     assert 0.5 < p < 1  # so 1 - p is exact
-    assert difference(0.5, draws, 1 - p).told_apart is False
-    assert difference(0.5, draws, 1 - p - 1e-9).told_apart is True
+    assert difference(0.5, draws, 1 - p).decided is False
+    assert difference(0.5, draws, 1 - p - 1e-9).decided is True
 
 
 @pytest.mark.parametrize("value", [1e-16, -1e-12, 1e-12])
 def test_a_difference_that_is_rounding_is_none(value: float) -> None:
     found = difference(value, Draws(np.full(100, value), 10), 0.95)
-    assert (found.told_apart, found.p) == (False, 1.0)
+    assert (found.decided, found.p) == (False, 1.0)
 
 
 def test_intervals_and_verdicts_in_words() -> None:
@@ -222,7 +222,7 @@ def test_the_error_of_a_mean_has_at_most_the_degrees_of_freedom_of_its_samples()
 def test_a_class_in_one_unit_leaves_the_mean_without_a_verdict(units: int, verdict: bool | None) -> None:
     samples = np.tile([0.499, 0.501], 100)
     classes = Draws(samples, 20), Draws(samples, units)
-    assert difference(0.5, Draws(samples, 20, classes), 0.95).told_apart is verdict
+    assert difference(0.5, Draws(samples, 20, classes), 0.95).decided is verdict
 
 
 @pytest.mark.filterwarnings("error")

@@ -88,12 +88,12 @@ def test_power_is_a_probability_above_a_half(power: float) -> None:
 def test_the_verdict_compares_the_ends_of_the_interval_with_the_margin(
     low: float, high: float, lower_is_better: bool, verdict: str
 ) -> None:
-    difference = mg.Difference((low + high) / 2, low, high, told_apart=low > 0 or high < 0, p=0.5)
+    difference = mg.Difference((low + high) / 2, low, high, decided=low > 0 or high < 0, p=0.5)
     assert mg.margin_verdict(difference, 0.005, lower_is_better=lower_is_better) == verdict
 
 
 def test_too_few_scenes_cannot_tell() -> None:
-    difference = mg.Difference(-0.1, -0.2, -0.05, told_apart=None, p=0.01)
+    difference = mg.Difference(-0.1, -0.2, -0.05, decided=None, p=0.01)
     assert mg.margin_verdict(difference, 0.005, lower_is_better=True) == "cannot tell"
 
 
@@ -108,7 +108,7 @@ def power_reached(cases: int, *, better: float, samples: int) -> tuple[float, in
     decided = 0
     for _ in range(cases):
         comparison = mg.compare(made_up(rng, scenes, better=better), names=["a", "b"], samples=samples)
-        decided += bool(comparison.differences["a", "b"]["mean"]["pld"].told_apart)
+        decided += bool(comparison.differences["a", "b"]["mean"]["pld"].decided)
     return decided / cases, scenes
 
 
@@ -216,7 +216,7 @@ def test_a_gate_with_a_margin_fails_unless_the_loss_is_shown_to_be_within_it() -
     }
     fails = {}
     for verdict, (low, high) in cases.items():
-        difference = mg.Difference((low + high) / 2, low, high, told_apart=low > 0 or high < 0, p=0.5)
+        difference = mg.Difference((low + high) / 2, low, high, decided=low > 0 or high < 0, p=0.5)
         found = judged("pld not within 0.005", difference, comparison, methods)
         assert found.shown == verdict
         assert found.to_dict()["verdict"] == verdict
@@ -229,7 +229,7 @@ def test_a_gate_that_passes_because_nothing_is_decided_is_known() -> None:
     comparison = mg.compare(methods, names=["a", "b"], samples=50)
     loss = comparison.differences["a", "b"]["mean"]["pld"]
     assert loss.value > 0.001
-    undecided = loss._replace(told_apart=False)
+    undecided = loss._replace(decided=False)
     assert judged("pld > +0.001 and decided", undecided, comparison, methods).passes_undecided
     assert not judged("pld > +0.9 and decided", undecided, comparison, methods).passes_undecided
     assert not judged("pld > +0.001", undecided, comparison, methods).passes_undecided

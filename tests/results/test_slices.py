@@ -69,7 +69,7 @@ def test_slices_that_share_scenes_are_compared_paired() -> None:
     sliced = WHOLE.by({"all": tokens, "again": tokens, "odd": tokens[1::2]})
     assert sliced.paired == {("all", "again"), ("all", "odd"), ("again", "odd")}
     same = sliced.differences["all", "again"]["mean"]["pld"]
-    assert (same.value, same.low, same.high, same.told_apart) == (0, 0, 0, False)
+    assert (same.value, same.low, same.high, same.decided) == (0, 0, 0, False)
     odd = sliced.differences["all", "odd"]["mean"]["pld"]
     width = sliced.estimates["odd"]["mean"]["pld"]
     assert odd.high - odd.low < width.high - width.low  # the draws are the same, so the difference is more certain

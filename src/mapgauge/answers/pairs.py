@@ -208,7 +208,7 @@ def _verdict(
         return "cannot tell"
     if _are_identical(one, other):
         return "identical"
-    if not difference.told_apart:
+    if not difference.decided:
         return "cannot tell"
     if contradicted:
         return "disagree"
@@ -226,17 +226,17 @@ def _are_identical(one: Results, other: Results) -> bool:
 
 def _against(one: Results, measure: str, changes: dict[str, Difference]) -> tuple[tuple[str, DifferenceFacts], ...]:
     """Return the average precisions that say the opposite of PLD, if both are decided."""
-    decided = changes.get(measure)
-    if measure != PLD.main.key or decided is None or not decided.told_apart:
+    main = changes.get(measure)
+    if measure != PLD.main.key or main is None or not main.decided:
         return ()
     found = []
     for metric, _ in hit_metrics(one.metrics):
         change = changes.get(metric.main.key)
-        if change is None or not change.told_apart:
+        if change is None or not change.decided:
             continue
         gap = DifferenceFacts.of(change)
         # PLD is better where it is lower, average precision where it is higher.
-        if gap is not None and (gap.value > 0) == (decided.value > 0):
+        if gap is not None and (gap.value > 0) == (main.value > 0):
             found.append((metric.main.key, gap))
     return tuple(found)
 
@@ -245,7 +245,7 @@ def _why_not(comparison: Comparison, difference: Difference | None) -> str:
     """Return why nothing is decided about a difference; "" if it is only too small for its interval."""
     if difference is None or not math.isfinite(difference.value):
         return "there is no value to compare"
-    if difference.told_apart is not None:
+    if difference.decided is not None:
         return ""
     few = too_few(comparison.units, comparison.drawn)
     if comparison.units == 1:

@@ -207,11 +207,11 @@ def _with_links(sides: Sequence[MapFrames], instances: Indices, links: Links) ->
     codes = links.code[some].tolist()
     labels = [_encoded(links.kinds[c]) + weight.tobytes() for c, weight in zip(codes, links.weight[some], strict=True)]
     ends = place[links.source[some]].tolist(), place[links.target[some]].tolist()
-    contents = told_apart(_contents(sides, near), *ends, labels)
+    contents = distinguished(_contents(sides, near), *ends, labels)
     return [contents[i] for i in place[instances].tolist()]
 
 
-def told_apart(
+def distinguished(
     contents: Sequence[bytes], source: Iterable[int], target: Iterable[int], labels: Iterable[bytes]
 ) -> list[bytes]:
     """Return the contents of instances, each with the contents of the instances that links join it to.

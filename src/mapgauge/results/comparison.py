@@ -153,7 +153,7 @@ def compare(
     Returns:
         Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are from
         Argoverse 2, where a token begins with the log; otherwise frames are drawn. With fewer than 5 of them,
-        nothing is decided: ``told_apart`` is None. With one, there are no intervals.
+        nothing is decided: ``decided`` is None. With one, there are no intervals.
 
     >>> import mapgauge as mg
     >>> lines = {f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(8)}
@@ -312,7 +312,7 @@ def verdict_of(difference: Difference, key: str, first: str, second: str) -> str
     >>> verdict_of(Difference(-0.02, -0.05, 0.01, False, 0.2), "pld", "before", "after")
     'cannot be decided'
     """
-    if not difference.told_apart:
+    if not difference.decided:
         return difference.verdict
     if difference.value < 0:
         lower = second

@@ -40,7 +40,7 @@ def _without_few(comparison: Comparison) -> Comparison:
     """Return the comparison of a slice without the intervals of too few scenes, as tables of slices have none."""
 
     def difference(of: Difference) -> Difference:
-        if of.told_apart is not None:
+        if of.decided is not None:
             return of
         return of._replace(low=math.nan, high=math.nan, p=math.nan)
 

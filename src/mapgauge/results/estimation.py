@@ -98,7 +98,7 @@ def judged(
     worth a comparison. It ends at the limits.
     """
     if math.isnan(error) or math.isnan(value):
-        return Difference(value, math.nan, math.nan, told_apart=None, p=math.nan)
+        return Difference(value, math.nan, math.nan, decided=None, p=math.nan)
     half = quantile(level, freedom) * error
     if abs(value) <= _ROUNDING:
         p = 1.0
@@ -109,7 +109,7 @@ def judged(
     smallest, largest = limits
     low = min(max(value - half, smallest), value)
     high = max(min(value + half, largest), value)
-    told_apart = None
+    decided = None
     if enough:
-        told_apart = p < 1 - level
-    return Difference(value, low, high, told_apart=told_apart, p=p, error=error, freedom=freedom)
+        decided = p < 1 - level
+    return Difference(value, low, high, decided=decided, p=p, error=error, freedom=freedom)

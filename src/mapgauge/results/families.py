@@ -140,7 +140,7 @@ def correct_together(*tables: Mapping[Any, Any], level: float = LEVEL) -> tuple[
         test = test_at.get((number, path))
         if test is None:
             return node
-        return node._replace(p=corrected[test], told_apart=corrected[test] < 1 - level)
+        return node._replace(p=corrected[test], decided=corrected[test] < 1 - level)
 
     return tuple(changed(number, table, ()) for number, table in enumerate(tables))
 
@@ -153,7 +153,7 @@ def _tests_of(tables: Sequence[Mapping[Any, Any]]) -> tuple[list[float], dict[tu
     again: list[tuple[int, Path, Path]] = []  # differences that a table has under two keys
     for number, table in enumerate(tables):
         for path, first_path, difference in _each(table, ()):
-            if difference.told_apart is None:
+            if difference.decided is None:
                 continue
             if first_path != path:
                 again.append((number, path, first_path))
@@ -184,7 +184,7 @@ def _each(node: Mapping[Any, Any], path: Path) -> Iterator[tuple[Path, Path, Dif
             main = repeated(key)
         else:
             main = None
-        repeats = main in node and node[main].told_apart is not None
+        repeats = main in node and node[main].decided is not None
         yield own, (*path, main) if repeats else own, below
 
 

@@ -27,8 +27,7 @@ from mapgauge.results.planning import MarginVerdict, margin_verdict
 from mapgauge.results.results import Results
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-# Pipelines of earlier versions have "and told apart", which means the same as "and decided".
-_DECIDED = r"\s+and\s+(?:decided|told\s+apart)"
+_DECIDED = r"\s+and\s+decided"
 _WITHIN = re.compile(rf"(?P<key>[^<>]+?)\s+not\s+within\s+(?P<margin>{_NUMBER})")
 _CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>{_DECIDED})?")
 
@@ -42,7 +41,7 @@ class Condition:
     above: bool  # whether a value above the limit fails
     limit: float
     relative: bool  # whether the limit is a difference from the first file
-    told_apart: bool  # whether the difference must be decided
+    decided: bool  # whether the difference must be decided
     margin: float | None = None  # the loss that does not matter, of a condition "not within"
 
 
@@ -61,14 +60,14 @@ class Verdict:
     @property
     def undecided(self) -> bool:
         """Whether the condition cannot fail, because there are too few scenes to decide."""
-        return self.condition.told_apart and self.difference is not None and self.difference.told_apart is None
+        return self.condition.decided and self.difference is not None and self.difference.decided is None
 
     @property
     def passes_undecided(self) -> bool:
         """Whether the value is beyond the limit, and the condition passes because the difference is not decided."""
-        if not self.condition.told_apart or self.fails or self.difference is None or self.baseline is None:
+        if not self.condition.decided or self.fails or self.difference is None or self.baseline is None:
             return False
-        return self.difference.told_apart is False and _beyond(self.condition, self.value - self.baseline)
+        return self.difference.decided is False and _beyond(self.condition, self.value - self.baseline)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
@@ -78,7 +77,7 @@ class Verdict:
             "key": self.condition.key,
             "value": self.value,
             "baseline": self.baseline,
-            "told_apart": None if self.difference is None else self.difference.told_apart,
+            "decided": None if self.difference is None else self.difference.decided,
             "fails": self.fails,
         }
         if self.shown is not None:
@@ -124,7 +123,7 @@ def parse(text: str) -> Condition:
         above,
         limit=float(parsed["limit"]),
         relative=relative,
-        told_apart=apart,
+        decided=apart,
     )
 
 
@@ -154,7 +153,7 @@ def _parse_within(text: str, key: str, margin: float) -> Condition:
         row.lower_is_better,
         limit=margin,
         relative=True,
-        told_apart=False,
+        decided=False,
         margin=margin,
     )
 
@@ -194,8 +193,8 @@ def _verdict(condition: Condition, comparison: Comparison, k: int, value: float,
         by_class = {}
     differences = {flat_key(key, name): value for name, values in by_class.items() for key, value in values.items()}
     difference = differences.get(condition.key)
-    if difference is None and (condition.told_apart or condition.margin is not None):
-        if condition.told_apart:
+    if difference is None and (condition.decided or condition.margin is not None):
+        if condition.decided:
             remedy = "Remove 'and decided' from the condition"
         else:
             remedy = f"Compare the values: {condition.key} {'>' if condition.above else '<'} LIMIT"
@@ -208,8 +207,8 @@ def _verdict(condition: Condition, comparison: Comparison, k: int, value: float,
         fails = _beyond(condition, value - baseline)
     else:
         fails = _beyond(condition, value)
-    if condition.told_apart and difference is not None:
-        fails = fails and difference.told_apart is True
+    if condition.decided and difference is not None:
+        fails = fails and difference.decided is True
     return Verdict(
         condition=condition,
         name=comparison.names[k],

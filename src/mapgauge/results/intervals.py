@@ -25,7 +25,7 @@ class Difference(NamedTuple):
     value: float
     low: float
     high: float
-    told_apart: bool | None  # whether it is decided: p is below 1 - level; None if there are too few scenes or frames
+    decided: bool | None  # whether it is decided: p is below 1 - level; None if there are too few scenes or frames
     p: float  # the p-value of equal methods, corrected if a correction was chosen; NaN if there is no interval
     error: float = math.nan  # the standard error; NaN if there is no interval
     freedom: int = 0  # its degrees of freedom
@@ -35,9 +35,9 @@ class Difference(NamedTuple):
         """The verdict in words."""
         if math.isnan(self.value):
             return "no value to compare"
-        if self.told_apart is None:
+        if self.decided is None:
             return "too few scenes to decide"
-        if self.told_apart:
+        if self.decided:
             return "decided"
         return "cannot be decided"
 
@@ -48,7 +48,7 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         """As ``+0.012 [+0.004, +0.021]``, with the verdict if it is not decided."""
-        if self.told_apart:
+        if self.decided:
             return self.numbers
         return f"{self.numbers} ({self.verdict})"
 

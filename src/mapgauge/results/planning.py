@@ -65,7 +65,7 @@ def smallest_difference(difference: Difference, *, power: float = POWER, level: 
     0.028
     """
     check_power(power)
-    if math.isnan(difference.error) or difference.told_apart is None:
+    if math.isnan(difference.error) or difference.decided is None:
         return math.nan
     return _quantiles(difference.freedom, power=power, level=level) * difference.error
 
@@ -101,7 +101,7 @@ def scenes_needed(
     check_whole("scenes", scenes, 1)
     if not isinstance(smallest, float | int) or not 0 < smallest < math.inf:
         raise InvalidInput(f"the difference to show must be a positive number, got {smallest!r}")
-    if math.isnan(difference.error) or difference.told_apart is None:
+    if math.isnan(difference.error) or difference.decided is None:
         return None
 
     # A mean over classes has fewer degrees of freedom if classes occur in a part of the scenes. Their number grows with
@@ -157,7 +157,7 @@ def margin_verdict(difference: Difference, margin: float, *, lower_is_better: bo
     """
     if not isinstance(margin, float | int) or not 0 < margin < math.inf:
         raise InvalidInput(f"margin must be a positive number, got {margin!r}")
-    if difference.told_apart is None:
+    if difference.decided is None:
         return "cannot tell"
     if lower_is_better:
         least = difference.low

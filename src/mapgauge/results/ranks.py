@@ -63,7 +63,7 @@ def ranks(comparison: Comparison, key: str | None = None, class_name: str = "mea
     ties: dict[str, list[str]] = {name: [] for name in comparison.names}
     for first, second in pairs:
         found: Difference = corrected[first, second][class_name][key]
-        if not found.told_apart:
+        if not found.decided:
             ties[first].append(second)
             ties[second].append(first)
         elif (found.value < 0) == lower_is_better:

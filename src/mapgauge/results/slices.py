@@ -199,7 +199,7 @@ class Slices(TestedDifferences, Mapping[Any, "Results"]):
 
         def cells(by_class: Mapping[str, Mapping[str, Estimate | Difference]]) -> list[str]:
             values = [by_class.get(class_name, {}).get(key, "-") for key in keys]
-            return [f"{x.numbers}{' *' * (x.told_apart or 0)}" if isinstance(x, Difference) else str(x) for x in values]
+            return [f"{x.numbers}{' *' * (x.decided or 0)}" if isinstance(x, Difference) else str(x) for x in values]
 
         if self.drawn == "scene":
             counts = ["frames", "scenes"]

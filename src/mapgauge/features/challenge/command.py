@@ -277,7 +277,8 @@ class BoardOptions(Printing):
 def board(options: BoardOptions) -> None:
     """Write a page with the ranks of all submissions.
 
-    Submissions that cannot be told apart can share a rank. The page needs no server. JSON and Markdown have the same.
+    Submissions whose difference cannot be decided can share a rank. The page needs no server. JSON and Markdown have
+    the same.
     """
     if options.output.suffix.lower() not in PAGES:
         refuse("--output", f"a board is an HTML page: expected a name that ends in .html, got {options.output}")

@@ -13,7 +13,7 @@ import numpy as np
 from mapgauge import kernels
 from mapgauge.errors import InvalidInput, MissingDependency
 from mapgauge.features.lane_graph.linked_graphs import Broken, Linked, LinkGraph, assign_with_links, broken
-from mapgauge.frames.content import told_apart
+from mapgauge.frames.content import distinguished
 from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import CONTROLLED_BY, LINK_STATES, SUCCESSOR, FrameLink, Links, LinkState, links_between
 from mapgauge.frames.map_frames import MapFrames
@@ -172,7 +172,7 @@ def _contents(groups: Groups) -> list[bytes]:
 def _by_content(contents: list[bytes], lanes: int, source: Indices, target: Indices, weight: Floats) -> Indices:
     """Return the order of the elements by content, lanes first. Links tell equal elements apart."""
     shares = np.ascontiguousarray(weight).view("V8").tolist()
-    keys = told_apart(contents, source.tolist(), target.tolist(), labels=shares)
+    keys = distinguished(contents, source.tolist(), target.tolist(), labels=shares)
     return np.array(sorted(range(len(keys)), key=lambda k: (k >= lanes, keys[k])), np.int64)
 
 

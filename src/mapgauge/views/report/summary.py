@@ -144,7 +144,7 @@ def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> Html:
 
 def _verdict(difference: Difference | None, metric: Metric) -> Html:
     """Return whether a method is better or worse than the first one, in words."""
-    if difference is None or not difference.told_apart:
+    if difference is None or not difference.decided:
         if difference is None:
             return escaped("-")
         return html("{} <em>{}</em>", difference.numbers, difference.verdict)
@@ -297,7 +297,7 @@ def _difference(difference: Difference | None, *, verdict: bool = True) -> Html:
     if difference is None or isnan(difference.value):
         return escaped(number(None))
     text = html("{:+.3f} <small>{}</small>", difference.value, bracket(difference.low, difference.high, "+.3f"))
-    if difference.told_apart or not verdict:
+    if difference.decided or not verdict:
         return text
     return joined([text, html('<br><em class="unsure">{}</em>', difference.verdict)])
 
