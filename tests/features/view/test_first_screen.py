@@ -45,6 +45,14 @@ def test_the_answer_does_not_wait_for_the_map_on_the_server(files: Path) -> None
         assert 'id="error-map-about"' not in of(running.address).decode()
 
 
+def test_the_examples_are_drawn_when_their_frames_have_come(show: Open, server: Server) -> None:
+    page = show(server.address)
+    page.wait_for_function("""() => {
+        const thumbs = [...document.querySelectorAll('#examples svg.thumb')];
+        return thumbs.length > 0 && thumbs.every((svg) => svg.querySelector('g'));
+    }""")
+
+
 def test_the_map_of_the_pane_is_that_of_the_first_screen(show: Open, server: Server) -> None:
     page = show(f"{server.address}#pane=place&ground=road")
     page.wait_for_selector("#place-road #error-canvas")

@@ -39,6 +39,7 @@ function request(frame) {
         asked.delete(frame);
         for (const old of heldFrames.keys()) if (heldFrames.size > KEPT && old !== state.frame) heldFrames.delete(old);
         if (frame === state.frame) redraw();
+        fillThumbs(); // the examples and the grid have waited for it
       });
     asked.set(frame, answer);
   }
@@ -66,6 +67,7 @@ async function awaitGeometry() {
   for (const extra of extras) extra.ready?.(known);
   showStatus();
   redraw();
+  firstDrawing().then(fillThumbs); // asks for their frames
 }
 
 // What is read, with how much of it is done if that is known.
