@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.answers.answer import answer
+from mapgauge.answers.answer import combined, explain
 from mapgauge.errors import InvalidInput
 from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.panel import PanelMaking
@@ -42,7 +42,13 @@ from mapgauge.views.report.explorer import (
     section_resource,
     value_arrays,
 )
-from mapgauge.views.report.first import first_elements, first_meta, intervals, panel_of_sections
+from mapgauge.views.report.first import (
+    first_elements,
+    first_meta,
+    intervals,
+    panel_of_sections,
+    values_and_families,
+)
 from mapgauge.views.report.pack import Section
 from mapgauge.views.report.sections import sections
 
@@ -240,11 +246,12 @@ class Explorer:
             methods = self.reading.now.methods
         else:
             methods = self._alone
-        found = answer(methods, names=self._names)
+        told = [explain(method, name) for method, name in zip(methods, self._names, strict=True)]
         comparison = compare(methods, names=self._names)
         body = {
-            "answer": found.to_dict(),
+            "answer": combined(told).to_dict(),
             "intervals": intervals(self._names, comparison),
+            **values_and_families([method.results for method in told]),  # causes may be known only now
         }
         return as_json(body)
 
