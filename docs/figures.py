@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 from PIL import Image, ImageDraw
 from playwright.sync_api import sync_playwright
@@ -60,6 +61,26 @@ def draw_errors() -> None:
 def draw_thresholds() -> None:
     """PLD and other values over the threshold, and calibration, as ``mapgauge confidence --figure`` draws them."""
     plot.save(plot.confidence(mg.evaluate(*demo_world(80))), IMAGES / "thresholds.svg")
+
+
+def draw_terminal() -> None:
+    """The answer in a terminal: what ``mapgauge evaluate`` prints about the files of the demo, as text."""
+    words = ["evaluate", "demo/good.json", "demo/poor.json", "demo/truth.geojson"]
+    with tempfile.TemporaryDirectory() as folder:
+        start = [sys.executable, "-m", "mapgauge"]
+        subprocess.run([*start, "demo"], cwd=folder, check=True, capture_output=True)
+        ran = subprocess.run([*start, *words], cwd=folder, check=True, capture_output=True, text=True, encoding="utf-8")
+    lines = [f"$ mapgauge {' '.join(words)}", *ran.stdout.rstrip().splitlines()]
+    size = (40 + 8 * max(len(line) for line in lines), 40 + 18 * len(lines))
+    root = ElementTree.Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {size[0]} {size[1]}")
+    ElementTree.SubElement(root, "rect", width=str(size[0]), height=str(size[1]), rx="8", fill="#0d1117")
+    for k, line in enumerate(lines):
+        style = {"font-family": "DejaVu Sans Mono, Menlo, Consolas, monospace", "font-size": "13", "fill": "#e6edf3"}
+        text = ElementTree.SubElement(
+            root, "text", {"x": "20", "y": str(34 + 18 * k), "xml:space": "preserve", **style}
+        )
+        text.text = line
+    ElementTree.ElementTree(root).write(IMAGES / "terminal.svg", encoding="utf-8")
 
 
 def photograph_report() -> None:
@@ -185,6 +206,7 @@ if __name__ == "__main__":
     draw_worst()
     draw_errors()
     draw_thresholds()
+    draw_terminal()
     photograph_report()
     draw_scene()
     photograph_view()
