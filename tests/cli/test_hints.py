@@ -93,7 +93,10 @@ def advised() -> Iterator[tuple[str, str, str]]:
     """Yield where an option is advised, the option, and each command that can print the advice."""
     for module, line, text in texts():
         for found in re.finditer(r"(?<![\w-])--[a-z][a-z-]*", text):
-            named = re.findall(r"mapgauge (challenge [a-z]+|truth [a-z]+[0-9]?|splits [a-z]+|list [a-z]+|[a-z]+)", text[: found.start()])
+            named = re.findall(
+                r"mapgauge (challenge [a-z]+|truth [a-z]+[0-9]?|splits [a-z]+|list [a-z]+|[a-z]+)",
+                text[: found.start()],
+            )
             places = [place for place in PRINTED_BY if module.startswith(place)]
             assert places or named, f"{module}:{line}: add the module to the table"
             usual = OF_OTHER_COMMANDS.get(found[0]) or PRINTED_BY[max(places, key=len)] if places else ()

@@ -166,6 +166,46 @@ def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
     assert page.locator("#grid-frames").is_hidden()
 
 
+@pytest.mark.needs_feature("error_map")
+def test_a_piece_of_the_road_is_a_filter_with_a_chip(show: Show, two: Path) -> None:
+    page = show(two)
+    page.locator("#error-places button").first.click()
+    assert page.locator("#chips button").count() == 1
+    assert page.locator("#chips button").inner_text().startswith("saw ")
+    kept = number_of_frames(page)
+    assert 0 < kept < 30
+    page.wait_for_url(re.compile("road="))
+    again = show(two, page.evaluate("location.hash"))
+    expect(again.locator("#count")).to_contain_text(f"{kept} of")
+    again.locator("#chips button").click()
+    assert number_of_frames(again) == 30
+
+
+def test_ranges_say_why_they_are_no_filters(show: Show, tmp_path: Path) -> None:
+    results = mg.evaluate(*demo_world(10), ranges=(0, 10, 20), metrics=["pld", "completeness"])
+    write_report(results.without_data(), tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
+    where = page.locator("#where-slot")
+    assert where.locator("tbody tr").count() == 2
+    assert "A range does not filter the list" in where.inner_text()
+
+
+def test_key_3_shows_the_panel_where_large(show: Show, two: Path) -> None:
+    page = show(two)
+    small = page.locator("#where-slot").bounding_box()
+    page.keyboard.press("3")
+    assert page.locator("#where-pane #where-slot").is_visible()
+    assert page.locator("#list").is_hidden()
+    large = page.locator("#where-slot").bounding_box()
+    assert small is not None
+    assert large is not None
+    assert large["height"] > 1.3 * small["height"]
+    assert page.locator('#views [data-view="where"]').get_attribute("aria-pressed") == "true"
+    page.keyboard.press("1")
+    assert page.locator("#where-card #where-slot").is_visible()
+    assert page.locator("#list").is_visible()
+
+
 def test_a_box_in_the_scatter_keeps_frames(show: Show, two: Path) -> None:
     page = show(two, "#pane=scatter")
     points = page.locator("#scatter .points")
@@ -297,7 +337,7 @@ def test_panels_are_saved_as_svg_and_png(show: Show, two: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "address", ["", "#method=1-0", "#pane=grid", "#pane=scatter", "#of=divider&cause=due_to_missed"]
+    "address", ["", "#method=1-0", "#pane=grid", "#pane=scatter", "#pane=where", "#of=divider&cause=due_to_missed"]
 )
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_state_is_accessible(show: Show, two: Path, address: str, *, dark: bool) -> None:
@@ -342,6 +382,7 @@ def test_the_copied_command_lists_the_same_frames(
             cwd=tmp_path,
             capture_output=True,
             text=True,
+            encoding="utf-8",
             check=True,
         )
         assert sorted(ran.stdout.split()) == sorted(text.removeprefix("\u25cf ") for text in listed(page)), address

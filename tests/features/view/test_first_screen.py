@@ -39,6 +39,17 @@ def test_the_answer_says_all_after_the_data_were_read(show: Open, server: Server
     assert page.locator("#failure").inner_text() == ""
 
 
+def test_why_has_the_families_of_causes_after_the_data_were_read(show: Open, server: Server) -> None:
+    page = show(server.address)
+    page.wait_for_selector("#why-family-missing")
+    names = page.locator("#why-card .rows th").all_inner_texts()
+    assert sorted(name.split()[0] for name in names) == ["class", "confidence", "extra", "missing", "place"]
+    page.click("#why-family-missing")
+    causes = page.locator("#why-card .rows tr.sub th").all_inner_texts()
+    assert causes == ["missed", "extent", "found only faintly"]
+    page.wait_for_selector("#examples svg.thumb")
+
+
 def test_the_answer_does_not_wait_for_the_map_on_the_server(files: Path) -> None:
     with serving(files / "good.mg") as running:
         assert "where" not in json.loads(of(f"{running.address}answer/values"))

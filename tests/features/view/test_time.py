@@ -50,6 +50,19 @@ def test_a_scene_is_played_to_its_end(show: Open, server: Server) -> None:
     assert moment(page) == stopped  # longer than a frame is shown
 
 
+def test_a_cell_of_the_scenes_is_played_by_the_clock(show: Open, server: Server) -> None:
+    page = opened(show, server, "#frame=scene-0001-0&speed=8")
+    strip = page.locator('#scene-rows li[data-scene="scene-0002"] .strip')
+    strip.scroll_into_view_if_needed()
+    box = strip.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 0.25 * box["width"], box["y"] + 5)
+    page.wait_for_function("() => document.getElementById('play').getAttribute('aria-pressed') === 'true'")
+    assert page.locator("#stop").is_hidden()
+    page.wait_for_function("() => document.getElementById('moment').textContent.includes('0002: frame 10 of 10')")
+    page.wait_for_function("() => document.getElementById('play').getAttribute('aria-pressed') === 'false'")
+
+
 def test_curves_have_the_average_precisions_of_frames(show: Open, server: Server, files: Path) -> None:
     for of in ("", "divider"):
         page = opened(show, server, f"#frame=scene-0001-4&of={of}")
@@ -169,7 +182,9 @@ def test_a_drawing_in_the_world_is_saved_as_it_is_seen(show: Open, server: Serve
     with page.expect_download() as saved:
         page.locator(".panel .save:not(.png)").first.click()
     saved.value.save_as(tmp_path / "frame.svg")
-    assert (tmp_path / "frame.svg").read_text(encoding="utf-8").count("matrix(") == 4
+    assert (tmp_path / "frame.svg").read_text(encoding="utf-8").count(
+        "matrix("
+    ) == 8  # truth and predictions of the frame and of three before it
 
 
 def test_files_without_poses_can_be_played_but_not_placed(show: Open, tmp_path: Path) -> None:

@@ -41,7 +41,13 @@ from mapgauge.views.report.explorer import (
     section_resource,
     value_arrays,
 )
-from mapgauge.views.report.first import first_elements, first_meta, intervals, panel_of_sections
+from mapgauge.views.report.first import (
+    first_elements,
+    first_meta,
+    intervals,
+    panel_of_sections,
+    values_and_families,
+)
 from mapgauge.views.report.pack import Section
 from mapgauge.views.report.sections import sections
 
@@ -235,17 +241,18 @@ class Explorer:
         ``known`` is ``"values"`` for what the results tell alone, or ``"geometry"`` after predictions and truth were
         read.
         """
-        from mapgauge.answers.answer import answer  # imports what evaluates, which the page does not wait for
+        from mapgauge.answers.answer import combined, explain  # they import what evaluates; the page does not wait
 
         if known == "geometry":
             methods = self.reading.now.methods
         else:
             methods = self._alone
-        found = answer(methods, names=self._names)
+        told = [explain(method, name) for method, name in zip(methods, self._names, strict=True)]
         comparison = compare(methods, names=self._names)
         body = {
-            "answer": found.to_dict(),
+            "answer": combined(told).to_dict(),
             "intervals": intervals(self._names, comparison),
+            **values_and_families([method.results for method in told]),  # causes may be known only now
         }
         return as_json(body)
 

@@ -255,6 +255,14 @@ extras.push({
   whole: wholeWorld,
   passing: () => playing !== null,
 
+  // Plays the rest of a scene, unless the frames have no order.
+  playFrom(frame) {
+    if (!areInTime()) return false;
+    if (clock.frames.at(-1) === frame) pause();
+    else play();
+    return true;
+  },
+
   placed(frame) {
     const { a, b, c, d, e, f } = placement(frame);
     return state.space === "" ? "" : `matrix(${[a, b, c, d, e, f].join(" ")})`;

@@ -28,8 +28,8 @@ const DEFAULTS = () => ({
 // whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
 // order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves; narrows(state),
 // whether it has a filter that no condition can say; chips(state), names of such filters and the changes that take them
-// away; playFrom(frame), which plays the rest of a scene; map, its title and element(), a map that others may show in a
-// larger place, or null.
+// away; playFrom(frame), which plays the rest of a scene and returns whether it can; map, its title and element(), a map that others
+// may show in a larger place, or null.
 const panes = extras.flatMap(({ pane }) => (pane ? [pane] : []));
 const filterKeys = ["method", "of", "text", "scene", "why", "ranges", ...extras.flatMap(({ filters }) => filters ?? [])];
 const noFilters = Object.assign({ text: "", scene: "", why: "" }, ...extras.map((extra) => extra.cleared));
@@ -440,8 +440,8 @@ function onKey(event, onView) {
   event.preventDefault();
 }
 
-// Keys of what stands beside the drawing. A map comes from a section, or from `mapgauge view`.
-const VIEWS = { 1: "", 2: "grid", 3: panes.some(([name]) => name === "map") ? "map" : "place" };
+// Keys of what stands beside the drawing. The map is the panel "where", and in `mapgauge view` that of place.js.
+const VIEWS = { 1: "", 2: "grid", 3: panes.some(([name]) => name === "where") ? "where" : "place" };
 
 // Buttons in the head of the page for the list, the grid and the map.
 function buildViews() {

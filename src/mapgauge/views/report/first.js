@@ -202,6 +202,8 @@ function familiesOf() {
   return (metric?.parts ?? []).map(({ key, colour }) => ({ name: labelOf(key), colour, causes: [key] }));
 }
 
+const partKeys = () => (meta.metrics[0]?.parts ?? []).map(({ key }) => key).filter((key) => numberKeys.includes(key));
+
 const amountOf = (family, method, of) => family.causes.reduce((sum, key) => sum + (valuesOf(method, of)[key] ?? 0), 0);
 
 function showWhy(now) {
@@ -335,7 +337,8 @@ function showWhere() {
     const title = isNumber(to) ? `${from} to ${to} m` : `beyond ${from} m`;
     return element("tr", {}, element("th", { scope: "row", textContent: title }), element("td", { className: "plot" }, ...bars));
   });
-  slot.replaceChildren(element("table", { className: "rows", ariaLabel: "Share of the truth that is found, by distance from the ego" }, element("caption", { textContent: "found, by distance from the ego" }), element("tbody", {}, ...rows)));
+  const about = "A range does not filter the list: values by distance are those of all frames together, and no frame has one of its own.";
+  slot.replaceChildren(element("table", { className: "rows", ariaLabel: "Share of the truth that is found, by distance from the ego" }, element("caption", { textContent: "found, by distance from the ego" }), element("tbody", {}, ...rows)), element("p", { className: "quiet", textContent: about }));
 }
 
 // The filters that are on, as buttons that take them away.
@@ -422,10 +425,26 @@ extras.push({
   },
 });
 
+// The panel "where" beside the drawing, in the place of the list. `mapgauge view` has a pane with maps of its own.
+if (!source.panel) {
+  extras.push({
+    pane: ["where", "where"],
+
+    toggle: (now) => document.querySelector(".left").classList.toggle("on-where", now.pane === "where"),
+
+    show(now) {
+      const home = $$(now.pane === "where" ? "where-pane" : "where-card");
+      if ($$("where-slot").parentElement === home) return;
+      $$("where-moved").hidden = now.pane !== "where";
+      home.append($$("where-slot"));
+    },
+  });
+}
+
 // Shows an answer that came later, as in `mapgauge view`.
 function takeAnswer(found) {
   answer = found.answer;
-  meta.intervals = found.intervals;
+  Object.assign(meta, { intervals: found.intervals, values: found.values, groups: found.groups });
   $$("answer").replaceChildren(...answer.statements.map(({ text }) => element("p", { textContent: text })));
   showWhat(state);
   showWhy(state);

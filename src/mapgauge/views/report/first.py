@@ -66,11 +66,16 @@ def first_meta(
     return {
         "answer": answer and answer.to_dict(),
         "mains": _mains(methods[0]),
-        "values": [_values(method) for method in methods],
         "intervals": {} if comparison is None else intervals(names, comparison),
-        "groups": _families() if CAUSES_OF_PLD.name in methods[0].metrics else [],
         "files": [f"{name}.mg" for name in names],
+        **values_and_families(methods),
     }
+
+
+def values_and_families(methods: Sequence[Results]) -> dict[str, Any]:
+    """Return the values of all methods and classes, and the families of causes, which are none if a method has none."""
+    has_causes = all(CAUSES_OF_PLD.name in method.metrics for method in methods)
+    return {"values": [_values(method) for method in methods], "groups": _families() if has_causes else []}
 
 
 def _values(results: Results) -> dict[str, dict[str, float]]:

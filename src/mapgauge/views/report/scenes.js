@@ -141,8 +141,7 @@ function playFrom(frame) {
   stopPlaying();
   change({ frame });
   $$("workbench").scrollIntoView({ block: "start" });
-  const own = extras.find((extra) => extra.playFrom);
-  if (own) return own.playFrom(frame);
+  if (extras.some((extra) => extra.playFrom?.(frame))) return;
   player = setInterval(() => {
     if (source.waiting(state.frame)) return;
     const frames = framesByScene.get(sceneOfFrame(state.frame));
@@ -151,7 +150,6 @@ function playFrom(frame) {
     else change({ frame: next });
   }, PACE);
   if ($$("stop")) $$("stop").hidden = false;
-  return undefined;
 }
 
 function stopPlaying() {
