@@ -305,6 +305,56 @@ def test_five_methods_have_ridges_a_table_and_two_drawings(show: Show, five: Pat
     assert again.locator(".panel:visible figcaption strong").all_inner_texts() == ["A", "D"]
 
 
+def drawn_box(page: "Page", selector: str) -> dict[str, float]:
+    return dict(page.locator(f".panel:visible svg {selector}").first.evaluate("node => node.getBoundingClientRect()"))
+
+
+@pytest.mark.parametrize(("width", "height", "turned"), [(1900, 700, True), (1000, 1400, False)])
+def test_a_frame_is_turned_where_it_is_larger_so(
+    show: Show, one: Path, tmp_path: Path, width: int, height: int, *, turned: bool
+) -> None:
+    page = show(one, width=width, height=height)
+    region, ego = drawn_box(page, ".region"), drawn_box(page, ".ego")
+    assert (region["width"] > region["height"]) == turned
+    assert (ego["width"] > ego["height"]) == turned
+    with page.expect_download() as saved:
+        page.locator(".panel .save").first.click()
+    saved.value.save_as(tmp_path / "frame.svg")
+    assert ("rotate(90)" in (tmp_path / "frame.svg").read_text(encoding="utf-8")) == turned
+    svg = page.locator(".panel svg").first
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = drawn_box(page, ".ego")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 15, y + 5)
+    page.mouse.move(x + 30, y + 10)
+    page.mouse.up()
+    after = drawn_box(page, ".ego")
+    assert after["x"] - before["x"] == pytest.approx(30, abs=4)  # the drawing follows the pointer
+    assert after["y"] - before["y"] == pytest.approx(10, abs=4)
+    svg.focus()
+    page.keyboard.press("ArrowRight")
+    assert drawn_box(page, ".ego")["x"] < after["x"]  # shows what is to the right
+    assert drawn_box(page, ".ego")["y"] == pytest.approx(after["y"], abs=1)
+
+
+def test_thumbnails_have_forward_up_in_a_region_that_is_wider_than_long(show: Show, tmp_path: Path) -> None:
+    truth = {f"f{i}": {"divider": [[[-9, i], [9, i]]], "boundary": [[[-9, 4], [9, 4]]]} for i in range(6)}
+    frames = mg.MapFrames.of(truth, classes=["divider", "boundary"])
+    for region, lies in (((60, 30), True), ((30, 60), False)):
+        settings = mg.protocol("paper-60x30", classes=["divider", "boundary"], region=region)
+        write_report(mg.evaluate(frames.with_confidence(0.8), frames, settings), tmp_path / f"{lies}.html")
+        page = show(tmp_path / f"{lies}.html")
+        page.wait_for_selector("#examples .thumb path")
+        box = page.locator("#examples .thumb .ego").first.evaluate(
+            "node => (({ width, height }) => ({ width, height }))(node.getBBox())"
+        )
+        assert (box["width"] > box["height"]) == lies
+
+
 def test_many_classes_are_searched(show: Show, tmp_path: Path) -> None:
     names = [f"kind_{k:02d}" for k in range(60)]
     truth = {f"f{i}": {name: [[[0, k % 9], [9, k % 9]]] for k, name in enumerate(names)} for i in range(3)}

@@ -67,7 +67,7 @@ async function awaitGeometry() {
   for (const extra of extras) extra.ready?.(known);
   showStatus();
   redraw();
-  firstDrawing().then(fillThumbs); // asks for their frames
+  if (known.state === "ready") firstDrawing().then(fillThumbs); // asks for their frames
 }
 
 // What is read, with how much of it is done if that is known.

@@ -1,8 +1,9 @@
-// Draws the chosen frame in bird's-eye view, forward up, in one panel per method. All panels show the same view.
+// Draws the chosen frame in bird's-eye view, in one panel per method. All panels show the same view. Coordinates have forward
+// up; view.js turns the paper if a frame is larger so.
 
 const METRE = 100; // coordinates are in centimetres
 const LAYERS = { truth: "truth", predictions: "predictions", pairs: "matched pairs", dots: "unmatched points", links: "links of lanes", ignored: "ignored truth" };
-const panels = []; // one per method: { figure, values, svg, scale, none, save, size, nodes, instances, images, geometry }
+const panels = []; // one per method: { figure, values, svg, paper, scale, none, save, size, nodes, instances, images, geometry }
 let pointed = null; // the instance under the pointer or with focus: { panel, instance }
 const lineTip = element("div", { id: "line-tip", className: "tip", hidden: true });
 let pinned = false; // whether it stays marked, because it was clicked
@@ -22,14 +23,15 @@ function buildPanels(onView, onSave) {
   const parent = document.getElementById("panels");
   meta.methods.forEach((name, method) => {
     const values = element("span");
-    const svg = svgElement("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` });
+    const paper = svgElement("g", { class: "paper" });
+    const svg = svgElement("svg", { tabindex: "0", role: "group", "aria-label": `Drawing of ${name}` }, paper);
     const scale = element("div", { className: "scale", ariaHidden: "true" });
     const none = element("p", { className: "none", hidden: true });
     const stage = element("div", { className: "stage" }, svg, scale, none);
     const save = element("button", { type: "button", className: "save", textContent: "SVG", title: "Save this drawing as SVG", ariaLabel: `Save the drawing of ${name} as SVG` });
     const caption = element("figcaption", {}, element("strong", { textContent: name }), save, values);
     const figure = element("figure", { className: "panel" }, caption, stage);
-    const panel = { method, figure, values, svg, scale, none, save, size: null, nodes: [], instances: [], images: [], geometry: null };
+    const panel = { method, figure, values, svg, paper, scale, none, save, size: null, nodes: [], instances: [], images: [], geometry: null };
     panels.push(panel);
     parent.append(figure);
     save.addEventListener("click", () => onSave(panel));
@@ -140,7 +142,7 @@ function drawScene(panel, frame) {
   panel.geometry = geometry;
   if (!geometry) {
     panel.none.textContent = source.absence();
-    panel.svg.replaceChildren();
+    panel.paper.replaceChildren();
     return;
   }
   const scene = sceneOf(panel.method, geometry);
@@ -191,7 +193,7 @@ function drawScene(panel, frame) {
   const over = extras.flatMap((extra) => extra.over?.(panel, frame) ?? []);
   const group = (...nodes) => svgElement("g", placed ? { transform: placed } : {}, ...nodes);
   const content = [...pairs, ...lines(weak), ...marks(scene.truth), ...marks(weak), ...links];
-  panel.svg.replaceChildren(...grid(), ...below, group(...surroundings(), ...ignored, ...lines(scene.truth)), ...over, group(...content));
+  panel.paper.replaceChildren(...grid(), ...below, group(...surroundings(), ...ignored, ...lines(scene.truth)), ...over, group(...content));
   panel.instances.sort((a, b) => (a.side === b.side ? a.number - b.number : a.side === "truth" ? -1 : 1));
 }
 

@@ -8,12 +8,19 @@ let blinkTimer = 0;
 let blinkAt = -1; // the method that key b shows now, the number of methods for the truth alone, or -1
 const drawnThumbs = new Map(); // by frame: nodes whose geometry has not come
 
+// Whether forward is to the right in small drawings, which are twice as wide as high: if the region is longer than wide.
+function thumbsLie() {
+  const [length, width] = meta.region ?? [whole.height, whole.width];
+  return length >= width;
+}
+
 // A path through points, in pieces: `kindOf(i)` names the piece from point i to the next. By kind, as text.
 function piecesOf(line, closed, kindOf) {
   const paths = {};
   const count = line.x.length;
-  const x = (i) => Math.round(line.y[i] / UNIT); // forward is to the right
-  const y = (i) => Math.round(line.x[i] / UNIT);
+  const lies = thumbsLie(); // forward is to the right, otherwise up
+  const x = (i) => Math.round((lies ? line.y[i] : line.x[i]) / UNIT);
+  const y = (i) => Math.round((lies ? line.x[i] : -line.y[i]) / UNIT);
   let last = null;
   for (let i = 0; i < (closed ? count : count - 1); i++) {
     const kind = kindOf(i, (i + 1) % count);
@@ -62,7 +69,8 @@ function thumbBox() {
   const [length, width] = meta.region ?? [whole.height, whole.width];
   const [x, y] = meta.region ? [0, 0] : [whole.y, whole.x];
   const scale = 100 / UNIT;
-  return [(x - length / 2) * scale, (y - width / 2) * scale, length * scale, width * scale].map(Math.round).join(" ");
+  const box = thumbsLie() ? [x - length / 2, y - width / 2, length, width] : [y - width / 2, -x - length / 2, width, length];
+  return box.map((value) => Math.round(value * scale)).join(" ");
 }
 
 // The drawing of a frame, with a group for each method that is drawn. Empty until its geometry is there.
@@ -80,7 +88,7 @@ function fillThumb(svg, frame, now) {
     return;
   }
   drawnThumbs.delete(svg);
-  const ego = meta.ego ? [svgElement("path", { class: "ego", d: "M22 0L-16 10L-9 0L-16 -10Z" })] : [];
+  const ego = meta.ego ? [svgElement("path", { class: "ego", d: thumbsLie() ? "M22 0L-16 10L-9 0L-16 -10Z" : "M0 -22L10 16L0 9L-10 16Z" })] : [];
   const methods = [...new Set([...shownMethods(now), Number(svg.dataset.method)])];
   svg.replaceChildren(...ego, ...methods.map((method) => thumbLayers(method, geometry, now)));
   showLayer(svg);

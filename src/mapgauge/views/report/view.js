@@ -4,12 +4,13 @@ const MARGIN = 1.06;
 const LEGIBLE = 8; // pixels of a metre from which matched and unmatched points are drawn
 const [CLOSEST, FARTHEST] = [2, 1.5]; // the narrowest view in metres; the widest, in widths of the whole view
 const SCALES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // metres
-let whole = null; // the view of the whole frame in metres: { x, y, width, height }
+const TURN_GAIN = 1.1; // how much larger a frame must be with forward to the right than with forward up, to be drawn so
+let whole = null; // the view of the whole frame in metres: { x, y, width, height, fixed: whether it is never turned }
 
 // The view that contains the region of the protocol and all drawn truth, which may lie outside the region.
 function wholeView() {
   const other = extras.map((extra) => extra.whole?.()).find(Boolean);
-  if (other) return other;
+  if (other) return { ...other, fixed: true }; // north is up
   const region = meta.region && uprightSize(meta.region);
   let [left, right, bottom, top] = region
     ? [-region[0] / 2, region[0] / 2, -region[1] / 2, region[1] / 2]
@@ -20,7 +21,7 @@ function wholeView() {
   if (left > right) [left, right, bottom, top] = [-15, 15, -30, 30];
   const width = Math.max(right - left, (top - bottom) / 4, 4) * MARGIN;
   const height = Math.max((top - bottom) * MARGIN, width / 4);
-  return { x: (left + right) / 2, y: (bottom + top) / 2, width, height };
+  return { x: (left + right) / 2, y: (bottom + top) / 2, width, height, fixed: !meta.ego };
 }
 
 // A view within the limits: not closer or farther than the eye needs, and with its centre in the whole view.
@@ -44,14 +45,34 @@ function moved(view, dx, dy) {
   return clamped({ x: now.x + dx, y: now.y + dy, width: now.width });
 }
 
+function sizeOf(panel) {
+  if (!panel.size?.width) panel.size = { width: panel.svg.clientWidth, height: panel.svg.clientHeight }; // reading it forces a layout
+  return panel.size;
+}
+
+// Pixels of a metre, if something of a width and a height in metres fits into a size in pixels.
+const fitOf = (size, width, height) => Math.min(size.width / width, size.height / height);
+
+// Whether forward is to the right in all panels instead of up, because a frame is larger so.
+function isTurned() {
+  if (whole.fixed) return false;
+  const size = panels.map(sizeOf).find(({ width, height }) => width > 0 && height > 0);
+  return size !== undefined && fitOf(size, whole.height, whole.width) > TURN_GAIN * fitOf(size, whole.width, whole.height);
+}
+
 // Shows a view in a panel. The view fits into the panel, which may show more on two sides.
 function applyView(panel, view) {
   const { x, y, width } = view ?? whole;
   const height = (width * whole.height) / whole.width;
-  if (!panel.size?.width) panel.size = { width: panel.svg.clientWidth, height: panel.svg.clientHeight }; // reading it forces a layout
-  const pixels = panel.size.height ? Math.min(panel.size.width / width, panel.size.height / height) : 0;
-  const shown = pixels ? [panel.size.width / pixels, panel.size.height / pixels] : [width, height];
-  panel.svg.setAttribute("viewBox", [x - shown[0] / 2, -y - shown[1] / 2, ...shown].map((value) => value.toFixed(4)).join(" "));
+  const turned = isTurned();
+  const [across, down] = turned ? [height, width] : [width, height];
+  const [left, top] = turned ? [y, x] : [x, -y]; // the centre on the paper
+  const size = sizeOf(panel);
+  const pixels = size.height ? fitOf(size, across, down) : 0;
+  const shown = pixels ? [size.width / pixels, size.height / pixels] : [across, down];
+  if (turned) panel.paper.setAttribute("transform", "rotate(90)");
+  else panel.paper.removeAttribute("transform");
+  panel.svg.setAttribute("viewBox", [left - shown[0] / 2, top - shown[1] / 2, ...shown].map((value) => value.toFixed(4)).join(" "));
   panel.svg.classList.toggle("zoomed", view !== null);
   panel.svg.classList.toggle("small", pixels < LEGIBLE);
   showScale(panel.scale, pixels);
@@ -67,7 +88,7 @@ function showScale(bar, pixels) {
 function listen(panel, onView) {
   const metres = (event) => {
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(panel.svg.getScreenCTM().inverse());
-    return { x: at.x, y: -at.y };
+    return isTurned() ? { x: at.y, y: at.x } : { x: at.x, y: -at.y };
   };
   panel.svg.addEventListener(
     "wheel",
@@ -101,7 +122,8 @@ function listen(panel, onView) {
   panel.svg.addEventListener("pointercancel", drop);
   panel.svg.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+    const [right, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+    const [dx, dy] = isTurned() ? [-up, right] : [right, up];
     if (dx || dy) onView((view) => moved(view, (dx * (view ?? whole).width) / 10, (dy * (view ?? whole).width) / 10));
     else if (event.key === "n" || event.key === "p") step(panel, event.key === "n" ? 1 : -1);
     else if (event.key === "Escape") {
