@@ -25,6 +25,7 @@ PRINTED_BY = {
     "arguments.py": EVALUATING,
     "cameras/": ("view", "export"),
     "features/": ("evaluate",),  # they advise to evaluate in another way
+    "features/challenge/": ("challenge score",),
     "features/error_map/": ("errors",),
     "features/global_map/": ("global",),
     "features/priors/": ("changes",),
@@ -48,7 +49,7 @@ PRINTED_BY = {
     "truth/from_argoverse2/": ("truth av2",),
     "truth/from_nuscenes/": ("truth nuscenes",),
 }
-OF_OTHER_COMMANDS = {"--plugin": ("",), "--to": WRITING, "--height": ("truth av2",), "--tables": ("truth nuscenes",)}
+OF_OTHER_COMMANDS = {"--plugin": ("",), "--to": WRITING, "--height": ("truth av2",), "--release": ("truth nuscenes",)}
 WITHOUT_ADVICE = ("errors.py", "core.py", "training/", "views/report/", "cli/")  # examples, pages, and the commands
 MANIFEST = re.compile(r"features/\w+/__init__\.py")  # examples of commands
 
@@ -92,7 +93,10 @@ def advised() -> Iterator[tuple[str, str, str]]:
     """Yield where an option is advised, the option, and each command that can print the advice."""
     for module, line, text in texts():
         for found in re.finditer(r"(?<![\w-])--[a-z][a-z-]*", text):
-            named = re.findall(r"mapgauge (truth [a-z]+[0-9]?|splits [a-z]+|list [a-z]+|[a-z]+)", text[: found.start()])
+            named = re.findall(
+                r"mapgauge (challenge [a-z]+|truth [a-z]+[0-9]?|splits [a-z]+|list [a-z]+|[a-z]+)",
+                text[: found.start()],
+            )
             places = [place for place in PRINTED_BY if module.startswith(place)]
             assert places or named, f"{module}:{line}: add the module to the table"
             usual = OF_OTHER_COMMANDS.get(found[0]) or PRINTED_BY[max(places, key=len)] if places else ()

@@ -145,7 +145,7 @@ def test_spacing_takes_the_place_of_count_and_the_other_way_round() -> None:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_protocol_made_of_its_own_settings_is_equal(name: str) -> None:
-    assert mg.Protocol(**PROTOCOLS[name].to_dict()) == PROTOCOLS[name]
+    assert mg.Protocol.from_dict(PROTOCOLS[name].to_dict()) == PROTOCOLS[name]
     assert mg.protocol(name) == PROTOCOLS[name]
     assert PROTOCOLS[name].about
 

@@ -49,7 +49,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "--ranges": ("0,10,20", "0,10", "0,inf", "5,10,30"),
     "--rules": ("streammapnet", "maptr"),
     "--split": ("mini-val", "mini-train", "val"),
-    "--tables": (MINI,),
+    "--release": (MINI,),
     "--scenes": ("scene-0103", "scene-0916"),
     "--correction": ("holm", "none"),
     "--to": ("geojson", "parquet", "streammapnet", "streammapnet-truth", "maptr-truth", "vectormapnet"),

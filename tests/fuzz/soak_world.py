@@ -110,7 +110,7 @@ class World:
         """A valid command."""
         where = "" if disk is None else f"{disk.name}/"
         p, t = str(rng.choice(["p.json", "q.json", "p.parquet"])), "t.geojson"
-        some, cut = ["--metrics", METRICS], ["--tables", MINI, "--split", "mini-val", "--workers", "1"]
+        some, cut = ["--metrics", METRICS], ["--release", MINI, "--split", "mini-val", "--workers", "1"]
         lines = [
             (2.0, ["evaluate", p, t, *some, "-o", f"{where}memory.mg"]),
             (1.5, ["evaluate", "P", "T", *some, "--workers", str(rng.integers(1, 3)), "-o", f"{where}stream.mg"]),

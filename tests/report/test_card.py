@@ -43,7 +43,12 @@ def test_a_card_without_matplotlib_is_refused_in_one_line(methods: list[mg.Resul
     start = "import sys; sys.modules['matplotlib'] = None; from mapgauge.cli import main; main()"
     words = ["report", "good.mg", "-o", "page.html", "--card", "card.png"]
     ran = subprocess.run(
-        [sys.executable, "-c", start, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", start, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
     )
     assert ran.returncode != 0
     said = [line for line in (ran.stdout + ran.stderr).splitlines() if line]

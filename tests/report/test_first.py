@@ -432,6 +432,7 @@ def test_the_copied_command_lists_the_same_frames(
             cwd=tmp_path,
             capture_output=True,
             text=True,
+            encoding="utf-8",
             check=True,
         )
         assert sorted(ran.stdout.split()) == sorted(text.removeprefix("\u25cf ") for text in listed(page)), address

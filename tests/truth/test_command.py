@@ -23,7 +23,7 @@ Call = Callable[..., "subprocess.CompletedProcess[str]"]
 def call(town_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run ``mapgauge truth nuscenes`` on the town, in an empty folder."""
 
-    def run(*arguments: object, start: tuple[object, ...] = ("nuscenes", town_root, "--tables", MINI)) -> Any:
+    def run(*arguments: object, start: tuple[object, ...] = ("nuscenes", town_root, "--release", MINI)) -> Any:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *map(str, (*start, *arguments))])
         with pytest.raises(SystemExit) as ended:

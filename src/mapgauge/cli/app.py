@@ -87,7 +87,8 @@ class _PanelCommand(TyperCommand):
         if ctx.meta.get(_BRIEF):
             formatter.write_paragraph()
             with formatter.indentation():
-                formatter.write_text(self.get_short_help_str(_SHORT))
+                say = formatter.write_text
+            say(self.get_short_help_str(_SHORT))
             return
         super().format_help_text(ctx, formatter)
 
@@ -140,9 +141,10 @@ class _Commands(TyperGroup):
     def _welcome(self, ctx: Any) -> str:
         """Return what to do first, and the commands of every day."""
         formatter = ctx.make_formatter()
-        formatter.write_text(f"mapgauge {__version__}: how good are online HD maps?")
-        formatter.write_text("Evaluate first: mapgauge evaluate PREDICTIONS... TRUTH -o results.mg")
-        formatter.write_text("All commands: mapgauge --help. To try them without data: mapgauge demo")
+        say = formatter.write_text
+        say(f"mapgauge {__version__}: how good are online HD maps?")
+        say("Evaluate first: mapgauge evaluate PREDICTIONS... TRUTH -o results.mg")
+        say("All commands: mapgauge --help. To try them without data: mapgauge demo")
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in DAILY])

@@ -233,10 +233,10 @@ def _program(spellings: Sequence[str], option: str) -> str | None:
         if path is None:
             continue
         try:
-            done = subprocess.run([path, option], capture_output=True, text=True, timeout=_PATIENCE, check=False)
+            done = subprocess.run([path, option], capture_output=True, timeout=_PATIENCE, check=False)
         except (OSError, subprocess.SubprocessError):
             continue
-        first = done.stdout.strip().partition("\n")[0]
+        first = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0]
         if first:
             return first.partition(" Copyright")[0]
     return None

@@ -144,8 +144,7 @@ SetOption = Annotated[
     option(
         "--set NAME=VALUE",
         COMPUTED,
-        "Change a setting of the protocol or of a metric, such as spacing=0.25 or track_pld.switch_cost=0.5; see "
-        "`mapgauge list metrics`. Can be repeated.",
+        "Change a setting, such as spacing=0.25; see `mapgauge list metrics`. Can be repeated.",
         autocompletion=_settings,
     ),
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable
+from mapgauge.results.intervals import FEWEST
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison
@@ -52,7 +53,9 @@ class PlanView:
 
     def _is_ranked(self) -> bool:
         count = len(self.comparison.names)
-        return count >= FEWEST_RANKED and len(self.comparison.differences) == count * (count - 1) // 2
+        if count < FEWEST_RANKED or self.comparison.units < FEWEST:
+            return False  # with too few scenes nothing is decided, and all would be the first
+        return len(self.comparison.differences) == count * (count - 1) // 2
 
     def _margins(self, first: str, second: str, class_name: str, margin: float) -> Table:
         from mapgauge.metrics.table import title_of

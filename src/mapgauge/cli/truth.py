@@ -47,7 +47,7 @@ WholeOption = Annotated[
 RestartOption = Annotated[
     bool, o.option("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]
-_TABLES_HELP = "Folder of the tables, with the version."
+_RELEASE_HELP = "Folder of the tables, with the version."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class NuscenesOptions:
     dataroot: DataArgument
     output: OutputOption
     split: SplitOption = None
-    tables: Annotated[str, o.option("--tables NAME", o.READ, _TABLES_HELP)] = "v1.0-trainval"
+    release: Annotated[str, o.option("--release NAME", o.READ, _RELEASE_HELP)] = "v1.0-trainval"
     region: o.RegionOption = "60x30"
     rules: RulesOption = "streammapnet"
     every: EveryOption = 1
@@ -84,7 +84,7 @@ def nuscenes(options: NuscenesOptions) -> None:
 
     if options.split is not None:
         valid("--split", split_named, "nuscenes", options.split)
-    _make(options, cut, _settings(options, "nuscenes") | {"version": options.tables})
+    _make(options, cut, _settings(options, "nuscenes") | {"version": options.release})
 
 
 _EVERY_THROUGH_ALL_HELP = "Count --every through the frames of all scenes, as the public repositories do."

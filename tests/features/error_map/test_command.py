@@ -56,7 +56,7 @@ def test_a_confidence_that_no_prediction_has_finds_nothing(call: Run, results: t
 
 def test_geojson_has_a_line_for_each_piece_and_method(call: Run, results: tuple[str, str], tmp_path: Path) -> None:
     call("errors", *results, "-o", str(tmp_path / "errors.geojson"))
-    document = json.loads((tmp_path / "errors.geojson").read_text())
+    document = json.loads((tmp_path / "errors.geojson").read_text(encoding="utf-8"))
     made = mg.error_map([mg.load_results(file).with_data() for file in results])
     features = document["features"]
     assert len(features) == 2 * len(made.pieces.x)
@@ -129,11 +129,11 @@ def test_the_figure_has_a_panel_for_each_method_and_one_for_the_difference(
     call: Run, results: tuple[str, str], tmp_path: Path
 ) -> None:
     call("errors", *results, "--figure", str(tmp_path / "errors.svg"))
-    text = (tmp_path / "errors.svg").read_text()
+    text = (tmp_path / "errors.svg").read_text(encoding="utf-8")
     assert "poor less good" in text
     assert "difference of the shares" in text
     call("plot", "errors", *results, "-o", str(tmp_path / "plot.svg"))
-    assert "poor less good" in (tmp_path / "plot.svg").read_text()
+    assert "poor less good" in (tmp_path / "plot.svg").read_text(encoding="utf-8")
 
 
 def test_the_figure_of_results_without_poses_is_the_area_around_the_vehicle() -> None:

@@ -166,7 +166,7 @@ def saved(page: "Page") -> str:
     """The map as SVG."""
     with page.expect_download() as download:
         page.click("#error-bar button:text('SVG')")
-    return Path(download.value.path()).read_text()
+    return Path(download.value.path()).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("poses", [True, False])

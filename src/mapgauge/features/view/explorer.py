@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.answers.answer import combined, explain
 from mapgauge.errors import InvalidInput
 from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.panel import PanelMaking
@@ -242,6 +241,8 @@ class Explorer:
         ``known`` is ``"values"`` for what the results tell alone, or ``"geometry"`` after predictions and truth were
         read.
         """
+        from mapgauge.answers.answer import combined, explain  # they import what evaluates; the page does not wait
+
         if known == "geometry":
             methods = self.reading.now.methods
         else:

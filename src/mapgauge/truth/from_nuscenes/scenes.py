@@ -93,7 +93,7 @@ class NuScenes:
             raise UnreadableFile(
                 f"{self.tables}: no such folder, expected the tables of nuScenes {version}, "
                 f"found {', '.join(versions) or 'no tables'}",
-                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --tables {versions[0]}") if versions else ROOT,
+                remedy=Remedy(f'Pass version="{versions[0]}"', f"Pass --release {versions[0]}") if versions else ROOT,
             )
 
     def scenes(self) -> Sequence[Scene]:
@@ -151,7 +151,7 @@ class NuScenes:
         split = self.selection.split
         names = split_named(self.name, split)
         mini = self.version.endswith("mini") and not split.startswith("mini")
-        remedy = Remedy("Pass another version= or split=", "Pass another --tables or --split")
+        remedy = Remedy("Pass another version= or split=", "Pass another --release or --split")
         if mini:
             remedy = choose_split(f"mini-{split.removeprefix('new-')}")
         check_scenes(names, known, f"the split {split}", where=str(self._path("scene")), remedy=remedy)

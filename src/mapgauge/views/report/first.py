@@ -5,9 +5,8 @@ Python makes the document of the answer, and what sections put into a panel. ``f
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mapgauge.answers.answer import Answer
 from mapgauge.markup import Html, element, joined
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, FAMILIES
 from mapgauge.metrics.colours import family_colours
@@ -18,6 +17,9 @@ from mapgauge.results.values import lists_of_frames
 from mapgauge.typing import Progress
 from mapgauge.views.report.explorer import filled, resource
 from mapgauge.views.report.frames import is_first
+
+if TYPE_CHECKING:
+    from mapgauge.answers.answer import Answer
 from mapgauge.views.report.sections import sections
 
 DIGITS = 5  # of the values in the page
@@ -36,7 +38,7 @@ def panel_of_sections(
     return Html("")
 
 
-def first_elements(answer: Answer | None, where: Html, worries: Html) -> Html:
+def first_elements(answer: "Answer | None", where: Html, worries: Html) -> Html:
     """Return the elements of the first screen.
 
     Args:
@@ -55,7 +57,7 @@ def first_meta(
     methods: Sequence[Results],
     names: Sequence[str],
     comparison: Comparison | None = None,
-    answer: Answer | None = None,
+    answer: "Answer | None" = None,
 ) -> dict[str, Any]:
     """Return what the panels show: values of all methods and classes, and differences with their intervals.
 
