@@ -68,7 +68,7 @@ def shortened(text: str, width: int = _LONGEST) -> str:
     """Return text of at most some columns of a terminal. What is too long loses its middle.
 
     >>> shortened("divider"), shortened("a_very_long_name_of_a_class_with_a_suffix", 20)
-    ('divider', 'a_very_lon…h_a_suffix')
+    ('divider', 'a_very_lon…_a_suffix')
     """
     text = printable(text)
     if columns_of(text) <= width:

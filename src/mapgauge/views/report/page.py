@@ -99,7 +99,7 @@ def write_report(
     >>> from mapgauge.demo import demo_world
     >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
     >>> write_report(mg.evaluate(*demo_world(2)), page)
-    >>> page.stat().st_size < 300_000
+    >>> page.stat().st_size < 400_000
     True
     """
     if isinstance(results, Results):
