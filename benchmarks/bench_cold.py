@@ -37,7 +37,7 @@ def main(frames: int) -> None:
         evaluate = ["-m", "mapgauge", "evaluate", str(folder / "predictions.json"), str(folder / "truth.geojson")]
         commands = {
             f"`mapgauge evaluate`, {frames} frames": evaluate,
-            f"`mapgauge evaluate --brief`, {frames} frames": [*evaluate, "--brief"],
+            f"`mapgauge evaluate --csv`, {frames} frames": [*evaluate, "--csv"],
             "`mg.sospa` of two small lines": ["-c", f"import mapgauge as mg; mg.sospa({LINE}, {LINE}, cutoff=1.0)"],
             "`mapgauge compile`": ["-m", "mapgauge", "compile"],
         }

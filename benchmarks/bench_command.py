@@ -1,4 +1,4 @@
-"""Measures the whole command: ``mapgauge evaluate PREDICTIONS TRUTH --brief``, from the start of Python on.
+"""Measures the whole command: ``mapgauge evaluate PREDICTIONS TRUTH --csv``, from the start of Python on.
 
 Run it with ``make bench-command``. The files are JSON of StreamMapNet and of MapTR, with as many frames as nuScenes val
 (``mapgauge.demo``). One worker and two workers run in turn, each in a process of its own, and the best of each counts.
@@ -42,7 +42,7 @@ MEMORY = 1000  # MB
 def command(folder: Path, workers: int) -> tuple[float, float, str]:
     """Run the command in a process of its own. Returns seconds on the clock, processor seconds, and the output."""
     files = [str(folder / name) for name in ("predictions.json", "truth.json")]
-    words = [sys.executable, "-m", "mapgauge", "evaluate", *files, "--brief", "--workers", str(workers)]
+    words = [sys.executable, "-m", "mapgauge", "evaluate", *files, "--csv", "--workers", str(workers)]
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(words, check=True, capture_output=True, text=True, encoding="utf-8")
     seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)

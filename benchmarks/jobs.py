@@ -141,7 +141,7 @@ def network(folder: Path) -> Callable[[], str]:
     return lambda: of(20)
 
 
-WHOLE = ("evaluate", "@predictions.json", "@truth.json", "--brief", "--protocol", "paper-60x30")
+WHOLE = ("evaluate", "@predictions.json", "@truth.json", "--csv", "--protocol", "paper-60x30")
 ALL = ("pld", "ap_chamfer", "ap_frechet")
 
 JOBS = {

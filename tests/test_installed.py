@@ -36,7 +36,9 @@ def messages(pattern: re.Pattern[str]) -> list[str]:
         }
         is_help = SOURCE / "cli" in path.parents
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and pattern.search(node.value):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or node.value == ".md":
+                continue  # the suffix alone is no message
+            if pattern.search(node.value):
                 found += [node.value] if is_help or id(node) not in documents else []
     return found
 

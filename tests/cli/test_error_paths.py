@@ -31,7 +31,10 @@ def test_a_folder_of_the_demo_with_a_damaged_list_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("finished", "said"),
-    [(("2 of 3 chunks are finished",), "interrupted: 2 of 3 chunks are finished"), ((), "interrupted")],
+    [
+        (("2 of 3 chunks are finished",), "interrupted: 2 of 3 chunks are finished"),
+        ((), "interrupted while evaluating x.parquet; nothing was written"),
+    ],
 )
 def test_an_interrupted_streamed_evaluation_says_what_is_finished(
     call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: tuple[str, ...], said: str

@@ -15,7 +15,7 @@ BOTH = ("evaluate", "good.json", "poor.json", "truth.geojson", "--protocol", ","
 
 def test_one_table_has_a_row_per_protocol_and_method(call: Run, world: Path) -> None:
     done = call(*BOTH)
-    assert done.stdout.count("predictions good.json") == 1  # read once
+    assert done.stdout.count("good, poor against truth.geojson") == 1  # read once
     table = done.stdout.split("Means over classes\n")[1].splitlines()
     assert table[0].split() == ["protocol", "name", "PLD", "↓", "Loc", "Det", "Chamfer-AP", "↑", "Fréchet-AP", "↑"]
     assert [tuple(row.split()[:2]) for row in table[1:7]] == [

@@ -48,7 +48,7 @@ def test_faint_predictions_and_the_title_can_be_chosen(call: Run, tmp_path: Path
     chosen = ["--confidence", "0.3", "--title", "A frame", "--style", "slides"]
     done = call("show", "good.json", "truth.geojson", "-o", figure, *chosen)
     assert done.returncode == 0, done.stderr
-    assert "prediction (confidence from 0.3)" in figure.read_text(encoding="utf-8")
+    assert "prediction (width: confidence from 0.3)" in figure.read_text(encoding="utf-8")
     assert "A frame" in figure.read_text(encoding="utf-8")
     plain = call("show", "good.json", "truth.geojson", "-o", tmp_path / "plain.svg")
     assert plain.stdout == done.stdout

@@ -145,4 +145,5 @@ def show(browser: "Browser") -> Iterator[Open]:
             return page
 
         yield opened
-    assert complaints == []
+    # A page may still ask for something when a test has stopped its server.
+    assert [text for text in complaints if "net::ERR_CONNECTION_" not in text] == []
