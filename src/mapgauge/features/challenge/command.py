@@ -154,6 +154,7 @@ def check(options: CheckOptions) -> None:
     found = check_submission(_load(options.manifest), options.submission)
     emit(options, CheckedDocument(found))
     if not found.is_accepted:
+        warn(f"{options.submission}: the submission would be refused")
         raise typer.Exit(1)
 
 
@@ -224,6 +225,7 @@ def score(options: ScoreOptions) -> None:
     if scored.unlimited:
         warn(scored.unlimited)
     if scored.document is None:
+        warn(f"{options.submission}: the submission is refused")
         raise typer.Exit(1)
     inform(f"to publish: {scored.public}")
     inform(f"for the organiser alone: {scored.private}")
@@ -368,6 +370,7 @@ def verify(options: VerifyOptions) -> None:
     )
     emit(options, VerifiedDocument(found))
     if not found.holds:
+        warn(f"{options.result}: these inputs do not give this file")
         raise typer.Exit(1)
 
 
