@@ -9,11 +9,11 @@ from mapgauge.cli.by_cause import ByCause
 from mapgauge.cli.emit import Document, Line, Piece
 from mapgauge.cli.latex import LatexColumn, methods_table
 from mapgauge.cli.output import Table, printable
+from mapgauge.cli.planning import PlanView, finite
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.answers.answer import Answer
-    from mapgauge.cli.planning import PlanView
     from mapgauge.results.comparison import Comparison, Differences
     from mapgauge.results.gate import Verdict
     from mapgauge.results.intervals import Difference, Estimate
@@ -29,7 +29,7 @@ class Compared(Document):
     classes: Sequence[str]  # of text and LaTeX; JSON and CSV have all
     causes: ByCause = NO_CAUSES
     verdicts: "Sequence[Verdict]" = ()
-    plans: "PlanView | None" = None  # power, margins, ranks and seeds
+    plans: PlanView | None = None  # power, margins, ranks and seeds
     answer: "Answer | None" = None  # who is better, in sentences
 
     def text(self) -> Iterator[Piece]:
@@ -170,15 +170,11 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
             for estimates in comparison.estimates
         ]
 
-    values = by_class(lambda value: _finite(value.value))
+    values = by_class(lambda value: finite(value.value))
     bounds = by_class(lambda value: (value.low, value.high) if math.isfinite(value.low + value.high) else None)
     columns = [LatexColumn(key, name) for key in keys for name in classes]
     title = _title(comparison, classes)
     return methods_table(comparison.names, values, columns, [title, *captions], bounds, protocol=comparison.protocol)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def document_of(comparison: "Comparison") -> dict[str, Any]:
@@ -214,7 +210,7 @@ def _plain(classes: "Mapping[str, Mapping[str, Estimate | Difference]]") -> dict
     """Return the numbers of values or differences by class and key. Those that do not exist are None."""
     return {
         class_name: {
-            key: {part: None if number is None else _finite(number) for part, number in value._asdict().items()}
+            key: {part: None if number is None else finite(number) for part, number in value._asdict().items()}
             for key, value in values.items()
         }
         for class_name, values in classes.items()

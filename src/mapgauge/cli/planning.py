@@ -156,7 +156,7 @@ class PlanView:
         for (first, second), by_class in plan(self.comparison, named).items():
             classes = {
                 name: {
-                    key: {"smallest": _finite(by_key[key].smallest), "scenes": by_key[key].scenes}
+                    key: {"smallest": finite(by_key[key].smallest), "scenes": by_key[key].scenes}
                     for key, _ in directed_keys(self.comparison, name)
                     if key in by_key
                 }
@@ -173,7 +173,7 @@ class PlanView:
             key = self._ranked_key(class_name)
             rows = ranks(self.comparison, key, class_name)
             found[class_name] = [
-                {"name": row.name, "rank": row.rank, "key": key, "value": _finite(row.estimate.value), "ties": row.ties}
+                {"name": row.name, "rank": row.rank, "key": key, "value": finite(row.estimate.value), "ties": row.ties}
                 for row in rows
             ]
         return found
@@ -208,7 +208,8 @@ def directed_keys(comparison: "Comparison", class_name: str) -> list[tuple[str, 
     return found
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number, or None in the place of one that JSON does not have."""
     if math.isfinite(value):
         return value
     return None

@@ -58,7 +58,7 @@ def difference(value: float, draws: Draws, level: float, limits: tuple[float, fl
     Both methods are drawn together, so this is the paired test: Student's t of the differences of units.
     """
     error, freedom = standard_error(draws)
-    return judged(value, error, freedom, enough=_enough(draws), level=level, limits=limits)
+    return judged(value, error, freedom, enough=is_enough(draws), level=level, limits=limits)
 
 
 def unpaired_difference(
@@ -79,11 +79,11 @@ def unpaired_difference(
         freedom = max(int(variance**2 / spread), 1)
     else:
         freedom = max(of_one + of_other, 1)
-    enough = _enough(first) and _enough(second)
+    enough = is_enough(first) and is_enough(second)
     return judged(value, math.sqrt(variance), freedom, enough=enough, level=level, limits=limits)
 
 
-def _enough(draws: Draws) -> bool:
+def is_enough(draws: Draws) -> bool:
     """Whether there are enough units. A class that occurs in one unit tells nothing about its spread."""
     return draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
 

@@ -28,8 +28,8 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.bootstrap import SAMPLES, check_draws, draw
 from mapgauge.results.comparison import Comparison, Differences, Sampled, check_comparable, limits_of, sorted_by_token
 from mapgauge.results.drawn_values import count_units, draws_of
-from mapgauge.results.estimation import judged
-from mapgauge.results.intervals import FEWEST, LEVEL, Difference, Estimate
+from mapgauge.results.estimation import is_enough, judged
+from mapgauge.results.intervals import LEVEL, Difference, Estimate
 from mapgauge.results.standard_errors import Draws, standard_error
 
 if TYPE_CHECKING:
@@ -239,12 +239,11 @@ def _add(
     draws = draws_of(apart, name, key, count=counts, lacking=[*first.lacking, *second.lacking])
     total = _total(draws, [first, second], name, key)
     smallest, largest = limits_of(key)
-    enough = draws.units >= FEWEST and all(part.units > 1 for part in draws.classes)
     differences.setdefault(name, {})[key] = judged(
         second.values[name][key] - first.values[name][key],
         total.error,
         total.freedom,
-        enough=enough,
+        enough=is_enough(draws),
         level=level,
         limits=(smallest - largest, largest - smallest),
     )
