@@ -3,6 +3,8 @@
 The figure and the report are those of ``mapgauge demo``. The system's Chromium takes the screenshot.
 """
 
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -61,6 +63,37 @@ def draw_errors() -> None:
 def draw_thresholds() -> None:
     """PLD and other values over the threshold, and calibration, as ``mapgauge confidence --figure`` draws them."""
     plot.save(plot.confidence(mg.evaluate(*demo_world(80))), IMAGES / "thresholds.svg")
+
+
+def draw_gallery() -> None:
+    """The figures of the page that shows all of them, drawn by the commands of the page."""
+    page = (IMAGES.parent / "gallery.md").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        for command in gallery_commands(page):
+            words = [sys.executable, "-m", "mapgauge", *shlex.split(command)]
+            subprocess.run(words, cwd=folder, check=True, capture_output=True)
+            name = words[-1]
+            if f"gallery-{name}" in page:
+                shrink(Path(folder) / name, IMAGES / f"gallery-{name}")
+
+
+def gallery_commands(page: str) -> list[str]:
+    """The commands of a page that end by themselves."""
+    blocks = re.findall(r"^```sh\n(.+?)^```$", page, re.M | re.S)
+    commands = [line.removeprefix("mapgauge ") for block in blocks for line in block.splitlines()]
+    return [command for command in commands if not command.startswith("view ")]
+
+
+def shrink(source: Path, target: Path) -> None:
+    """Copy a figure with fewer pixels and colours, or with fewer digits of coordinates."""
+    if source.suffix == ".png":
+        picture = Image.open(source).convert("RGB")
+        picture.thumbnail((1200, 1200))
+        # The default method would merge colours that few pixels have, such as those of a class.
+        picture.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+        return
+    text = source.read_text(encoding="utf-8")
+    target.write_text(re.sub(r"(-?\d+\.\d\d)\d+", r"\1", text), encoding="utf-8")
 
 
 def draw_terminal() -> None:
@@ -206,6 +239,7 @@ if __name__ == "__main__":
     draw_worst()
     draw_errors()
     draw_thresholds()
+    draw_gallery()
     draw_terminal()
     photograph_report()
     draw_scene()
