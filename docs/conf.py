@@ -60,13 +60,13 @@ def setup(app: "Sphinx") -> None:
 
 
 def contents_of(index: str) -> list[tuple[str, list[str]]]:
-    """The pages that an index page links to, in order, grouped by the heading of their table (empty outside tables)."""
+    """The pages that the tables of an index page link to, in order, grouped by the headings of the tables."""
     heading, found = "", []
     for line in index.splitlines():
         if not line.startswith("|"):
             heading = ""
-        elif not heading:
-            heading = line.split("|")[1].strip()
+            continue
+        heading = heading or line.split("|")[1].strip()
         found += [(heading, page) for page in re.findall(r"\]\(([\w/-]+)\.md\)", line)]
     return [(name, [page for _, page in group]) for name, group in groupby(found, key=lambda entry: entry[0])]
 
@@ -75,8 +75,8 @@ def _add_contents(app: "Sphinx", name: str, source: list[str]) -> None:
     """Hand Sphinx the links of the first page, and of the first page of a folder, as its tree of pages."""
     if name.split("/")[-1] == "index":
         for heading, pages in contents_of(source[0]):
-            options = [":hidden:", *([f":caption: {heading.capitalize()}"] if heading else [])]
-            source[0] += "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
+            caption = f":caption: {heading.capitalize()}"
+            source[0] += "\n".join(["", "```{toctree}", ":hidden:", caption, "", *pages, "```", ""])
 
 
 def _write_interface(app: "Sphinx", config: Any) -> None:

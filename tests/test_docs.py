@@ -25,13 +25,22 @@ from tests.test_architecture import ROOMS
 from tools.check_site import faults
 
 import mapgauge as mg
+from mapgauge.frames.columns import COLUMNS
+from mapgauge.metrics.causes import CAUSES, FAMILIES, label_of
+from mapgauge.metrics.table import METRICS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # `make docs` writes a page for each public name to reference/api.
 PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent != DOCS / "reference" / "api")
 MODULES = ("plot", "report", "loggers", "demo", "truth", "results.flat", "plugin", "torch", "mmengine")
-OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+OTHERS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "RELEASING.md",
+    ROOT / "tests" / "robustness.md",
+]
 
 
 def text_of(path: Path) -> str:
@@ -62,9 +71,7 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_no_page_installs_from_an_index_what_is_on_none(page: Path) -> None:
-    """``mapgauge[extra]`` is for an installed mapgauge, as the README says. The checklist is for a release."""
-    if page.name == "release-checklist.md":
-        pytest.skip("after a release, the package is on an index")
+    """``mapgauge[extra]`` is for an installed mapgauge, as the page on installing says."""
     assert not re.search(r"pip install mapgauge(?![\w/-])", text_of(page))
 
 
@@ -128,6 +135,18 @@ def table(header: str, rows: list[str]) -> str:
 )
 def test_a_table_of_the_reference_is_that_of_the_rows(page: str, generated: Callable[[], str]) -> None:
     assert generated() in text_of(DOCS / f"reference/{page}.md")
+
+
+def test_the_glossary_has_every_word_of_tables_causes_and_columns() -> None:
+    cells = re.findall(r"^\| ([^|]+) \|", text_of(DOCS / "reference/glossary.md"), re.M)
+    explained = {word.strip() for cell in cells for word in cell.split(";")}
+    titles = [value.title for metric in METRICS.values() for value in metric.values]
+    printed = {title.removesuffix(" m") for title in titles}
+    printed = {title.removesuffix(" left out") for title in printed} | {"left out"}
+    printed |= {label_of(cause) for cause in CAUSES} | set(COLUMNS)
+    assert printed - explained == set()
+    families = re.findall(r"\*(\w+)\*", text_of(DOCS / "reference/glossary.md"))
+    assert set(FAMILIES) <= set(families)
 
 
 def test_evaluate_names_every_metric() -> None:
