@@ -71,6 +71,7 @@ def test_no_page_installs_from_an_index_what_is_on_none(page: Path) -> None:
 def test_only_the_benchmarks_say_how_long_the_first_use_takes() -> None:
     for page in (
         ROOT / "README.md",
+        DOCS / "how-to" / "install.md",
         DOCS / "tutorial.md",
         DOCS / "reference" / "cli.md",
         DOCS / "how-to" / "cluster.md",
@@ -225,6 +226,15 @@ def test_the_commands_of_a_page_read_the_files_that_its_python_writes(
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert not doctest.testfile(str(DOCS / f"{page}.md"), module_relative=False, optionflags=flags).failed
     check_commands(tmp_path, page)
+
+
+def test_the_answer_in_the_readme_is_what_the_command_prints(reader: Path) -> None:
+    ((command, expected),) = consoles_of(ROOT / "README.md")
+    check(said(command, reader), expected, command)
+
+
+def test_the_readme_fits_two_screens() -> None:
+    assert len(text_of(ROOT / "README.md").splitlines()) <= 100
 
 
 def test_the_commands_for_recordings_print_what_the_page_says(reader: Path) -> None:

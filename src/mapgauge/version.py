@@ -1,3 +1,3 @@
 """The version, recorded in every result."""
 
-__version__ = "0.1.0"
+__version__ = "1.0rc1"

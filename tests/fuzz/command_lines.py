@@ -36,6 +36,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "SHARE": ("0.5", "0.9", "0.99"),
     "LENGTHxWIDTH": ("60x30", "30x30", "100x50", "1x1"),
     "NAME=VALUE": ("spacing=0.5", "crop=true", "count=20", "ap_chamfer.thresholds=0.5,1", "track_pld.switch_cost=0.5"),
+    "KEY=VALUE": ("commit=4f2a", "note=a = b", "date=2026-11-03"),
     "CONDITION": ("pld > +0.005", "ap_chamfer < 0.6", "pld>=0", "mean.pld > 1"),
     "TEXT": ("A title", "<i>"),
     "TOKEN|RANK|QUERY": ("worst", "best:2", "median", "scene-0000-0003", "worst:2 where pld > 0", "pld > 0.5"),

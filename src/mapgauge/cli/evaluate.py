@@ -33,6 +33,7 @@ _PAGE_HELP = "Also write a report (.html). With several protocols, one for each:
 _WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
 _BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
 _TABLES_HELP = "Also print a table of all values of each metric, by class."
+_METADATA_HELP = "Keep a note with the results, such as commit=4f2a. Can be repeated."
 _NOTES_HELP = "Also print the notes about the input. Warnings and errors are printed in any case."
 _OUTPUT_HELP = "Results (.mg). With several predictions or protocols, it is a folder, as it is with a slash at its end."
 
@@ -51,6 +52,7 @@ class EvaluateOptions(Printing):
     ranges: o.RangesOption = None
     by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None
     correction: o.CorrectionOption = "none"
+    metadata: Annotated[parsing.Texts, o.option("--metadata KEY=VALUE", o.WRITTEN, _METADATA_HELP)] = None
     # A path would lose the slash at its end, which says that it is a folder.
     output: Annotated[str | None, o.output_option("FILE", _OUTPUT_HELP)] = None
     page: Annotated[Path | None, o.option("--report FILE", o.WRITTEN, _PAGE_HELP)] = None
@@ -145,6 +147,7 @@ def _plan(
         rings=parsing.valid("--ranges", check_rings, parsing.numbers("--ranges", options.ranges)),
         unknown="ignore" if options.ignore_unknown else "error",
         workers=options.workers,
+        noted=parsing.metadata_of(options.metadata),
     )
     into_folder = bool(options.output) and is_folder_target(options.output or "")
     written = None if options.output is None else Path(options.output)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +105,7 @@ class Evaluated(Document):
 
     def to_dict(self) -> Any:
         """Return the summary of each method, with what is said of it."""
-        # Files of results have no date, so that the same inputs give the same bytes. The printed document has one.
-        date = datetime.now(UTC).date().isoformat()
-        more: list[dict[str, Any]] = [{"date": date} for _ in self.results]
+        more: list[dict[str, Any]] = [{} for _ in self.results]
         for document, changes in zip(more, self.changes, strict=False):
             document["changes"] = changes.to_dict()
         for k, (document, name) in enumerate(zip(more, self.names_of_results, strict=True)):

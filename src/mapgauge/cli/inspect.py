@@ -141,6 +141,10 @@ class InspectedResults:
         yield Line(f"{paint(str(self.file), 'bold')} ({made})")
         for side, read in zip(("predictions", "truth"), self.results.inputs, strict=True):
             yield Line(f"  {side}: {read.name or 'from memory'}, {_size(read)}")
+        noted = {"date": self.results.date} | dict(self.results.metadata)
+        said = "; ".join(f"{key}: {value}" for key, value in noted.items() if value)
+        if said:
+            yield Line(f"  {printable(said)}", indent="    ")
 
     def tables(self) -> "Iterator[Piece]":
         """Return the tables of all metrics, and the number of frames."""

@@ -152,7 +152,7 @@ ClassesOption = Annotated[Texts, classes_option("the classes of the protocol. `a
 _RANGES = "Bounds of rings around the ego, such as 0,10,20,30."
 PRIOR = option("--prior FILE", READ, "The prior map: frames in any format, or one map.", parser=input_file)
 RangesOption = Annotated[Texts, option("--ranges METRES,...", COMPUTED, _RANGES)]
-BY = "Look at subsets of the frames by a column: scene, or one of the tags of FILE,tags=TABLE."
+BY = "Look at subsets of frames: by scene, or by a tag (FILE,tags=TABLE)."
 ByOption = Annotated[str | None, option("--by COLUMN", COMPUTED, BY)]
 _WHERE = (
     "Only frames that meet a condition, such as \"pld > 0.8 and missed.boundary > 2 and scene = 'scene-0001'\". "
@@ -212,5 +212,5 @@ _QUIET = "Print the document only: no progress, no notes, no names of written fi
 QuietOption = Annotated[bool, option("--quiet -q", WRITTEN, _QUIET, callback=set_quiet)]
 JsonOption = Annotated[bool, option("--json", WRITTEN, "Print JSON instead of text.")]
 CsvOption = Annotated[bool, option("--csv", WRITTEN, "Print CSV instead of text.")]
-_LATEX = "Print one LaTeX table (booktabs) instead of text, with AP in percent and the best values bold."
+_LATEX = "Print one LaTeX table (booktabs), AP in percent, the best values bold."
 LatexOption = Annotated[bool, option("--latex", WRITTEN, _LATEX)]

@@ -103,6 +103,21 @@ def listed(values: Sequence[str] | None) -> list[str]:
     return [item.strip() for value in values or () for item in value.split(",") if item.strip()]
 
 
+def metadata_of(values: Sequence[str] | None) -> tuple[str, dict[str, str]]:
+    """Return the date of an evaluation that begins now and what is noted about it, from ``--metadata KEY=VALUE``."""
+    from mapgauge.results.metadata import checked_metadata
+
+    noted: dict[str, object] = {}
+    for text in values or ():
+        key, sign, value = text.partition("=")
+        if not sign:
+            refuse("--metadata", f"must be KEY=VALUE such as commit=4f2a, got {text!r}")
+        if key in noted:
+            refuse("--metadata", f"gives {key} twice")
+        noted[key] = value
+    return valid("--metadata", checked_metadata, noted)
+
+
 def numbers(option: str, values: Sequence[str] | None, kind: type[float] | type[int] = float) -> list[Any]:
     """Return the items of an option as numbers."""
     try:

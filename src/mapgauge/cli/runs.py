@@ -17,6 +17,7 @@ from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.report import write_report
+from mapgauge.results.metadata import DATE
 from mapgauge.results.results import Results
 from mapgauge.scoring.prepare import check_rings, has_rings
 from mapgauge.typing import Degenerate, Progress
@@ -45,6 +46,7 @@ class RunPlan:
     rings: tuple[float, ...] = ()
     unknown: Literal["error", "ignore"] = "error"
     workers: int | None = None
+    noted: tuple[str, dict[str, str]] | None = None  # the date of all runs and their metadata
     targets: Sequence[Path | None] = ()  # the file of results of each run
     folders: Sequence[Path | None] = ()  # the folder of finished chunks of each run
 
@@ -180,6 +182,7 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
                 unknown=plan.unknown,
                 workers=plan.workers,
                 progress=advance,
+                noted=plan.noted,
             )
         yield results
 
@@ -204,6 +207,7 @@ def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWat
                 resume=sides.resume and run.work is not None and run.work.exists(),
                 on_error=sides.on_error,
                 progress=advance,
+                metadata=None if plan.noted is None else plan.noted[1] | {DATE: plan.noted[0]},
             )
         if k % len(plan.protocols) == 0:
             watch.read_in_chunks(results)

@@ -39,8 +39,11 @@ def csv_rows_of(
     """Return a row for each class and the means of each method, and of its slices, for CSV."""
     from mapgauge.protocols import full_name
 
+    noted = list(dict.fromkeys(key for method in results for key in method.metadata))
     rows = [
-        {"name": name, "protocol": full_name(method.protocol), "class": class_name} | values
+        {"name": name, "protocol": full_name(method.protocol), "class": class_name}
+        | {f"metadata:{key}": method.metadata.get(key) for key in noted}
+        | values
         for name, method in zip(names, results, strict=True)
         for class_name, values in rows_of(method)
     ]

@@ -21,9 +21,11 @@ from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.drives import Drive
 from mapgauge.results.frame_tables import MemoryRows, Rows
+from mapgauge.results.metadata import checked_metadata
 from mapgauge.results.results import Results, totals_of
 from mapgauge.results.values import InputRecords
 from mapgauge.scoring.data import Data
+from mapgauge.scoring.lengths import metres, millimetres
 from mapgauge.scoring.prepare import (
     Frames,
     check_needs,
@@ -58,6 +60,7 @@ def evaluate(
     resume: bool = False,
     on_error: Literal["stop", "skip"] = "stop",
     axes: Literal["keep", "auto"] = "keep",
+    metadata: Mapping[str, str | int | float] | None = None,
 ) -> Results:
     """Compare predictions with truth over all frames.
 
@@ -98,6 +101,8 @@ def evaluate(
             ``"keep"`` leaves them as they are. ``"auto"`` turns the predictions if it is certain how: both files say
             which axis points forward, and nearest distances show the same turn. A finding says what was done, or why
             nothing was. Both sides are read into memory.
+        metadata: What to keep with the results, such as ``{"commit": "4f2a", "epoch": 12}``. Tables, JSON and
+            ``history`` show it. It changes no number. The key ``date`` replaces the date of the evaluation.
 
     Returns:
         The scores of every frame and class, and the summary. Frames that the predictions lack count as frames without
@@ -111,6 +116,7 @@ def evaluate(
     (0.8, 0.5)
     """
     settings = protocol_of(protocol)
+    noted = checked_metadata(metadata)
     chosen = chosen_metrics(settings, metrics)
     further = tuple(name for name in chosen_metrics(settings, extra) if name not in chosen) if extra else ()
     rings = check_rings(ranges, chosen)
@@ -136,6 +142,7 @@ def evaluate(
             resume=resume,
             on_error=on_error,
             progress=progress,
+            noted=noted,
         )
     if engine is not None or work is not None or resume or on_error != "stop":
         raise InvalidInput(
@@ -159,6 +166,7 @@ def evaluate(
         unknown=unknown,
         workers=count,
         progress=progress,
+        noted=noted,
     )
 
 
@@ -174,8 +182,13 @@ def evaluate_frames(
     unknown: Literal["error", "ignore"] = "error",
     workers: int | None = None,
     progress: Progress | None = None,
+    noted: tuple[str, dict[str, str]] | None = None,
 ) -> Results:
-    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked."""
+    """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
+
+    ``noted`` is the date and the metadata. If it is None, the date is that of today.
+    """
+    date, metadata = noted or checked_metadata(None)
     if scenes is not None:
         truth = with_scenes(truth, scenes)
     if not protocol.has_ego and predictions.confidence is None:
@@ -205,6 +218,9 @@ def evaluate_frames(
         totals_from=totals_of(rows, metrics, protocol),
         rows=rows,
         geometry=data,
+        date=date,
+        metadata=metadata,
+        truth_lengths=metres(y.classes, [millimetres(y)]),
     )
 
 

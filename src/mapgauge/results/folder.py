@@ -53,6 +53,8 @@ class About(msgspec.Struct, frozen=True):
     unknown: str  # what is done with predicted frames that the truth lacks
     degenerate: str  # and with instances that have too few points
     extra: tuple[str, ...] = ()  # metrics of which only the sums of chunks are kept
+    date: str = ""  # on which the evaluation began
+    metadata: dict[str, str] = {}
 
     @property
     def settings(self) -> Protocol:
@@ -82,6 +84,7 @@ class ChunkHeader(msgspec.Struct):
     findings: tuple[Finding, ...]  # of the readers
     seconds: tuple[float, float]  # processor time of reading and aligning, and of scoring
     hashes: tuple[_Hexadecimal, _Hexadecimal]  # of the content that was read from each side
+    lengths: list[int] | None = None  # millimetres of the truth in the region, by the classes of the protocol
 
 
 class Partial(NamedTuple):
@@ -199,7 +202,14 @@ class Folder:
 
     def note_stamps(self, stamps: tuple[dict[str, str], dict[str, str]]) -> None:
         """Write the stamps of the input files, after the finished chunks were compared with these files."""
-        save(self.path / _ABOUT, msgspec.json.encode(msgspec.structs.replace(self.about, stamps=stamps)))
+        self._replace_about(stamps=stamps)
+
+    def note_metadata(self, metadata: dict[str, str]) -> None:
+        """Write the metadata of a run that continues the evaluation."""
+        self._replace_about(metadata=metadata)
+
+    def _replace_about(self, **fields: Any) -> None:
+        save(self.path / _ABOUT, msgspec.json.encode(msgspec.structs.replace(self.about, **fields)))
         self.__dict__.pop("about", None)  # the cached value
 
     def chunk(self, index: int) -> Partial:

@@ -20,6 +20,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.saving import read_results
 from mapgauge.results.values import Input, InputRecords
 from mapgauge.scoring.data import Data, Sides
+from mapgauge.scoring.lengths import metres
 from mapgauge.scoring.precision import LIMIT, Records, precisions
 from mapgauge.scoring.prepare import Frames, prepare
 from mapgauge.scoring.scores import Scores, Sums, Totals
@@ -134,6 +135,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     counts = [np.zeros(len(classes), np.int64) for classes in about.classes]
     noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
     hashes: list[tuple[int, int]] = []
+    lengths: list[list[int]] = []
     classes = range(len(settings.classes or ()))
     # Records of each class are kept while they fit into memory, so that chunks are read once.
     held: list[list[Records]] | None = [[] for _ in classes]
@@ -147,6 +149,8 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         for total, of_side in zip(counts, header.counts, strict=True):
             total += of_side
         hashes.append((int(header.hashes[0], 16), int(header.hashes[1], 16)))
+        if header.lengths is not None:
+            lengths.append(header.lengths)
         noticed |= dict.fromkeys(header.findings)
         if int(sums.predicted.sum()) > limit:
             held = None
@@ -204,6 +208,9 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         ),
         rows=rows,
         extra=about.extra,
+        date=about.date,
+        metadata=about.metadata,
+        truth_lengths=metres(settings.classes or (), lengths) if len(lengths) == len(hashes) else None,
         geometry=Data(partial(read_sides, rows, ["" if lost else recorded.hash for recorded in (x, y)]), settings),
     )
 

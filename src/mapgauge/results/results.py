@@ -204,7 +204,12 @@ class Results(Summary):
         else:
             data = self.geometry.at(rows.tokens)
         return replace(
-            self, totals_from=totals_of(rows, self.metrics, self.protocol), rows=rows, extra=(), geometry=data
+            self,
+            totals_from=totals_of(rows, self.metrics, self.protocol),
+            rows=rows,
+            extra=(),
+            geometry=data,
+            truth_lengths=None,
         )
 
     def where(self, query: str, tags: Tags | None = None) -> "Results":

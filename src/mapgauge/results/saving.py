@@ -296,6 +296,9 @@ class _Header(_Layout):
     findings: tuple[Finding, ...]
     kept: dict[str, Any] = {}
     forward: Forward | None = None  # the axis that points forward, if there are poses
+    date: str = ""
+    metadata: dict[str, str] = {}
+    truth_lengths: dict[str, float] | None = None
 
 
 def save_results(
@@ -321,6 +324,9 @@ def save_results(
         findings=summary.findings,
         kept=dict(summary.kept),
         forward=None if drive is None else drive.forward,
+        date=summary.date,
+        metadata=dict(summary.metadata),
+        truth_lengths=None if summary.truth_lengths is None else dict(summary.truth_lengths),
     )
     arrays = archive_arrays(header, rows.scores.only(summary.metrics))
     if drive is not None:
@@ -373,7 +379,17 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
         geometry = None
     else:
         geometry = Data(partial(_with_poses, read, drive, header, protocol=protocol), protocol)
-    kept = ("metrics", "class_names", "frames_missing", "frames_ignored", "findings", "kept")
+    kept = (
+        "metrics",
+        "class_names",
+        "frames_missing",
+        "frames_ignored",
+        "findings",
+        "kept",
+        "date",
+        "metadata",
+        "truth_lengths",
+    )
     return {name: getattr(header, name) for name in kept} | {
         "protocol": protocol,
         "ranges": infinite_bounds(header.ranges),

@@ -17,6 +17,7 @@ from mapgauge.markup import number, text_table
 from mapgauge.metrics.metric import HitRows, Metric, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, combined_metrics, setting_of, sum_metrics, value_keys
 from mapgauge.protocols import Protocol, full_name
+from mapgauge.results.metadata import digest_of
 from mapgauge.scoring.scores import Totals
 from mapgauge.typing import Floats
 
@@ -220,6 +221,10 @@ class Summary:
     totals_from: Callable[[], Totals] = field(repr=False)  # returns the totals; they are computed when needed
     # What features keep with the results, as plain values by name.
     kept: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    date: str = field(default="", kw_only=True)  # of the evaluation, in UTC: 2026-11-03T07:30:00Z; "" if unknown
+    metadata: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # what was noted about the evaluation
+    # Metres of truth of each class in the evaluated region; None if they are not known.
+    truth_lengths: Mapping[str, float] | None = field(default=None, kw_only=True)
 
     @property
     def inputs(self) -> tuple[Input, Input]:
@@ -230,6 +235,19 @@ class Summary:
     def input_names(self) -> tuple[str, str]:
         """The names of predictions and truth. Unlike ``inputs``, they need no hashes."""
         return self.records.names
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the contents of predictions and truth and of all settings; "" if a content is not known.
+
+        It depends neither on the files, nor on date and metadata.
+        """
+        hashes = [side.hash for side in self.inputs]
+        if not all(hashes):
+            return ""
+        settings = {"protocol": self.protocol.to_dict(), "metrics": list(self.metrics)}
+        rings = [None if math.isinf(bound) else bound for bound in self.ranges]
+        return digest_of({"predictions": hashes[0], "truth": hashes[1], "ranges": rings} | settings)
 
     @cached_property
     def totals(self) -> Totals:
@@ -290,6 +308,9 @@ class Summary:
         """Return the summary as plain Python values."""
         return {
             "mapgauge": self.version,
+            "date": self.date or None,
+            "metadata": dict(self.metadata),
+            "digest": self.digest or None,
             "protocol": self.protocol.to_dict() | {"full_name": full_name(self.protocol)},
             "inputs": {"predictions": self.inputs[0].to_dict(), "truth": self.inputs[1].to_dict()},
             "frames": self.frame_counts,

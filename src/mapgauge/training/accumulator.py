@@ -25,6 +25,7 @@ from mapgauge.protocols import Protocol, full_name
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.results.flat import flat
 from mapgauge.results.frame_tables import MemoryRows
+from mapgauge.results.metadata import checked_metadata
 from mapgauge.results.results import Results
 from mapgauge.results.values import Input, InputRecords
 from mapgauge.scoring.data import Data
@@ -417,6 +418,7 @@ class Accumulator:
             version=__version__,
             totals_from=partial(Totals.of, scores, protocol),
             rows=MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores),
+            date=checked_metadata(None)[0],
         )
 
     def _whole(self, rows: BatchRows, tokens: tuple[str, ...]) -> tuple[Scores, tuple[Finding, ...]]:

@@ -99,10 +99,12 @@ def evaluate_stream(
     resume: bool = False,
     on_error: OnError = "stop",
     progress: Progress | None = None,
+    noted: tuple[str, dict[str, str]] = ("", {}),
 ) -> Results:
     """Evaluate two Parquet data sets chunk by chunk. ``mapgauge.evaluate`` describes the arguments.
 
-    Progress counts the rows of both sides, because footers have the number of rows and not of frames.
+    Progress counts the rows of both sides, because footers have the number of rows and not of frames. ``noted`` is the
+    date and the metadata. An evaluation that is continued keeps the date on which it began.
     """
     if on_error not in ("stop", "skip"):
         raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
@@ -118,7 +120,7 @@ def evaluate_stream(
     job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, extra=extra, plan=plan, sides=sides)
     path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
     try:
-        folder = _begin(path, job, plan, sides=sides, resume=resume)
+        folder = _begin(path, job, plan, sides=sides, resume=resume, noted=noted)
     except BaseException:
         if work is None:
             remove_folder(path)
@@ -250,7 +252,14 @@ def _job(
     )
 
 
-def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], resume: bool) -> Folder:
+def _begin(
+    path: Path,
+    job: Job,
+    plan: Plan,
+    sides: tuple[DataSet, DataSet],
+    resume: bool,
+    noted: tuple[str, dict[str, str]],
+) -> Folder:
     """Return the work folder, new or with the chunks finished before."""
     digests = (sides[0].digest, sides[1].digest)
     settings = asdict(job)
@@ -272,5 +281,10 @@ def _begin(path: Path, job: Job, plan: Plan, sides: tuple[DataSet, DataSet], res
         unknown=job.unknown,
         degenerate=job.degenerate,
         extra=job.extra,
+        date=noted[0],
+        metadata=noted[1],
     )
-    return Folder.begin(path, about, resume=resume)
+    folder = Folder.begin(path, about, resume=resume)
+    if noted[1] and folder.about.metadata != noted[1]:
+        folder.note_metadata(noted[1])
+    return folder

@@ -25,6 +25,7 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 from mapgauge.results.folder import ChunkHeader, Partial
 from mapgauge.scoring.data import Data
+from mapgauge.scoring.lengths import millimetres
 from mapgauge.scoring.prepare import check_boxes_of, check_needs, check_sides, check_times, cropped, findings_of
 from mapgauge.scoring.scene_frames import uses_tracks
 from mapgauge.scoring.score import score_frames, ties_by_file
@@ -89,6 +90,7 @@ def score_chunk(job: Job, chunk: Chunk) -> Partial:
         findings=(*predictions.findings, *truth.findings),
         seconds=(read - began, time.thread_time() - read),
         hashes=_hashes(job, predictions, truth),
+        lengths=millimetres(y),
     )
     return Partial(header, scores.only(job.metrics))
 

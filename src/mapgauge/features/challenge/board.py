@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
-from mapgauge.features.challenge.manifest import Challenge, digest_of
+from mapgauge.features.challenge.manifest import Challenge
 from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.scoring import BASELINES, PRIVATE, PUBLIC, read_public
 from mapgauge.io.files.source import is_folder
@@ -20,6 +20,7 @@ from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.protocols import full_name
 from mapgauge.results.comparison import Comparison, compare
 from mapgauge.results.loading import load_results
+from mapgauge.results.metadata import digest_of
 from mapgauge.results.ranks import ranks
 from mapgauge.results.results import Results
 from mapgauge.words import counted

@@ -1,6 +1,5 @@
 """``Challenge``: everything that organiser and participants agree on, and its file. It holds no truth."""
 
-import hashlib
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from mapgauge.io.files.writing import save
 from mapgauge.metrics.table import chosen_metrics
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
+from mapgauge.results.metadata import digest_of
 from mapgauge.results.saving import protocol_from
 from mapgauge.scoring.prepare import Frames
 from mapgauge.scoring.scene_frames import uses_tracks
@@ -272,16 +272,6 @@ class Challenge:
 def settings_of(protocol: Protocol, metrics: Sequence[str]) -> dict[str, Any]:
     """Return the settings that decide values, as plain values."""
     return {"protocol": protocol.to_dict(), "metrics": list(metrics)}
-
-
-def digest_of(document: Any) -> str:
-    """Return the SHA-256 of plain values.
-
-    >>> digest_of({"a": 1, "b": (2,)}) == digest_of({"b": [2], "a": 1})
-    True
-    """
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def truth_digest(truth: MapFrames, metrics: Sequence[str]) -> str:

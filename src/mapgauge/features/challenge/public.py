@@ -4,10 +4,11 @@ import math
 from collections import Counter
 from typing import Any
 
-from mapgauge.features.challenge.manifest import digest_of, settings_of
+from mapgauge.features.challenge.manifest import settings_of
 from mapgauge.results.bootstrap import SAMPLES
 from mapgauge.results.comparison import compare
 from mapgauge.results.intervals import LEVEL
+from mapgauge.results.metadata import digest_of
 from mapgauge.results.results import Results
 
 RESULT_KEY = "mapgauge_result"  # the key with the version of a public file

@@ -10,7 +10,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.features.challenge.manifest import Challenge, digest_of, frames_of
+from mapgauge.features.challenge.manifest import Challenge, frames_of
 from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.scoring import read_public
 from mapgauge.frames.content import content_hash, hash_text
@@ -18,6 +18,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.source import Content
 from mapgauge.protocols import Protocol
 from mapgauge.results.loading import load_results
+from mapgauge.results.metadata import digest_of
 from mapgauge.results.results import Results
 from mapgauge.results.saving import protocol_from, read_again
 from mapgauge.scoring.prepare import Frames
