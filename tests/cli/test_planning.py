@@ -77,6 +77,8 @@ def test_results_of_one_name_are_runs(compare: Run, results: Path) -> None:
         (("good0.mg", "poor0.mg", "--power", "nan"), "above 0"),
         (("good0.mg", "--power", "0.01"), "one file"),
         (("good0.mg", "poor0.mg", "--margin", "0.1", "--csv"), "--csv"),
+        (("good0.mg,name=A", "good1.mg,name=A", "--margin", "0.1"), "runs of one method"),
+        (("good0.mg,name=A", "good0.mg,name=A", "poor0.mg,name=B", "poor1.mg,name=B"), "run 1 and run 2 are the same"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(compare: Run, words: tuple[str, ...], said: str) -> None:
@@ -84,6 +86,26 @@ def test_what_cannot_be_planned_is_refused(compare: Run, words: tuple[str, ...],
     assert done.returncode in (1, 2)
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_identical_methods_are_not_worse_and_plan_nothing(compare: Run) -> None:
+    done = compare("good0.mg", "good0.mg,name=copy", "--margin", "0.005", "--power", "0.01", "--json")
+    document = json.loads(done.stdout)
+    assert document["margin"]["verdicts"][0]["classes"]["mean"] == {"pld": "not worse"}
+    assert document["power"]["plans"][0]["classes"]["mean"]["pld"] == {"smallest": None, "scenes": None}
+
+
+def test_plans_beside_a_correction_say_that_they_are_without_it(compare: Run) -> None:
+    words = ("good0.mg", "good1.mg", "--margin", "0.005")
+    assert "without the correction" in compare(*words, "--correction", "holm").stdout
+    assert "without the correction" not in compare(*words).stdout
+
+
+def test_a_gate_that_passes_on_the_measured_difference_says_how_to_be_strict(compare: Run) -> None:
+    done = compare("good0.mg", "good1.mg", "--fail-if", "pld > +0.005")
+    assert done.returncode == 0
+    assert "write 'pld/mean not within 0.005'" in done.stderr
+    assert compare("good0.mg", "good1.mg", "--fail-if", "pld > +0.005", "--quiet").stderr == ""
 
 
 def test_a_gate_says_if_it_passes_because_nothing_is_decided(compare: Run) -> None:

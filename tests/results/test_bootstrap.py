@@ -389,3 +389,16 @@ def test_scenes_of_argoverse_2_are_in_the_tokens() -> None:
     comparison = mg.compare([mg.evaluate(other.with_confidence(0.5), other, dividers)], samples=5)
     assert comparison.drawn == "frame"
     assert comparison.notes[0].startswith("warning: the scenes are not known")
+
+
+def test_means_over_different_classes_are_told() -> None:
+    """A false prediction of a class that the truth lacks gives this class a value, and a part in the mean."""
+    truth = mg.MapFrames.of({f"t{i}": {"divider": [[[0, i], [9, i]]]} for i in range(6)})
+    extra = mg.MapFrames.of(
+        {f"t{i}": {"divider": [[[0, i], [9, i]]], "boundary": [[[0, 5], [9, 5]]]} for i in range(6)}
+    )
+    settings = mg.protocol("paper-60x30", classes=["divider", "boundary"])
+    methods = [mg.evaluate(side.with_confidence(0.9), truth, settings) for side in (truth, extra)]
+    notes = "\n".join(mg.compare(methods, names=["plain", "extra"], samples=20).notes)
+    assert "boundary has values of extra only" in notes
+    assert "different classes" not in "\n".join(mg.compare(methods[:1], names=["plain"], samples=20).notes)

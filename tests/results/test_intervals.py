@@ -11,7 +11,7 @@ from mapgauge.results.estimation import difference, estimate
 from mapgauge.results.families import holm
 from mapgauge.results.intervals import Difference, Estimate, bracket
 from mapgauge.results.standard_errors import Draws, error_of_mean
-from mapgauge.results.student import quantile, share_within
+from mapgauge.results.student import quantile, share_below, share_within
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 9, 19, 30, 149, 150, 999, 6018])
@@ -20,6 +20,12 @@ def test_students_t_is_that_of_scipy(freedom: int) -> None:
         assert share_within(t, freedom) == pytest.approx(1 - 2 * stats.t.sf(t, freedom), abs=1e-10)
     for level in (0.01, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-6):
         assert quantile(level, freedom) == pytest.approx(stats.t.ppf((1 + level) / 2, freedom), rel=1e-7)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 30, 100, 101, 500, 10_000])
+def test_the_share_below_is_that_of_scipy(freedom: int) -> None:
+    for t in (-5.0, -1.0, 0.0, 0.3, 2.2, 7.0):
+        assert share_below(t, freedom) == pytest.approx(stats.t.cdf(t, freedom), abs=3e-6)
 
 
 def test_rounding_does_not_raise_a_share_above_1() -> None:

@@ -25,12 +25,15 @@ def found(value: float, error: float, freedom: int) -> mg.Difference:
 
 
 @pytest.mark.parametrize("freedom", [9, 30, 150])
-def test_the_smallest_difference_has_the_power_of_the_noncentral_t_distribution(freedom: int) -> None:
-    smallest = mg.smallest_difference(found(0.0, 0.01, freedom))
-    away = smallest / 0.01
-    critical = stats.t.ppf(0.975, freedom)
-    power = stats.nct.sf(critical, freedom, away) + stats.nct.cdf(-critical, freedom, away)
-    assert power == pytest.approx(0.8, abs=0.005)
+def test_the_smallest_difference_has_the_power_over_all_that_the_standard_error_may_be(freedom: int) -> None:
+    """The plan takes its standard error from the scenes, and the test from other scenes."""
+    away = mg.smallest_difference(found(0.0, 0.01, freedom)) / 0.01
+    rng = np.random.default_rng(3)
+    of_plan = np.sqrt(rng.chisquare(freedom, 400_000) / freedom)
+    of_test = np.sqrt(rng.chisquare(freedom, 400_000) / freedom)
+    t = (away * of_plan + rng.standard_normal(400_000)) / of_test
+    power = np.mean(np.abs(t) > stats.t.ppf(0.975, freedom))
+    assert power == pytest.approx(0.8, abs=0.01)
 
 
 def test_a_quarter_of_the_difference_needs_about_sixteen_times_the_scenes() -> None:
@@ -53,6 +56,22 @@ def test_without_an_interval_there_is_no_plan() -> None:
     nothing = mg.Difference(0.1, math.nan, math.nan, None, math.nan)
     assert math.isnan(mg.smallest_difference(nothing))
     assert mg.scenes_needed(nothing, 0.01, 1) is None
+
+
+def test_methods_that_differ_by_the_same_in_all_scenes_say_nothing_about_other_scenes() -> None:
+    same = mg.Difference(0.1, 0.1, 0.1, True, 0.0, error=1e-17, freedom=5)
+    assert math.isnan(mg.smallest_difference(same))
+    assert mg.scenes_needed(same, 0.01, 6) is None
+
+
+def test_more_scenes_do_not_help_against_seeds() -> None:
+    difference = found(0.0, 0.01, 30)
+    of_scenes = mg.scenes_needed(difference, 0.02, 150)
+    half = mg.scenes_needed(difference, 0.025, 150, of_seeds=0.5)
+    assert of_scenes is not None
+    assert half is not None
+    assert half > of_scenes
+    assert mg.scenes_needed(difference, 0.02, 150, of_seeds=0.9) is None
 
 
 def test_a_difference_that_nothing_shows_needs_no_number_of_scenes() -> None:
@@ -161,7 +180,50 @@ def test_seeds_that_vary_much_have_most_of_the_variance() -> None:
     spread = mg.compare_runs({"a": first, "b": second}, samples=200).spreads["a", "b"]["mean"]["pld"]
     assert spread.of_seeds > 0.8
     assert spread.of_seeds + spread.of_scenes == pytest.approx(1)
-    assert "another run" in str(spread)
+    assert "Twice as many scenes help less" in str(spread)
+    assert spread.with_run < spread.with_scenes < spread.error
+
+
+def test_scenes_that_vary_much_are_what_more_is_needed_of() -> None:
+    rng = np.random.default_rng(5)
+    first, second = made_up_runs(rng, 20, (4, 4), seeds=0.0)
+    spread = mg.compare_runs({"a": first, "b": second}, samples=200).spreads["a", "b"]["mean"]["pld"]
+    assert "Twice as many scenes help more" in str(spread)
+    assert spread.with_scenes < spread.with_run <= spread.error
+
+
+def test_one_more_run_and_twice_the_scenes_make_the_standard_error_as_small_as_promised() -> None:
+    """On average over worlds, because seeds of few runs are known badly."""
+    rng = np.random.default_rng(15)
+    promised = np.zeros(2)
+    reached = np.zeros(2)
+    for _ in range(60):
+        before = made_up_runs(rng, 20, (3, 3), seeds=0.05)
+        spread = mg.compare_runs(dict(zip("ab", before, strict=True)), samples=60).spreads["a", "b"]["mean"]["pld"]
+        promised += [spread.with_run**2, spread.with_scenes**2]
+        for k, (scenes, runs) in enumerate(((20, 4), (40, 3))):
+            after = made_up_runs(rng, scenes, (runs, runs), seeds=0.05)
+            reached[k] += mean_difference(after) ** 2
+    assert promised / reached == pytest.approx(np.ones(2), abs=0.5)
+
+
+def mean_difference(methods: list[list[mg.Results]]) -> float:
+    """The difference of the mean PLD of two equal methods, whose true difference is 0."""
+    means = [np.mean([float(run.mean["pld"] or 0) for run in runs]) for runs in methods]
+    return float(means[1] - means[0])
+
+
+def test_a_run_that_is_given_twice_is_refused() -> None:
+    first, second = made_up_runs(np.random.default_rng(5), 20, (2, 2), seeds=0.1)
+    with pytest.raises(mg.InvalidInput, match="run 1 and run 3 are the same"):
+        mg.compare_runs({"a": [*first, first[0]], "b": second})
+
+
+def test_runs_have_the_warnings_of_a_comparison_and_one_about_two_runs() -> None:
+    first, second = made_up_runs(np.random.default_rng(5), 3, (3, 2), seeds=0.1)
+    notes = "\n".join(mg.compare_runs({"a": first, "b": second}, samples=50).notes)
+    assert "3 scenes are too few" in notes
+    assert "two runs say little about what seeds do (b)" in notes
 
 
 def test_the_values_of_runs_are_means_and_single_runs_are_not_enough() -> None:
@@ -233,6 +295,18 @@ def test_a_gate_that_passes_because_nothing_is_decided_is_known() -> None:
     assert judged("pld > +0.001 and decided", undecided, comparison, methods).passes_undecided
     assert not judged("pld > +0.9 and decided", undecided, comparison, methods).passes_undecided
     assert not judged("pld > +0.001", undecided, comparison, methods).passes_undecided
+
+
+def test_a_gate_that_passes_on_the_measured_difference_says_if_its_interval_reaches_beyond_the_limit() -> None:
+    methods = list(made_up(np.random.default_rng(10), 20, better=-0.05))
+    comparison = mg.compare(methods, names=["a", "b"], samples=50)
+    loss = comparison.differences["a", "b"]["mean"]["pld"]
+    limit = loss.value + 0.001
+    assert loss.high > limit
+    assert "reaches beyond" in judged(f"pld > +{limit}", loss, comparison, methods).passes_untold
+    assert "too few" in judged(f"pld > +{limit}", loss._replace(decided=None), comparison, methods).passes_untold
+    assert not judged(f"pld > +{loss.high + 0.001}", loss, comparison, methods).passes_untold
+    assert not judged("pld > +0", loss, comparison, methods).passes_untold  # it fails
 
 
 @pytest.mark.parametrize("text", ["pld not within 0", "pld not within -0.1", "pld/mean/missed not within 0.1"])

@@ -10,7 +10,7 @@ from mapgauge.metrics.causes import CAUSES_OF_PLD, FAMILIES
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics, value_named
 from mapgauge.results.causes import compare_families
-from mapgauge.results.comparison import Comparison, compare
+from mapgauge.results.comparison import Comparison, are_identical, compare
 from mapgauge.results.intervals import Difference, too_few
 from mapgauge.results.results import Results
 
@@ -206,7 +206,7 @@ def _verdict(
     """Return which of two methods is better, by the value that they are ranked by."""
     if difference is None or not math.isfinite(difference.value):
         return "cannot tell"
-    if _are_identical(one, other):
+    if are_identical(one, other):
         return "identical"
     if not difference.decided:
         return "cannot tell"
@@ -215,13 +215,6 @@ def _verdict(
     if (difference.value < 0) == lower_is_better(measure):
         return "better"
     return "worse"
-
-
-def _are_identical(one: Results, other: Results) -> bool:
-    """Whether the predictions of two methods are the same. Hashes take long, so values are compared first."""
-    if one.mean != other.mean or one.classes != other.classes:
-        return False
-    return one.inputs[0].hash == other.inputs[0].hash
 
 
 def _against(one: Results, measure: str, changes: dict[str, Difference]) -> tuple[tuple[str, DifferenceFacts], ...]:

@@ -124,7 +124,15 @@ def _compare_runs(options: CompareOptions, files: Sequence[Path]) -> None:
     for file, results in zip(files, loaded, strict=True):
         methods.setdefault(options_of(file)["name"], []).append(results)
     compared = compare_runs(methods, samples=options.samples, level=options.level)
-    plans = PlanView(compared.comparison, power=options.power, margin=options.margin, runs=compared)
+    if len(methods) == 1:
+        without_effect(options, ["margin", "power", "correction"], "with runs of one method: there are no differences")
+    plans = PlanView(
+        compared.comparison,
+        power=options.power,
+        margin=options.margin,
+        runs=compared,
+        corrected=options.correction != "none",
+    )
     comparison, _ = with_causes(compared.comparison, {}, cast("Correction", options.correction))
     shown = _classes(str(files[0]), comparison, listed(options.classes))
     emit(options, Compared(comparison, shown, plans=plans))
@@ -177,7 +185,8 @@ def _compare_all(
     from mapgauge.results.comparison_families import with_causes
 
     comparison = _compared(options, names, methods)
-    plans = PlanView(comparison, power=options.power, margin=options.margin)  # ranks are corrected for themselves
+    # Ranks are corrected for themselves.
+    plans = PlanView(comparison, power=options.power, margin=options.margin, corrected=options.correction != "none")
     shown = _classes(file, comparison, listed(options.classes))
     causes = differences_by_cause(names, methods, comparison.differences, samples=options.samples, level=options.level)
     correction = cast("Correction", options.correction)
@@ -252,4 +261,22 @@ def _passes(verdicts: "Sequence[Verdict]", comparison: "Comparison") -> bool:
     if not failed:
         checked = dict.fromkeys(verdict.condition.text for verdict in verdicts)
         inform(f"gate passed: no condition was met ({'; '.join(checked)})")
+        for verdict in verdicts:
+            _tell_untold(verdict)
     return not failed
+
+
+def _tell_untold(verdict: "Verdict") -> None:
+    """Print that a condition passes on the measured difference, if a larger one is not excluded."""
+    why = verdict.passes_untold
+    if not why:
+        return
+    condition = verdict.condition
+    text = (
+        f"gate: {verdict.name}: {condition.text!r} passes on the measured difference of "
+        f"{verdict.value - (verdict.baseline or 0.0):+.4f}, but {why}"
+    )
+    loses = condition.limit > 0 if condition.above else condition.limit < 0
+    if loses and condition.has_margin:
+        text += f". To fail then, write '{condition.key} not within {abs(condition.limit):g}'"
+    inform(text)

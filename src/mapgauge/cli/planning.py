@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable
 from mapgauge.results.intervals import FEWEST
+from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison
+    from mapgauge.results.planning import Planned
     from mapgauge.results.runs import RunComparison
 
 FEWEST_RANKED = 3  # methods; the table of differences says who of two is better
@@ -24,6 +26,7 @@ class PlanView:
     power: float | None = None  # a difference that should be decided
     margin: float | None = None  # a loss that does not matter
     runs: "RunComparison | None" = None  # of methods with several seeds
+    corrected: bool = False  # whether the verdicts of the tables have a correction
 
     def text(self, classes: Sequence[str]) -> Iterator[Piece]:
         """Return the tables that were asked for, ranks if there are several methods, and what seeds do."""
@@ -36,6 +39,8 @@ class PlanView:
             if self._is_ranked():
                 yield self._ranks(class_name)
             yield from self._seeds(class_name)
+        if self.corrected and (self.margin is not None or self.power is not None):
+            yield Line("Verdicts with a margin and plans are without the correction")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same for all classes."""
@@ -78,25 +83,26 @@ class PlanView:
         from mapgauge.metrics.table import title_of
         from mapgauge.results.planning import POWER, plan
 
-        planned = plan(self.comparison, named)[first, second][class_name]
+        planned = plan(self.runs or self.comparison, named)[first, second][class_name]
         rows = []
         for key, _ in directed_keys(self.comparison, class_name):
             if key not in planned:
                 continue
-            smallest, scenes = planned[key]
+            smallest = planned[key].smallest
             rows.append(
                 [
                     title_of(key, protocol=self.comparison.protocol),
                     "-" if math.isnan(smallest) else f"{smallest:.4f}",
-                    "-" if scenes is None else f"{scenes:,}",
+                    _scenes_in_words(planned[key]),
                 ]
             )
         drawn = self.comparison.drawn
+        today = counted(self.comparison.units, drawn)
         title = (
             f"{printable(second)} minus {printable(first)}, {class_name}: what is decided with a probability of "
             f"{POWER:.0%}"
         )
-        return Table(title, ["", f"smallest with {self.comparison.units} {drawn}s", f"{drawn}s for {named:g}"], rows)
+        return Table(title, ["", f"smallest with {today}", f"{drawn}s for {named:g}"], rows)
 
     def _ranks(self, class_name: str) -> Table:
         from mapgauge.metrics.table import heading
@@ -127,9 +133,11 @@ class PlanView:
             title = title_of(key, protocol=self.comparison.protocol)
             one = printable(first)
             other = printable(second)
+            counts = dict(zip(self.runs.names, self.runs.runs, strict=True))
             yield Line(
-                f"{other} against {one}, {class_name}: another seed moves {title} by {spread.seed[0]:.4f} ({one}) and "
-                f"{spread.seed[1]:.4f} ({other}), as a standard deviation. {spread}",
+                f"{other} against {one}, {class_name}: another seed moves {title} by {spread.seed[0]:.4f} ({one}, from "
+                f"{counts[first]} runs) and {spread.seed[1]:.4f} ({other}, from {counts[second]}), as a standard "
+                f"deviation. {spread}",
                 gap=True,
             )
 
@@ -153,7 +161,7 @@ class PlanView:
         from mapgauge.results.planning import plan
 
         found = []
-        for (first, second), by_class in plan(self.comparison, named).items():
+        for (first, second), by_class in plan(self.runs or self.comparison, named).items():
             classes = {
                 name: {
                     key: {"smallest": finite(by_key[key].smallest), "scenes": by_key[key].scenes}
@@ -189,6 +197,15 @@ class PlanView:
             }
             for (first, second), by_class in runs.spreads.items()
         ]
+
+
+def _scenes_in_words(planned: "Planned") -> str:
+    """Return how many scenes are needed; a dash if it is not known."""
+    if math.isnan(planned.smallest):
+        return "-"
+    if planned.scenes is None:
+        return "no number is enough"
+    return f"{planned.scenes:,}"
 
 
 def directed_keys(comparison: "Comparison", class_name: str) -> list[tuple[str, bool]]:

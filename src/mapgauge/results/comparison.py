@@ -11,7 +11,7 @@ import numpy as np
 from mapgauge.errors import InvalidInput
 from mapgauge.markup import shortened, text_table
 from mapgauge.metrics.metric import ValueKey
-from mapgauge.metrics.table import setting_of, value_named
+from mapgauge.metrics.table import METRICS, setting_of, value_named
 from mapgauge.protocols import Protocol
 from mapgauge.results.bootstrap import SAMPLES, check_draws, draw
 from mapgauge.results.differences import not_comparable
@@ -57,6 +57,13 @@ def check_comparable(methods: Sequence["Results"], names: Sequence[str], *, metr
             f"{names[0]} and {name} {why} and cannot be compared. {not_comparable(first, method)}",
             remedy=f"Evaluate both {same}",
         )
+
+
+def are_identical(one: "Results", other: "Results") -> bool:
+    """Whether the predictions of two methods are the same. Hashes take long, so values are compared first."""
+    if one.mean != other.mean or one.classes != other.classes:
+        return False
+    return one.inputs[0].hash == other.inputs[0].hash
 
 
 def with_errors(names: Sequence[str], methods: Sequence["Results"]) -> list[str]:
@@ -184,7 +191,7 @@ def compare(
     if correction == "holm":
         (differences,) = correct_together(differences, level=level)
     counts = count_units([of_method.occurs for of_method in sampled])
-    notes = tuple(_notes(called, methods, drawn.kind, units=drawn.count, count=counts))
+    notes = tuple(notes_of(called, methods, drawn.kind, units=drawn.count, count=counts))
     return Comparison(
         names=called,
         estimates=estimates,
@@ -273,7 +280,7 @@ def limits_of(key: str) -> tuple[float, float]:
     return value.limits or metric.limits
 
 
-def _notes(
+def notes_of(
     names: Sequence[str], methods: Sequence["Results"], drawn: str, units: int, count: dict[str, int]
 ) -> Iterator[str]:
     """Yield remarks about what limits the comparison."""
@@ -283,6 +290,7 @@ def _notes(
     truths = len({method.inputs[1].hash for method in methods})
     if truths > 1:
         yield f"note: the methods were compared with {truths} different truths"
+    yield from _other_classes(names, methods)
     if few := too_few(units, drawn):
         yield f"warning: {few}. Evaluate at least {FEWEST}"
     rare = [f"{name} in {count[name]}" for name in count if name != "mean" and 0 < count[name] < FEWEST]
@@ -298,6 +306,22 @@ def _notes(
             "intervals are too narrow if several frames are of one scene. Pass scenes= to evaluate (in the shell: "
             "TRUTH,scenes=FILE)"
         )
+
+
+def _other_classes(names: Sequence[str], methods: Sequence["Results"]) -> Iterator[str]:
+    """Yield a warning if some methods have values of a class that others lack: their means are of other classes.
+
+    A class has no value without predictions and truth. Where the truth lacks it, one false prediction gives it a value.
+    """
+    if all(METRICS[metric].absent is not None for metric in methods[0].metrics):
+        return  # a class without values counts in these means
+    for class_name in methods[0].class_names:
+        having = [name for name, method in zip(names, methods, strict=True) if class_name not in method.without_value]
+        if having and len(having) < len(methods):
+            yield (
+                f"warning: {class_name} has values of {', '.join(having)} only, because there is no truth of it and "
+                "the others predict none. So their means over classes are of different classes"
+            )
 
 
 def verdict_of(difference: Difference, key: str, first: str, second: str) -> str:

@@ -43,6 +43,7 @@ class Condition:
     relative: bool  # whether the limit is a difference from the first file
     decided: bool  # whether the difference must be decided
     margin: float | None = None  # the loss that does not matter, of a condition "not within"
+    has_margin: bool = True  # whether a margin of its key means something: not of a part
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,26 @@ class Verdict:
         if not self.condition.decided or self.fails or self.difference is None or self.baseline is None:
             return False
         return self.difference.decided is False and _beyond(self.condition, self.value - self.baseline)
+
+    @property
+    def passes_untold(self) -> str:
+        """Why a difference beyond the limit is not excluded, although the condition passes; "" if it is excluded.
+
+        The measured difference is within the limit then, but its interval is not.
+        """
+        if self.fails or not self.condition.relative or self.shown is not None or self.difference is None:
+            return ""
+        if self.undecided or self.passes_undecided:
+            return ""  # which are told in other words
+        if self.difference.decided is None:
+            return "there are too few scenes to tell"
+        if self.condition.above:
+            end = self.difference.high
+        else:
+            end = self.difference.low
+        if not _beyond(self.condition, end):
+            return ""
+        return f"its interval {bracket(self.difference.low, self.difference.high, '+.4f')} reaches beyond the limit"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
@@ -124,6 +145,7 @@ def parse(text: str) -> Condition:
         limit=float(parsed["limit"]),
         relative=relative,
         decided=apart,
+        has_margin=not part,
     )
 
 
