@@ -15,6 +15,7 @@ from mapgauge.typing import Flags, Floats, Indices
 
 # The numbers were chosen with ``benchmarks/planted_label_errors.py``.
 USUAL = 0.6  # share of the lines at a distance that each method finds, from which it is remarkable that none finds one
+USUAL_ONCE = 0.85  # the same without poses, where each frame stands alone
 SHIFTED = 0.5  # metres: a smaller shift is not suspicious
 FEW = 20  # lines: with fewer at a distance, all lines of the class say what is usual
 BOUNDS = (5.0, 10.0, 15.0, 20.0, 25.0)  # metres from the vehicle to the nearest point, between rings
@@ -54,13 +55,14 @@ def _rings_of(lines: Lines, *, has_ego: bool) -> Indices:
     return lines.label * (len(BOUNDS) + 1) + np.searchsorted(BOUNDS, nearest, side="right")
 
 
-def evidence_of(lines: Lines, observed: Sequence[Observed], *, has_ego: bool) -> Evidence:
+def evidence_of(lines: Lines, observed: Sequence[Observed], *, has_ego: bool, has_poses: bool) -> Evidence:
     """Return what methods say about each true line, and what is usual there."""
     ring = _rings_of(lines, has_ego=has_ego)
     found = np.stack([one.found for one in observed])
     is_usual = lines.length > 0
+    least = USUAL if has_poses else USUAL_ONCE
     for of_method in found:
-        is_usual &= _of_rings(lines.label, ring, of_method.astype(np.float64), np.mean) >= USUAL
+        is_usual &= _of_rings(lines.label, ring, of_method.astype(np.float64), np.mean) >= least
     shift = np.stack([_without_bias(lines, one.shift) for one in observed])
     size = np.sqrt(np.square(shift).sum(axis=2))
     usual = np.full(len(lines.label), np.nan)

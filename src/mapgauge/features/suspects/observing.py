@@ -1,6 +1,7 @@
 """What one method says about each true line: whether it finds the line, and where it sees it; and lines without truth.
 
-Only *sure* predictions say anything: in each class, as many as there are true lines, the most confident first.
+Only *sure* predictions say where lines are: in each class, as many as there are true lines, the most confident first.
+A quarter more are enough to find a true line.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from mapgauge.typing import Flags, Floats, Indices, Points, Progress
 
 COVERED = 0.3  # share of a line near other lines from which these say something about it
 OTHER_CLASS = 0.7  # share of a prediction near one true line of another class from which it has the wrong class
+NOTICED = 1.25  # predictions for a true line that are enough to find one: fainter ones do not count
 MEASURED = 0.5  # share of the points of a true line that must be matched, to measure where a method sees it
 RIDGE = 0.05  # of the points: a straight line says nothing about a shift along itself, which is then 0
 
@@ -34,7 +36,7 @@ class Lines(NamedTuple):
 class Observed(NamedTuple):
     """What one method says."""
 
-    found: Flags  # (true lines,): whether a sure prediction is matched with the line, or sure predictions cover a part
+    found: Flags  # (true lines,): whether a prediction that counts is matched with it, or covers a part of it
     shift: Floats  # (true lines, 2): metres from the line to where the method sees it; NaN if it does not measure it
     alone: Lines  # the sure predictions that have no truth nearby, in the order of the predictions
     row: Indices  # of these in the predictions
@@ -59,17 +61,17 @@ class _PartLines(NamedTuple):
     length: Floats
 
 
-def sure_predictions(predictions: MapFrames, truth: MapFrames) -> Flags:
+def sure_predictions(predictions: MapFrames, truth: MapFrames, share: float = 1.0) -> Flags:
     """Return which predictions are among the most confident of their class, as many as there are true lines.
 
-    Predictions with the same confidence as the last of them are sure, too.
+    Predictions with the same confidence as the last of them are sure, too. ``share`` is their number for a true line.
     """
     if predictions.confidence is None:
         return np.ones(len(predictions.polylines), np.bool_)
     sure = predictions.confidence > 0
     for label in range(len(predictions.classes)):
         rows = np.flatnonzero(predictions.label == label)
-        count = int(np.count_nonzero(truth.label == label))
+        count = round(share * np.count_nonzero(truth.label == label))
         if count == 0:
             sure[rows] = False
         elif count < len(rows):
@@ -83,6 +85,7 @@ def observe(results: Results, workers: int | None, progress: Progress | None) ->
     data = results.need_data()
     x, y = data.sides
     sure = sure_predictions(x, y)
+    noticed = sure_predictions(x, y, NOTICED)
     cutoff = results.cutoff_or_first(None)
     protocol = results.protocol
 
@@ -90,29 +93,29 @@ def observe(results: Results, workers: int | None, progress: Progress | None) ->
         first = x.offsets[block.frames.start]
         groups = block.lines
         row = groups.row + np.where(groups.is_prediction, first, y.offsets[block.frames.start])
+        predictions = groups.is_prediction
         is_sure = np.zeros(len(row), np.bool_)
-        is_sure[groups.is_prediction] = sure[row[groups.is_prediction]]
+        is_sure[predictions] = sure[row[predictions]]
+        is_noticed = np.zeros(len(row), np.bool_)
+        is_noticed[predictions] = noticed[row[predictions]]
         matches = assigned(groups, protocol, cutoff)
         predicted, true = matches.pairs
-        pairs = is_sure[predicted]
-        predicted = predicted[pairs]
-        true = true[pairs]
         found = np.zeros(len(row), np.bool_)
-        found[true] = True
+        found[true[is_noticed[predicted]]] = True
         shift = np.full((len(row), 2), np.nan)
-        for t in true.tolist():
+        for t in true[is_sure[predicted]].tolist():
             shift[t] = _shift_of(groups, t, matches.partner)
         matched = np.zeros(len(row), np.bool_)
-        matched[matches.pairs[0]] = True
-        others = np.flatnonzero(~groups.is_prediction & ~found)
+        matched[predicted] = True
+        others = np.flatnonzero(~predictions & ~found)
         # A point that is matched belongs to another true line. A prediction may go on along this one.
         free = matches.partner < 0
-        found[others] = _shares_near(groups, others, np.flatnonzero(is_sure), cutoff, free)[0] >= COVERED
+        found[others] = _shares_near(groups, others, np.flatnonzero(is_noticed), cutoff, free)[0] >= COVERED
         lone = np.flatnonzero(is_sure & ~matched)
+        truth = np.flatnonzero(~predictions)
         every = np.ones(len(free), np.bool_)
-        of_class, elsewhere = _shares_near(groups, lone, np.flatnonzero(~groups.is_prediction), cutoff, every)
+        of_class, elsewhere = _shares_near(groups, lone, truth, cutoff, every)
         lone = lone[(of_class < COVERED) & (elsewhere < OTHER_CLASS)]
-        truth = np.flatnonzero(~groups.is_prediction)
         lines = _lines_of(groups, lone, row)
         return _PartObserved(row[truth], found[truth], shift[truth], alone=row[lone], lines=lines)
 

@@ -1,5 +1,6 @@
 """Places where the truth may be wrong: several methods agree with each other, and not with the truth."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +42,11 @@ class SuspiciousPlace(NamedTuple):
     tokens: tuple[str, ...]  # of the frames in which it is suspicious, those first in which correcting saves most
     scenes: tuple[str, ...]  # of these frames, by name; empty if scenes are not known
     line: Points  # the longest line: in the world, or without poses in the first of the frames
+
+    def __repr__(self) -> str:
+        """Summary in one line."""
+        what = f"{self.length:.0f} m of {self.class_name}"
+        return f"<SuspiciousPlace {self.kind}: {what}, {self.frames} of {self.seen} frames>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values for JSON. Those that are not known are None."""
@@ -155,8 +161,8 @@ def suspicious_truth(
 
         observed.append(observe(method, workers, advance))
     lines = true_lines(first, workers)
-    evidence = evidence_of(lines, observed, has_ego=first.protocol.has_ego)
     world = _world_of(first, poses)
+    evidence = evidence_of(lines, observed, has_ego=first.protocol.has_ego, has_poses=world is not None)
     predictions = [method.need_data().sides[0] for method in methods]
     lone = lone_lines(predictions, observed)
     forward = y.forward or x.forward
@@ -171,11 +177,10 @@ def suspicious_truth(
     found = []
     for k, draft in enumerate(drafts):
         cases = np.flatnonzero(of_case == k)
-        total = float(saved[cases].sum())
-        if total > 0:
-            order = sorted(cases.tolist(), key=lambda case: (-saved[case], first.tokens[corrections.frame[case]]))
-            frames = [int(corrections.frame[case]) for case in order]
-            found.append((_place(draft, total, frames, lines=lines, lone=lone.lines, first=first, world=world), draft))
+        order = sorted(cases.tolist(), key=lambda case: (-saved[case], first.tokens[corrections.frame[case]]))
+        total = math.fsum(saved[cases].tolist())
+        frames = [int(corrections.frame[case]) for case in order]
+        found.append((_place(draft, total, frames, lines=lines, lone=lone.lines, first=first, world=world), draft))
     found.sort(key=lambda pair: _rank(pair[0]))
     _, together = _corrections([draft for _, draft in found], new_lines, together=True)
     before, after = corrected_means(methods, together)
