@@ -11,7 +11,7 @@ import typer.main
 from typer.core import TyperCommand
 
 from mapgauge.cli.compile import show_compiling
-from mapgauge.cli.helps import HELP, HELP_ALL, Group, painted_help
+from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import RARE, WORK
 from mapgauge.cli.output import set_quiet
@@ -128,7 +128,7 @@ _SHORT = 200  # characters of the sentence about a command; longer ones would be
 DAILY = ("evaluate", "compare", "report", "show", "why")  # what `mapgauge` alone lists
 
 
-class _Commands(Group):
+class _Commands(CommandGroup):
     """All commands. The help lists them in the groups of their manifests."""
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -33,7 +33,7 @@ def painted_help(text: str) -> str:
     return "\n".join(painted)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A command that has commands of its own. Its help is never shortened, so ``--help-all`` prints the same."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

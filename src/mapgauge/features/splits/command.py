@@ -14,7 +14,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.helps import HELP_ALL, Group
+from mapgauge.cli.helps import HELP_ALL, CommandGroup
 from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.methods import load_all
 from mapgauge.cli.slices import tags_of
@@ -39,7 +39,7 @@ SharesOption = Annotated[
 ]
 
 
-class _Default(Group):
+class _Default(CommandGroup):
     """Commands, of which one need not be named: ``mapgauge splits TRAIN VAL``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
