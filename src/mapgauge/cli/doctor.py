@@ -17,7 +17,7 @@ from mapgauge.version import __version__
 from mapgauge.words import counted
 
 # Programs that some functions use: the names under which they are installed, and the option that prints the version.
-PROGRAMS = {
+PROGRAMS: dict[str, tuple[tuple[str, ...], str]] = {
     "ffmpeg": (("ffmpeg",), "-version"),
     "Chromium": (("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"), "--version"),
 }

@@ -139,4 +139,4 @@ def _made() -> typer.Typer:
     return made
 
 
-lists = _made()
+lists: typer.Typer = _made()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mapgauge.frames.map_frames import MapFrames
 
-truth = typer.Typer(
+truth: typer.Typer = typer.Typer(
     name="truth",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -1,7 +1,7 @@
 """What happens during ``mapgauge evaluate``: progress, findings, files that were written, interrupts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,8 @@ class EvaluationWatch:
         self.findings: list[Finding] = []
         self.told: list[Told] = []  # what is said of each run, in the order of the runs
         self.saved: list[Path] = []
-        self.outputs = Attempts()
-        self.attempt = self.outputs.attempt
+        self.outputs: Attempts = Attempts()
+        self.attempt: Callable[[], AbstractContextManager[None]] = self.outputs.attempt
         self._doing = "starting"
         self._done: tuple[int, int, str] | None = None  # of the work that is in progress: units, all of them, the noun
 

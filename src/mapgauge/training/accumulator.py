@@ -240,11 +240,11 @@ class Accumulator:
             if value not in get_args(kind):
                 raise InvalidInput(f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {value!r}")
         settings = protocol_of(protocol)
-        self.numbers = names_of_numbers(classes, settings)
+        self.numbers: tuple[str, ...] | None = names_of_numbers(classes, settings)
         if settings.classes is None:
             settings = settings.replace(classes=self.numbers)
         assert settings.classes is not None
-        self.settings = ScoringSettings(settings, chosen_metrics(settings, metrics), settings.classes)
+        self.settings: ScoringSettings = ScoringSettings(settings, chosen_metrics(settings, metrics), settings.classes)
         self.degenerate: Degenerate = degenerate
         self.repeated: Repeated = repeated
         self.reset()

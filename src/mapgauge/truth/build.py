@@ -155,7 +155,7 @@ class SceneStore:
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any], *, restart: bool = False) -> None:
         """Open a folder, which need not exist. One with other settings is refused, unless ``restart`` deletes it."""
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
         self._making = threading.Lock()
         self._settings = msgspec.json.encode(settings, order="deterministic")
         if not self.folder.exists():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mapgauge.features.challenge.submission import CheckedSubmission
     from mapgauge.features.challenge.verifying import Verification
 
-challenge = typer.Typer(
+challenge: typer.Typer = typer.Typer(
     name="challenge",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -77,8 +77,8 @@ class WrongLink(NamedTuple):
 class LaneGraphPldResult(PooledPld[LaneGraphParts]):
     """Lane-graph PLD of one frame, or of many frames pooled with ``+`` or ``sum``. Parts are not normalised."""
 
-    TITLE = "lane-graph PLD"
-    SETTINGS = ("cutoff", "link_cost", "link_floor")
+    TITLE: ClassVar[str] = "lane-graph PLD"
+    SETTINGS: ClassVar[tuple[str, ...]] = ("cutoff", "link_cost", "link_floor")
 
     plain: float  # the value with link cost 0
     link_cost: float

@@ -78,8 +78,8 @@ class PolylineMetric(Metric):
     is_differentiable = False
     higher_is_better: bool | None = None
     full_state_update = False
-    plot_lower_bound = 0.0
-    plot_upper_bound = 1.0
+    plot_lower_bound: float = 0.0
+    plot_upper_bound: float = 1.0
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class PolylineMetric(Metric):
 class PolylineLocalisationDetection(PolylineMetric):
     """PLD with its five parts, localisation and detection. Lower is better. Arguments as for ``PolylineMetric``."""
 
-    higher_is_better = False
+    higher_is_better: bool | None = False
 
     def __init__(self, protocol: str | Protocol = "paper-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
@@ -191,7 +191,7 @@ class PolylineAveragePrecision(PolylineMetric):
     thresholds for. The other arguments are as in ``PolylineMetric``.
     """
 
-    higher_is_better = True
+    higher_is_better: bool | None = True
 
     def __init__(
         self, protocol: str | Protocol = "paper-60x30", *, metrics: Sequence[str] | None = None, **arguments: Any
@@ -221,7 +221,7 @@ class TrackPolylineLocalisationDetection(PolylineMetric):
     cost in the protocol, or the recommended cost. The other arguments are as in ``PolylineMetric``.
     """
 
-    higher_is_better = False
+    higher_is_better: bool | None = False
 
     def __init__(
         self, protocol: str | Protocol = "paper-60x30", *, switch_cost: float | None = None, **arguments: Any
@@ -241,7 +241,7 @@ class ConsistentPolylineAveragePrecision(PolylineMetric):
     It needs ``tracks`` on both sides, scenes and time stamps. The arguments are as in ``PolylineMetric``.
     """
 
-    higher_is_better = True
+    higher_is_better: bool | None = True
 
     def __init__(self, protocol: str | Protocol = "maptracker-c-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
@@ -254,7 +254,7 @@ class PolylineStability(PolylineMetric):
     It needs ``tracks`` of the truth, scenes, time stamps and poses. The arguments are as in ``PolylineMetric``.
     """
 
-    higher_is_better = True
+    higher_is_better: bool | None = True
 
     def __init__(self, protocol: str | Protocol = "mas-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
