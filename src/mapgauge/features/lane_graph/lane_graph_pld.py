@@ -336,6 +336,5 @@ LANE_GRAPH_PLD = Metric(
     stated=_stated,
     limits=(0.0, 1.0),
     of=(LANE,),
-    frame_links=graphs.links_of_frame,
     order=20,
 )
