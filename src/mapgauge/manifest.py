@@ -71,6 +71,7 @@ class Feature:
     similar: tuple[str, ...] = ()  # of ``Similar``: columns of ``frames --like``, and frames that are alike in ``view``
     priors: tuple[str, ...] = ()  # of ``PriorTables``: what ``evaluate --prior`` adds
     names: Mapping[str, str] = field(default_factory=dict)  # public names of ``mapgauge``, and their places
+    torch: Mapping[str, str] = field(default_factory=dict)  # public names of ``mapgauge.torch``, and their places
     needs: tuple[str, ...] = ()  # names (not places) of features that this one imports from
 
 
