@@ -99,7 +99,10 @@ class ListedMetrics(Document):
 
         documents = []
         for row in METRICS.values():
-            fields = {} if row.settings_type is None else fields_of(row.settings_type)
+            if row.settings_type is None:
+                fields = {}
+            else:
+                fields = fields_of(row.settings_type)
             settings = {key: field.metadata["help"] for key, field in fields.items()}
             documents.append({"name": row.name, "title": row.title, "better": row.better, "settings": settings})
         return documents
@@ -115,9 +118,15 @@ def _settings(protocol: "Protocol") -> str:
         values = metric.settings(protocol)
         if metric.setting is None or not values or not metric.default:
             continue
-        kind = type(protocol) if metric.at_cutoffs else metric.settings_type
+        if metric.at_cutoffs:
+            kind = type(protocol)
+        else:
+            kind = metric.settings_type
         word = word_of(fields_of(kind)[metric.setting.field])
-        unit = f" ({metric.setting.unit})" if metric.setting.unit not in ("m", "") else ""
+        if metric.setting.unit not in ("m", ""):
+            unit = f" ({metric.setting.unit})"
+        else:
+            unit = ""
         text = f"{metric.setting.word}s{unit} {', '.join(map(str, values))}"
         titles.setdefault((word, text), []).append(metric.title)
     return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())

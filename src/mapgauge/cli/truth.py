@@ -130,7 +130,10 @@ def av2(options: Argoverse2Options) -> None:
     if options.height:
         valid("--height", with_height, rules_named("argoverse2", options.rules))
     settings["height"] = options.height
-    settings["every_counts"] = "all" if options.every_through_all else "scene"
+    if options.every_through_all:
+        settings["every_counts"] = "all"
+    else:
+        settings["every_counts"] = "scene"
     _make(options, cut, settings)
 
 

@@ -329,7 +329,10 @@ def _block(values: Any) -> NDArray[Any]:
     pa, _ = pyarrow_modules()
     if values.null_count:
         known = _block(values.drop_null())
-        floating = known.dtype if known.dtype.kind == "f" else np.float64
+        if known.dtype.kind == "f":
+            floating = known.dtype
+        else:
+            floating = np.float64
         numbers = np.full(len(values), np.nan, floating)
         numbers[_block(values.is_valid())] = known
         return numbers
