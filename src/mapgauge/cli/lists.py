@@ -118,10 +118,7 @@ def _settings(protocol: "Protocol") -> str:
         values = metric.settings(protocol)
         if metric.setting is None or not values or not metric.default:
             continue
-        if metric.at_cutoffs:
-            kind = type(protocol)
-        else:
-            kind = metric.settings_type
+        kind = type(protocol) if metric.at_cutoffs else metric.settings_type
         word = word_of(fields_of(kind)[metric.setting.field])
         if metric.setting.unit not in ("m", ""):
             unit = f" ({metric.setting.unit})"

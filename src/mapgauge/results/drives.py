@@ -31,9 +31,8 @@ class Drive:
         """Return the poses of aligned sides, those of the truth first; None if neither has them."""
         for side in (truth, predictions):
             if side.poses is not None:
-                if truth.timestamps is not None:
-                    times = truth.timestamps
-                else:
+                times = truth.timestamps
+                if times is None:
                     times = predictions.timestamps
                 return cls(side.poses, side.forward, times)
         return None

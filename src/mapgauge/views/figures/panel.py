@@ -440,6 +440,10 @@ def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
             side = "prediction"
         else:
             side = "truth"
+        if link.state != "right":
+            zorder = 7
+        else:
+            zorder = 5
         axes.add_patch(
             FancyArrowPatch(
                 tuple(begin),
@@ -449,7 +453,7 @@ def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
                 mutation_scale=1.6,
                 shrinkA=0,
                 shrinkB=0,
-                zorder=7 if link.state != "right" else 5,
+                zorder=zorder,
                 gid=f"link-{link.state}-{side}-{link.source}-{link.target}-{place}",
                 **LINK_LOOKS[link.state],
             )

@@ -226,10 +226,7 @@ def plain(axes: Axes) -> None:
 def grid(axes: Axes, axis: str) -> None:
     """Draw pale grid lines for one axis, behind everything else."""
     axes.set_axisbelow(True)
-    if axis == "x":
-        lines = axes.xaxis
-    else:
-        lines = axes.yaxis
+    lines = axes.xaxis if axis == "x" else axes.yaxis
     lines.grid(visible=True, color=PALE, linewidth=0.4 * look().pen, linestyle="-", alpha=1)
 
 
