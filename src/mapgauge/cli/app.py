@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from mapgauge.cli.compile import show_compiling
+from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import RARE, WORK
 from mapgauge.cli.output import set_quiet
@@ -25,8 +26,6 @@ def commands_of(*, plug_ins: bool) -> dict[str, tuple[Manifest, Command]]:
     return {name: found[name] for name in sorted(found, key=order)}
 
 
-HELP = "--help"
-HELP_ALL = "--help-all"
 SCREEN = 40  # lines of a help that is not shortened
 SELDOM = (WORK, RARE)  # the panels that a short help leaves out
 _OF_ALL = "Options"  # the panel of those that every command has
@@ -82,18 +81,21 @@ class _PanelCommand(TyperCommand):
         """Return the help: the whole, or its daily part if the whole is longer than a screen."""
         whole = super().get_help(ctx)
         if ctx.meta.get(HELP_ALL) or whole.count("\n") < SCREEN:
-            return whole
+            return painted_help(whole)
         ctx.meta[_BRIEF] = True
         more = f"  All options, and more about each: {ctx.command_path} {HELP_ALL}"
-        return f"{super().get_help(ctx)}\n\n{more}"
+        return painted_help(f"{super().get_help(ctx)}\n\n{more}")
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the pieces of the line of usage. Typer encloses arguments that are required in braces."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does; in brief only the first paragraph."""
         if ctx.meta.get(_BRIEF):
             formatter.write_paragraph()
             with formatter.indentation():
-                say = formatter.write_text
-            say(self.get_short_help_str(_SHORT))
+                formatter.write_text(self.get_short_help_str(_SHORT))
             return
         super().format_help_text(ctx, formatter)
 
@@ -111,6 +113,8 @@ class _PanelCommand(TyperCommand):
             if record is None or (brief and (panel in SELDOM or panel == _OF_ALL)):
                 continue
             names, about = record
+            if param.param_type_name == "argument":
+                names = names.partition(" <")[0]  # Typer adds the type in Python
             panels.setdefault(panel, []).append((names, first_sentence(about) if brief else about))
         last = (RARE, _OF_ALL)
         for panel in sorted(panels, key=lambda panel: last.index(panel) if panel in last else -1):
@@ -132,7 +136,7 @@ _SHORT = 200  # characters of the sentence about a command; longer ones would be
 DAILY = ("evaluate", "compare", "report", "show", "why")  # what `mapgauge` alone lists
 
 
-class _Commands(TyperGroup):
+class _Commands(CommandGroup):
     """All commands. The help lists them in the groups of their manifests."""
 
     def list_commands(self, ctx: Any) -> list[str]:

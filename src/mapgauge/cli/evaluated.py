@@ -67,6 +67,12 @@ class Evaluated(Document):
                     of = ""
                 yield Line(of + summary.frames_in_words(method), indent="  ", gap=True)
 
+    def in_brief(self) -> Iterator[Piece]:
+        """Return what was compared by the first protocol, and the answer."""
+        overview = self._overview(0)
+        yield from page.header([overview])
+        yield from page.answer_lines(overview.answer)
+
     def _overview(self, number: int) -> page.Overview:
         """Return the part of one protocol."""
         return page.Overview(

@@ -8,6 +8,7 @@ import typer
 
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Listing, Piece, Printing, emit
+from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table
 from mapgauge.manifest import load_if_possible, mapping
@@ -133,6 +134,7 @@ def _made() -> typer.Typer:
     """Return the command with a command for each list, of plug-ins too."""
     made = typer.Typer(
         name="list",
+        cls=CommandGroup,
         no_args_is_help=True,
         rich_markup_mode=None,
         help="List formats, protocols, metrics and more.",

@@ -36,7 +36,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
 
 
-_STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
+_STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36", "name": "36"}
 _BAR = 24  # characters
 _BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means

@@ -10,6 +10,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
+from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.output import Table, inform, printable, warn
 from mapgauge.cli.parsing import Texts, listed, metrics_of_each, refuse, settings_of, valid
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 challenge = typer.Typer(
     name="challenge",
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Run a challenge: a manifest without truth, checks, scores of untrusted files, and a board.",
