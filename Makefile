@@ -57,7 +57,7 @@ public-types: .venv/tested
 	$(BIN)/python -m tools.public_types
 
 docs: .venv/docs
-	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs site
+	$(BIN)/python -m sphinx -E -W --keep-going -q -d .venv/doctrees -b html docs site
 	$(BIN)/python -m tools.check_site docs site
 	@echo "Open this in a browser: site/index.html"
 

@@ -93,7 +93,10 @@ def diagnose() -> Diagnosis:
     needed = _needed()
     names = dict.fromkeys(name for packages in needed.values() for name in packages)
     versions = {name: _version_of(name) for name in names}
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
     return Diagnosis(
         version=__version__,
         place=without_home(str(Path(__file__).parents[1])),

@@ -49,8 +49,14 @@ class EvaluationWatch:
         self._doing = "reading"
         size = sum(file.stat().st_size for file in files if file.is_file())
         names = ", ".join(file.name for file in files[:_NAMED])
-        more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-        megabytes = f" ({size / _MEGABYTE:,.0f} MB)" if size >= _MEGABYTE else ""
+        if len(files) > _NAMED:
+            more = f" and {len(files) - _NAMED} more"
+        else:
+            more = ""
+        if size >= _MEGABYTE:
+            megabytes = f" ({size / _MEGABYTE:,.0f} MB)"
+        else:
+            megabytes = ""
         if can_rewrite():
             rewrite(printable(f"reading {names}{more}{megabytes} ..."))
 

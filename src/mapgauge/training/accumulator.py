@@ -76,13 +76,17 @@ class BatchRows:
 
     def at(self, frames: list[int]) -> "BatchRows":
         """Return the rows of some frames."""
+        if self.kept is None:
+            kept = None
+        else:
+            kept = self.kept.at(frames)
         return BatchRows(
             self.scores.at(np.asarray(frames, np.int64)),
             self.tally[frames],
             tuple(self.tokens[i] for i in frames),
             scenes=tuple(self.scenes[i] for i in frames),
             hashes=self.hashes[frames],
-            kept=None if self.kept is None else self.kept.at(frames),
+            kept=kept,
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -196,9 +196,13 @@ def _wrong_links(
             whole = "false"
         cost = link_cost * (full + half)
         for k in np.flatnonzero(cost > 0).tolist():
+            if half[k] > full[k]:
+                error: LinkError = "half"
+            else:
+                error = whole
             wrong.append(
                 WrongLink(
-                    error="half" if half[k] > full[k] else whole,
+                    error=error,
                     predicted=predicted,
                     kind=graphs.KINDS[side.kind[k]],
                     source=int(index[side.graph.source[k]]),
@@ -336,6 +340,5 @@ LANE_GRAPH_PLD = Metric(
     stated=_stated,
     limits=(0.0, 1.0),
     of=(LANE,),
-    frame_links=graphs.links_of_frame,
     order=20,
 )
