@@ -249,7 +249,7 @@ def _unexpected(error: Exception) -> int:
 class Attempts:
     """Writes the outputs of a command. An output that cannot be written is reported, and does not stop the others."""
 
-    failed = False
+    failed: bool = False
 
     @contextmanager
     def attempt(self) -> Iterator[None]:

@@ -40,10 +40,15 @@ def first_sentence(about: str) -> str:
     'Seed of the draws.  [default: 0]'
     """
     ending = _DEFAULT.search(about)
-    text = about[: ending.start()] if ending else about
+    if ending:
+        text = about[: ending.start()]
+    else:
+        text = about
     sentence, end, _ = text.partition(". ")
     brief = sentence + end.strip()
-    return f"{brief}  {ending[1]}" if ending else brief
+    if ending:
+        return f"{brief}  {ending[1]}"
+    return brief
 
 
 class _PanelCommand(TyperCommand):
@@ -100,7 +105,10 @@ class _PanelCommand(TyperCommand):
         panels: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            usual = "Arguments" if param.param_type_name == "argument" else _OF_ALL
+            if param.param_type_name == "argument":
+                usual = "Arguments"
+            else:
+                usual = _OF_ALL
             panel = getattr(param, "rich_help_panel", None) or usual
             if record is None or (brief and (panel in SELDOM or panel == _OF_ALL)):
                 continue
@@ -178,8 +186,14 @@ _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands th
 def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> str:
     """Return two lines for the shell: one that evaluates files with some options, and one that looks at the results."""
     # A single file is a file of results, whose predictions and truth are to be named.
-    given = [getattr(file, "given", str(file)) for file in files] if len(files) > 1 else ["PREDICTIONS", "TRUTH"]
-    target = "results.mg" if len(given) <= 2 else "results"
+    if len(files) > 1:
+        given = [getattr(file, "given", str(file)) for file in files]
+    else:
+        given = ["PREDICTIONS", "TRUTH"]
+    if len(given) <= 2:
+        target = "results.mg"
+    else:
+        target = "results"
     second = ["mapgauge", command, *(["FIGURE"] if command == "plot" else []), target]
     return f"{shlex.join(['mapgauge', 'evaluate', *given, *options, '-o', target])} && {shlex.join(second)}"
 
@@ -203,7 +217,9 @@ def advice(command: str | None, option: str) -> str:
     if command in ("evaluate", "sweep") and key in Protocol.__dataclass_fields__:
         return f"Write --set {key}=VALUE"
     owners = [name for name, options in known.items() if option in options]
-    return f"It is an option of {' and '.join(owners)}" if 0 < len(owners) <= _OWNERS else ""
+    if 0 < len(owners) <= _OWNERS:
+        return f"It is an option of {' and '.join(owners)}"
+    return ""
 
 
 def _options() -> dict[str, dict[str, str | None]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mapgauge.frames.map_frames import MapFrames
 
-truth = typer.Typer(
+truth: typer.Typer = typer.Typer(
     name="truth",
     cls=CommandGroup,
     no_args_is_help=True,
@@ -132,7 +132,10 @@ def av2(options: Argoverse2Options) -> None:
     if options.height:
         valid("--height", with_height, rules_named("argoverse2", options.rules))
     settings["height"] = options.height
-    settings["every_counts"] = "all" if options.every_through_all else "scene"
+    if options.every_through_all:
+        settings["every_counts"] = "all"
+    else:
+        settings["every_counts"] = "scene"
     _make(options, cut, settings)
 
 

@@ -50,7 +50,7 @@ class _Default(CommandGroup):
         return super().parse_args(ctx, args)
 
 
-splits = typer.Typer(
+splits: typer.Typer = typer.Typer(
     name="splits",
     cls=_Default,
     no_args_is_help=True,
