@@ -339,7 +339,8 @@ def test_the_sum_of_the_losses_rises_at_the_switch_though_the_lines_stay() -> No
     line = torch.stack([torch.linspace(-20, 20, 20), torch.zeros(20)], -1)
     truth = torch.stack([line + torch.tensor([0.0, y]) for y in (-6.0, -2.0, 2.0, 6.0)])
     outputs = {"pred_logits": torch.full((1, 4, 1), 2.0), "pred_points": (truth + torch.tensor([0.0, 0.3]))[None]}
-    targets = [{"labels": torch.zeros(4, dtype=torch.long), "points": truth, "closed": torch.zeros(4, dtype=torch.bool)}]
+    labels, closed = torch.zeros(4, dtype=torch.long), torch.zeros(4, dtype=torch.bool)
+    targets = [{"labels": labels, "points": truth, "closed": closed}]
     criterion = PldCriterion(1000, class_loss="focal", directed=False)
     totals = [float(criterion(outputs, targets, progress)["total"]) for progress in (0.0, 0.599, 0.6, 1.0)]
     assert totals == pytest.approx([0.08, 0.08, 1.44, 3.31], abs=0.005)
