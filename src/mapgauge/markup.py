@@ -274,9 +274,9 @@ def note(text: str) -> Html:
     return element("div", element("em", text))
 
 
-def block(*pieces: str) -> str:
+def block(*pieces: str) -> Html:
     """Return pieces of HTML below each other, as one element."""
-    return f"<div>{''.join(cell(piece) for piece in pieces)}</div>"
+    return Html(f"<div>{''.join(cell(piece) for piece in pieces)}</div>")
 
 
 # Pixels.
