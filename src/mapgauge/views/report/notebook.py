@@ -27,8 +27,8 @@ class FirstScreen:
     """The answer, the tables and the panels of the first screen. A notebook shows them."""
 
     answer: Answer
-    tables: Html = field(repr=False)
-    page: str = field(repr=False)  # HTML with its scripts
+    _tables: Html = field(repr=False)
+    _page: str = field(repr=False)  # HTML with its scripts
 
     def __str__(self) -> str:
         """The answer."""
@@ -38,12 +38,12 @@ class FirstScreen:
         # A page that may run scripts, without an origin: it can read and change nothing outside.
         frame = element(
             "iframe",
-            srcdoc=self.page,
+            srcdoc=self._page,
             title="Panels of the answer",
             sandbox="allow-scripts allow-downloads",
             style=_STYLE,
         )
-        return block(self.tables, frame)
+        return block(self._tables, frame)
 
 
 def first_screen(results: Results | Sequence[Results], *, names: Sequence[str] | None = None) -> FirstScreen:
@@ -81,7 +81,7 @@ def first_screen(results: Results | Sequence[Results], *, names: Sequence[str] |
         first=first_elements(said, where, Html("")),
         styles=(*STYLES, "notebook"),
     )
-    return FirstScreen(said, tables=_tables(given, comparison, said), page=str(page))
+    return FirstScreen(said, _tables=_tables(given, comparison, said), _page=str(page))
 
 
 def _tables(methods: Sequence[Results], comparison: Comparison, said: Answer) -> Html:
