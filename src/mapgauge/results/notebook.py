@@ -5,12 +5,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mapgauge.markup import Html, Stroke, bars, block, drawing, element, interval, legend, line, note, number, table
+from mapgauge.markup import (
+    Html,
+    Stroke,
+    bars,
+    block,
+    drawing,
+    element,
+    interval,
+    legend,
+    line,
+    note,
+    number,
+    stroke_width,
+    table,
+)
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, colours_of, heading, part_colours, setting_of, title_of
 from mapgauge.protocols import full_name
-from mapgauge.results.marks import far_colour, levels_of, runs_of, stroke_width
+from mapgauge.results.marks import far_colour, levels_of, runs_of
 from mapgauge.results.values import COUNTS, Summary, Values, count_text
 
 if TYPE_CHECKING:
