@@ -44,7 +44,9 @@ def levels_of(assignment: "Assignment") -> list[Levels]:
     """
     levels = levels_of_frames([assignment])
     ends = np.cumsum([len(line.points) for line in assignment.predictions])
-    return np.split(levels, ends[:-1]) if len(ends) else []
+    if len(ends):
+        return np.split(levels, ends[:-1])
+    return []
 
 
 def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
