@@ -4,7 +4,7 @@ Rerun has no dashes and no hatches. A false prediction is cut into dashes, and m
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def dashes(points: Points) -> list[Points]:
     return pieces or [points]
 
 
-def _moved(points: Points, motion: Floats) -> Floats:
+def _moved(points: Points, motion: Floats) -> Any:
     """Return points with three coordinates in those of the vehicle. Flat points lie on the ground."""
     dimension = points.shape[1]
     moved = np.zeros((len(points), 3), np.float32)
