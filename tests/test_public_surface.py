@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tools.public_names import stubs
 
 import mapgauge as mg
 
@@ -81,7 +82,7 @@ CONTRACT = {
     "average_precision": "interpolation=area",
     "protocol": "",
     "evaluate": "metrics=None extra=() ranges=() scenes=None unknown=error degenerate=strict workers=None "
-    "progress=None engine=None work=None resume=False on_error=stop axes=keep",
+    "progress=None engine=None work=None resume=False on_error=stop axes=keep metadata=None",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
@@ -91,6 +92,7 @@ CONTRACT = {
     "margin_verdict": "lower_is_better=True",
     "plan": "power=0.8",
     "ranks": "",
+    "first_screen": "names=None",
     "scenes_needed": "power=0.8 level=0.95 samples=1000 of_seeds=0.0",
     "smallest_difference": "power=0.8 level=0.95",
     "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",
@@ -125,6 +127,11 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     stated = [alias for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert [alias.asname for alias in stated] == [alias.name for alias in stated]  # "as" exports a name of a stub
     assert sorted(alias.name for alias in stated) == dir(mg)
+
+
+def test_the_stubs_are_what_the_manifests_say() -> None:
+    for path, text in stubs().items():
+        assert path.read_text(encoding="utf-8") == text, "run python -m tools.public_names"
 
 
 # Members for other modules of the package. Their types are not part of the interface.

@@ -309,6 +309,14 @@ def save_results(
     geometry: Mapping[str, Any] | None = None,
 ) -> None:
     """Write results to one file, with poses and the arrays of ``geometry_arrays`` if there are some."""
+    if drive is None:
+        forward = None
+    else:
+        forward = drive.forward
+    if summary.truth_lengths is None:
+        truth_lengths = None
+    else:
+        truth_lengths = dict(summary.truth_lengths)
     header = _Header(
         LAYOUT,
         summary.version,
@@ -323,10 +331,10 @@ def save_results(
         frames_ignored=summary.frames_ignored,
         findings=summary.findings,
         kept=dict(summary.kept),
-        forward=None if drive is None else drive.forward,
+        forward=forward,
         date=summary.date,
         metadata=dict(summary.metadata),
-        truth_lengths=None if summary.truth_lengths is None else dict(summary.truth_lengths),
+        truth_lengths=truth_lengths,
     )
     arrays = archive_arrays(header, rows.scores.only(summary.metrics))
     if drive is not None:
