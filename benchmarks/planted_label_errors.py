@@ -141,7 +141,7 @@ def plant(truth: mg.MapFrames, seed: int) -> tuple[mg.MapFrames, list[Planted]]:
         planted.append(Planted(str(kinds[k]), class_name, scene, frames, line))
     changed = replace(truth, polylines=Polylines.pack(lines, [""] * len(lines), 2), track=None).keep(kept)
     order = np.argsort(new[0], kind="stable").tolist()
-    others = _instances(truth, *([column[i] for i in order] for column in new))  # type: ignore[misc]
+    others = _instances(truth, *([column[i] for i in order] for column in new))
     return add_instances(changed, others), planted
 
 

@@ -36,10 +36,9 @@ def test_the_command_prints_the_sentence_the_places_and_how_to_draw_the_first(
         assert words in text
     assert "mean PLD with all of them corrected: A 0." in text
     drawing = next(line for line in text.splitlines() if line.startswith("draw the first: mapgauge "))
-    words = shlex.split(drawing.removeprefix("draw the first: mapgauge "))
+    arguments = shlex.split(drawing.removeprefix("draw the first: mapgauge "))
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    words[-1] = str(tmp_path / "frame.svg")
-    call(*words)
+    call(*arguments[:-1], tmp_path / "frame.svg")
     assert (tmp_path / "frame.svg").exists()
 
 

@@ -74,14 +74,14 @@ def suspects(options: SuspectsOptions) -> None:
         found = suspicious_truth(
             methods, names=sides.names, poses=options.poses, workers=options.workers, progress=advance
         )
-    emit(options, Places(found, options.worst, [str(file) for file in options.files]))
+    emit(options, SuspiciousPlaces(found, options.worst, [str(file) for file in options.files]))
     if options.output is not None:
         found.save(options.output)
         out.inform(f"places in {options.output}")
 
 
 @dataclass(frozen=True)
-class Places(Document):
+class SuspiciousPlaces(Document):
     """Where the truth may be wrong."""
 
     found: "SuspiciousTruth"

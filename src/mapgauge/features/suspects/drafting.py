@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mapgauge.features.error_map.joining import components
 from mapgauge.features.suspects.evidence import SHIFTED, Evidence, LoneLines, most
 from mapgauge.features.suspects.joining import picked, same_lines
-from mapgauge.features.suspects.observing import Lines
+from mapgauge.features.suspects.observing import ThinnedLines
 from mapgauge.typing import Floats, Forward, Indices, Points
 
 Kind: TypeAlias = Literal["not_found", "not_in_truth", "shifted"]
@@ -84,7 +84,7 @@ class Draft:
     shifts: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # of each row, in its frame
 
 
-def unfound_places(lines: Lines, evidence: Evidence, world: World | None) -> list[Draft]:
+def unfound_places(lines: ThinnedLines, evidence: Evidence, world: World | None) -> list[Draft]:
     """Return the places of true lines that no method finds.
 
     Frames that show such a line where methods usually find none say nothing.
@@ -104,7 +104,7 @@ def unfound_places(lines: Lines, evidence: Evidence, world: World | None) -> lis
     return drafts
 
 
-def shifted_places(lines: Lines, evidence: Evidence, world: World | None) -> list[Draft]:
+def shifted_places(lines: ThinnedLines, evidence: Evidence, world: World | None) -> list[Draft]:
     """Return the places of true lines that methods see shifted the same way.
 
     The shift of a place is the mean over methods of their means over frames.
@@ -213,12 +213,12 @@ def _is_often(frames: int, world: World | None) -> bool:
     return frames >= (1 if world is None else FRAMES)
 
 
-def _draft(kind: Kind, lines: Lines, rows: Indices, seen: int, shifts: Floats | None = None) -> Draft:
+def _draft(kind: Kind, lines: ThinnedLines, rows: Indices, seen: int, shifts: Floats | None = None) -> Draft:
     more = {} if shifts is None else {"shifts": shifts}
     return Draft(kind, int(lines.label[rows[0]]), rows, lines.frame[rows], seen=seen, **more)
 
 
-def _joined_truth(lines: Lines, chosen: Indices, world: World | None) -> list[tuple[Indices, Indices]]:
+def _joined_truth(lines: ThinnedLines, chosen: Indices, world: World | None) -> list[tuple[Indices, Indices]]:
     """Return sets of some true lines that show the same thing, and all true lines that show it."""
     if world is None:
         return [(row, row) for row in chosen[:, None]]
@@ -258,4 +258,5 @@ def _frames_around(
     at = np.repeat(others, len(line))
     local = world.moved_back(np.tile(line, (len(others), 1)), at)
     inside = (np.abs(local) <= half).all(axis=1).reshape(len(others), -1)
-    return others[inside.mean(axis=1) >= 0.5]
+    around: Indices = others[inside.mean(axis=1) >= 0.5]
+    return around

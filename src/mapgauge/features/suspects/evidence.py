@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mapgauge.features.suspects.observing import Lines, Observed
+from mapgauge.features.suspects.observing import Observed, ThinnedLines
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.typing import Flags, Floats, Indices
 
@@ -33,7 +33,7 @@ class Evidence(NamedTuple):
 class LoneLines(NamedTuple):
     """The sure predictions of all methods that have no truth nearby."""
 
-    lines: Lines
+    lines: ThinnedLines
     method: Indices
     row: Indices  # in the predictions of the method
     confidence: Floats
@@ -44,7 +44,7 @@ def most(methods: int) -> int:
     return max(2, methods // 2 + 1)
 
 
-def _rings_of(lines: Lines, *, has_ego: bool) -> Indices:
+def _rings_of(lines: ThinnedLines, *, has_ego: bool) -> Indices:
     """Return a number for the class of each line and its distance from the vehicle."""
     if not has_ego or not len(lines.points):
         return lines.label.copy() * (len(BOUNDS) + 1)
@@ -55,7 +55,7 @@ def _rings_of(lines: Lines, *, has_ego: bool) -> Indices:
     return lines.label * (len(BOUNDS) + 1) + np.searchsorted(BOUNDS, nearest, side="right")
 
 
-def evidence_of(lines: Lines, observed: Sequence[Observed], *, has_ego: bool, has_poses: bool) -> Evidence:
+def evidence_of(lines: ThinnedLines, observed: Sequence[Observed], *, has_ego: bool, has_poses: bool) -> Evidence:
     """Return what methods say about each true line, and what is usual there."""
     ring = _rings_of(lines, has_ego=has_ego)
     found = np.stack([one.found for one in observed])
@@ -78,7 +78,7 @@ def evidence_of(lines: Lines, observed: Sequence[Observed], *, has_ego: bool, ha
     return Evidence(found, is_usual, shift=shift, usual_shift=usual)
 
 
-def _without_bias(lines: Lines, shift: Floats) -> Floats:
+def _without_bias(lines: ThinnedLines, shift: Floats) -> Floats:
     """Return shifts less the median of a method: of the class, in each quarter around the vehicle."""
     middle = np.zeros((len(lines.label), 2))
     sizes = np.diff(lines.offsets)
@@ -114,7 +114,7 @@ def lone_lines(predictions: Sequence[MapFrames], observed: Sequence[Observed]) -
     for x, one in zip(predictions, observed, strict=True):
         confidence.append(np.ones(len(one.row)) if x.confidence is None else x.confidence[one.row])
     return LoneLines(
-        lines=Lines(
+        lines=ThinnedLines(
             frame=np.concatenate([lines.frame for lines in every]),
             label=np.concatenate([lines.label for lines in every]),
             points=np.concatenate([lines.points for lines in every]),

@@ -23,7 +23,7 @@ MEASURED = 0.5  # share of the points of a true line that must be matched, to me
 RIDGE = 0.05  # of the points: a straight line says nothing about a shift along itself, which is then 0
 
 
-class Lines(NamedTuple):
+class ThinnedLines(NamedTuple):
     """Lines of all frames as they are compared. Boxes have no points."""
 
     frame: Indices
@@ -38,7 +38,7 @@ class Observed(NamedTuple):
 
     found: Flags  # (true lines,): whether a prediction that counts is matched with it, or covers a part of it
     shift: Floats  # (true lines, 2): metres from the line to where the method sees it; NaN if it does not measure it
-    alone: Lines  # the sure predictions that have no truth nearby, in the order of the predictions
+    alone: ThinnedLines  # the sure predictions that have no truth nearby, in the order of the predictions
     row: Indices  # of these in the predictions
 
 
@@ -56,7 +56,7 @@ class _PartLines(NamedTuple):
     """Some lines of a block: their rows in the side of the whole data, their points and their lengths."""
 
     row: Indices
-    count: Indices
+    sizes: Indices
     points: Points
     length: Floats
 
@@ -163,7 +163,8 @@ def _shift_of(groups: Groups, line: int, partner: Indices) -> Floats:
     c = float((normal[1] * normal[1]).sum()) + ridge
     right = (normal * beside).sum(axis=1)
     determinant = a * c - b * b
-    return np.array([c * right[0] - b * right[1], a * right[1] - b * right[0]]) / determinant
+    shift: Floats = np.array([c * right[0] - b * right[1], a * right[1] - b * right[0]]) / determinant
+    return shift
 
 
 def _shares_near(
@@ -204,7 +205,7 @@ def _shares_near(
     return same, different
 
 
-def true_lines(results: Results, workers: int | None) -> Lines:
+def true_lines(results: Results, workers: int | None) -> ThinnedLines:
     """Return the true lines of results, in the order of the truth."""
     data = results.need_data()
     y = data.sides[1]
@@ -223,7 +224,7 @@ def _lines_of(groups: Groups, lines: Indices, row: Indices) -> _PartLines:
     return _PartLines(row[lines], count, groups.points[:2, chosen].T, length)
 
 
-def _gathered(parts: Sequence[_PartLines], side: MapFrames, rows: Indices) -> Lines:
+def _gathered(parts: Sequence[_PartLines], side: MapFrames, rows: Indices) -> ThinnedLines:
     """Return the lines of some rows of a side, in their order. Rows that no part has have no points."""
     row, count, points, length = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     place = np.searchsorted(rows, row)
@@ -234,7 +235,7 @@ def _gathered(parts: Sequence[_PartLines], side: MapFrames, rows: Indices) -> Li
     offsets = np.concatenate([[0], counts.cumsum()])
     ordered = np.empty_like(points)
     ordered[ranges(offsets[place], count)] = points
-    return Lines(side.frame[rows], side.label[rows], ordered, offsets=offsets, length=lengths)
+    return ThinnedLines(side.frame[rows], side.label[rows], ordered, offsets=offsets, length=lengths)
 
 
 def _thinned(groups: Groups, rows: Indices) -> tuple[Indices, Indices, Floats]:

@@ -94,7 +94,8 @@ def _scored(method: Results, corrections: Corrections, cases: Indices) -> Floats
     kept = truth.label == label[truth.frame]
     truth = _corrected(truth.keep(kept), row[kept], corrections, cases)
     scores = score_frames(Data.of(predictions, truth, method.protocol), (PLD.name,))
-    return scores.sums[PLD.name][0]
+    sums: Floats = scores.sums[PLD.name][0]
+    return sums
 
 
 def _corrected(truth: MapFrames, row: Indices, corrections: Corrections, cases: Indices) -> MapFrames:

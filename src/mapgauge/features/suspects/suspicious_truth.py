@@ -13,7 +13,7 @@ from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.features.error_map.error_map import drive_of
 from mapgauge.features.suspects.drafting import Draft, Kind, World, added_places, shifted_places, unfound_places
 from mapgauge.features.suspects.evidence import evidence_of, lone_lines
-from mapgauge.features.suspects.observing import Lines, observe, true_lines
+from mapgauge.features.suspects.observing import ThinnedLines, observe, true_lines
 from mapgauge.features.suspects.saving import Corrections, corrected_means, savings
 from mapgauge.features.suspects.writing import save_places
 from mapgauge.frames.map_frames import MapFrames
@@ -281,8 +281,8 @@ def _place(
     saved: float,
     frames: Sequence[int],
     *,
-    lines: Lines,
-    lone: Lines,
+    lines: ThinnedLines,
+    lone: ThinnedLines,
     first: Results,
     world: World | None,
 ) -> SuspiciousPlace:
