@@ -33,14 +33,16 @@ def is_map(results: Results) -> bool:
     return extent is not None and extent.is_world
 
 
-class Drawn(NamedTuple):
+class DrawnPredictions(NamedTuple):
     """What is drawn of one method."""
 
     columns: Arrays
     kept: Flags  # which predictions of all frames are drawn
 
 
-def drawings(results: Results, advance: Callable[[], None], *, centred: bool = False, least: float = 0.0) -> Drawn:
+def drawings(
+    results: Results, advance: Callable[[], None], *, centred: bool = False, least: float = 0.0
+) -> DrawnPredictions:
     """Return the geometry of all frames of one method as columns. The results must have their data.
 
     ``advance`` is called after each frame. With ``centred``, as for a map, the centre of every frame is the origin.
@@ -72,7 +74,7 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
         arrays["predictions.far"] = levels_of_frames(frames)
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
-    return Drawn(arrays | {"scale": _scale(results)}, kept)
+    return DrawnPredictions(arrays | {"scale": _scale(results)}, kept)
 
 
 def _certain_or_matched(frame: Assignment, least: float) -> Flags:
