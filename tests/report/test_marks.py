@@ -10,9 +10,10 @@ from tests.report.test_file import contents
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.markup import stroke_width
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.table import colours_of
-from mapgauge.results.marks import STEPS, levels_of, stroke_width
+from mapgauge.results.marks import STEPS, levels_of
 from mapgauge.views.report.explorer import geometry_arrays
 
 if TYPE_CHECKING:
