@@ -201,10 +201,8 @@ def test_the_paper_is_cited_for_nothing_that_is_of_mapgauge(metrics: list[str], 
 def test_even_sampling_is_of_mapgauge_and_the_other_rules_are_of_the_paper() -> None:
     text = mg.cite(results_of(["a"], "even-60x30", metrics=["pld"]))
     assert "% Cited for: PLD, the rules of even-60x30 but for its sampling\n" in text
-    assert (
-        "% Cited for: even sampling, the software that computed the values\n% Read in its file CITATION.cff\n@software{mapgauge"
-        in text
-    )
+    (tool,) = (block for block in text.split("\n\n") if "@software{mapgauge" in block)
+    assert tool.startswith("% Cited for: even sampling, the software that computed the values\n")
 
 
 def test_values_of_the_paper_may_be_compared_with_results_of_its_rules() -> None:
