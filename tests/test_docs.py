@@ -75,18 +75,6 @@ def test_no_page_installs_from_an_index_what_is_on_none(page: Path) -> None:
     assert not re.search(r"pip install mapgauge(?![\w/-])", text_of(page))
 
 
-def test_only_the_benchmarks_say_how_long_the_first_use_takes() -> None:
-    for page in (
-        ROOT / "README.md",
-        DOCS / "how-to" / "install.md",
-        DOCS / "tutorial.md",
-        DOCS / "reference" / "cli.md",
-        DOCS / "how-to" / "cluster.md",
-    ):
-        (said_there,) = re.findall(r"kernels for your processor[^.]+|on first use, which[^.]+", text_of(page))[:1]
-        assert "some seconds" in " ".join(re.sub(r"\[|\]", "", said_there).split())
-
-
 def test_the_first_page_lists_every_page_once() -> None:
     """Directly, or through the first page of a folder."""
     listed = []

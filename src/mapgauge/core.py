@@ -242,4 +242,17 @@ FEATURE = Feature(
         "truth": "truth:",
         "__version__": "version:__version__",
     },
+    torch={
+        "sospa_cost": "training.torch.cost:sospa_cost",
+        "sospa_matching": "training.torch.cost:sospa_matching",
+        "SospaMatching": "training.torch.cost:SospaMatching",
+        "PldCriterion": "training.torch.criterion:PldCriterion",
+        "pld_loss": "training.torch.loss:pld_loss",
+        "SospaLoss": "training.torch.loss:SospaLoss",
+        "SospaMatcher": "training.torch.loss:SospaMatcher",
+        "Targets": "training.torch.targets:Targets",
+        "PolylineAveragePrecision": "training.torch.metrics:PolylineAveragePrecision",
+        "PolylineLocalisationDetection": "training.torch.metrics:PolylineLocalisationDetection",
+        "PolylineMetric": "training.torch.metrics:PolylineMetric",
+    },
 )

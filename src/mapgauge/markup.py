@@ -328,7 +328,11 @@ def drawing(strokes: Sequence[Stroke], title: str) -> Html:
     origin = _pixels(np.zeros((1, 2)), low, scale, height=height)[0].tolist()
     lines = [_polyline(stroke, _pixels(stroke.points, low, scale, height=height)) for stroke in kept]
     ring = f'<circle cx="{origin[0]:.1f}" cy="{origin[1]:.1f}" r="3.5" fill="none" stroke="#808080"/>'
-    return _svg(width, height, title, pieces=[*lines, ring] if around else lines)
+    if around:
+        pieces = [*lines, ring]
+    else:
+        pieces = lines
+    return _svg(width, height, title, pieces=pieces)
 
 
 def bars(parts: Sequence[tuple[float, str]], length: float = 160.0) -> Html:

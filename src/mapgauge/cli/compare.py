@@ -191,7 +191,10 @@ def _compare_all(
     causes = differences_by_cause(names, methods, comparison.differences, samples=options.samples, level=options.level)
     correction = cast("Correction", options.correction)
     comparison, differences = with_causes(comparison, causes.differences, correction)
-    wrong = with_errors(names, methods) if conditions else []
+    if conditions:
+        wrong = with_errors(names, methods)
+    else:
+        wrong = []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
     answered = None
     if options.form in ("text", "json") and not options.quiet:
@@ -276,7 +279,10 @@ def _tell_untold(verdict: "Verdict") -> None:
         f"gate: {verdict.name}: {condition.text!r} passes on the measured difference of "
         f"{verdict.value - (verdict.baseline or 0.0):+.4f}, but {why}"
     )
-    loses = condition.limit > 0 if condition.above else condition.limit < 0
+    if condition.above:
+        loses = condition.limit > 0
+    else:
+        loses = condition.limit < 0
     if loses and condition.has_margin:
         text += f". To fail then, write '{condition.key} not within {abs(condition.limit):g}'"
     inform(text)

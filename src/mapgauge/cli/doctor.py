@@ -17,7 +17,7 @@ from mapgauge.version import __version__
 from mapgauge.words import counted
 
 # Programs that some functions use: the names under which they are installed, and the option that prints the version.
-PROGRAMS = {
+PROGRAMS: dict[str, tuple[tuple[str, ...], str]] = {
     "ffmpeg": (("ffmpeg",), "-version"),
     "Chromium": (("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"), "--version"),
 }
@@ -93,7 +93,10 @@ def diagnose() -> Diagnosis:
     needed = _needed()
     names = dict.fromkeys(name for packages in needed.values() for name in packages)
     versions = {name: _version_of(name) for name in names}
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
     return Diagnosis(
         version=__version__,
         place=without_home(str(Path(__file__).parents[1])),

@@ -33,7 +33,10 @@ def stroke_width(confidence: float | None) -> float:
     >>> stroke_width(0.0), stroke_width(1.0), stroke_width(None)
     (1.0, 3.2, 3.2)
     """
-    sure = 1.0 if confidence is None else confidence
+    if confidence is None:
+        sure = 1.0
+    else:
+        sure = confidence
     return THINNEST + (WIDEST - THINNEST) * sure
 
 
@@ -56,7 +59,9 @@ def levels_of(assignment: "Assignment") -> list[Levels]:
     """
     levels = levels_of_frames([assignment])
     ends = np.cumsum([len(line.points) for line in assignment.predictions])
-    return np.split(levels, ends[:-1]) if len(ends) else []
+    if len(ends):
+        return np.split(levels, ends[:-1])
+    return []
 
 
 def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:

@@ -4,12 +4,8 @@ They are read without the rows of frames, so that hundreds of files can be looke
 as sums, so that two results can be compared on the scenes that they share.
 """
 
-import io
 import os
-import struct
-import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,8 +13,9 @@ import numpy as np
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import UnreadableFile
+from mapgauge.io.files.first_member import first_member
 from mapgauge.io.files.json_documents import refuse_doubled_keys
-from mapgauge.io.files.source import ZIP, Content
+from mapgauge.io.files.source import Content
 from mapgauge.markup import shortened
 from mapgauge.metrics.table import sum_metrics
 from mapgauge.results.bootstrap import SAMPLES, Kind, added_by_unit, draw
@@ -38,9 +35,6 @@ _MOST_UNITS = 10_000  # of which intervals are drawn: more would take longer tha
 _MOST_SUMS = 1 << 20  # numbers of scenes that are kept: 8 MB. 1,000 scenes with 3 classes have 18,000 of PLD
 MOST_BYTES = 1 << 24  # of a summary, decompressed
 _LARGEST = 1e12  # of a value; a damaged file may have larger ones
-_LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # 4.3.7 of the ZIP specification (PKWARE's APPNOTE.TXT)
-_STORED = 0
-_DEFLATED = 8
 _NPY = b"\x93NUMPY\x01\x00"  # numpy.lib.format: magic, version 1.0, then two bytes with the length of the header
 
 
@@ -174,8 +168,8 @@ def read_pooled(path: str | os.PathLike[str], most: int = MOST_BYTES) -> tuple[P
     """
     content = Content(path)
     try:
-        text = _summary_text(content.path, most)
-        if text is None or decode_json(text, _Layout).layout != LAYOUT:
+        text = _summary_text(content, most)
+        if text is None or decode_json(text, _SummaryLayout).layout != LAYOUT:
             return None, 0
         refuse_doubled_keys(text, content.error)
         return _checked(decode_json(text, Pooled)), len(text)
@@ -185,31 +179,15 @@ def read_pooled(path: str | os.PathLike[str], most: int = MOST_BYTES) -> tuple[P
         raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=INCOMPLETE) from error
 
 
-class _Layout(msgspec.Struct):
+class _SummaryLayout(msgspec.Struct):
     layout: int
 
 
-def _summary_text(path: Path, most: int) -> bytes | None:
-    """Return the JSON of the first member of an archive; None if this is another member."""
-    with path.open("rb") as file:
-        head = file.read(_LOCAL_HEADER.size)
-        if not head.startswith(ZIP):
-            raise ValueError("it is no archive")
-        _, _, _, method, _, _, checksum, packed_size, size, name_size, extra_size = _LOCAL_HEADER.unpack(head)
-        if file.read(name_size) != f"{SUMMARY}.npy".encode():
-            return None
-        if max(packed_size, size) > most:
-            raise ValueError(f"its summary has {max(packed_size, size)} bytes, expected at most {most}")
-        file.seek(extra_size, io.SEEK_CUR)
-        packed = file.read(packed_size)
-    if method == _STORED:
-        data = packed
-    elif method == _DEFLATED:
-        data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, max(size, 1))
-    else:
-        raise ValueError("its summary is compressed in an unknown way")
-    if len(data) != size or zlib.crc32(data) != checksum:
-        raise ValueError("its summary is damaged")
+def _summary_text(content: Content, most: int) -> bytes | None:
+    """Return the JSON of pooled values; None if the file begins with another array."""
+    data = first_member(content, f"{SUMMARY}.npy", most)
+    if data is None:
+        return None
     if not data.startswith(_NPY):
         raise ValueError("its summary is no array of bytes")
     begin = len(_NPY) + 2

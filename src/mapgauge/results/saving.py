@@ -315,6 +315,14 @@ def save_results(
 
     ``values`` are the pooled values. They come first, so that they are found without the table of contents.
     """
+    if drive is None:
+        forward = None
+    else:
+        forward = drive.forward
+    if summary.truth_lengths is None:
+        truth_lengths = None
+    else:
+        truth_lengths = dict(summary.truth_lengths)
     header = _Header(
         LAYOUT,
         summary.version,
@@ -329,10 +337,10 @@ def save_results(
         frames_ignored=summary.frames_ignored,
         findings=summary.findings,
         kept=dict(summary.kept),
-        forward=None if drive is None else drive.forward,
+        forward=forward,
         date=summary.date,
         metadata=dict(summary.metadata),
-        truth_lengths=None if summary.truth_lengths is None else dict(summary.truth_lengths),
+        truth_lengths=truth_lengths,
     )
     arrays = archive_arrays(header, rows.scores.only(summary.metrics))
     if drive is not None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from mapgauge.features.history.steps import FEWEST, SHORTEST, Change, cost_of, fit, noise_of
+from mapgauge.features.history.steps import FEWEST, SHORTEST, HistoryChange, cost_of, fit, noise_of
 
 
-def changes_of(values: Sequence[float]) -> tuple[Change, ...]:
+def changes_of(values: Sequence[float]) -> tuple[HistoryChange, ...]:
     found = fit(values)
     assert found is not None
     return found.changes

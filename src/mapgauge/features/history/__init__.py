@@ -14,8 +14,13 @@ FEATURE = Feature(
     names={
         "history": "history:history",
         "History": "history:History",
-        "HistoryCurve": "history:HistoryCurve",
-        "HistoryEvent": "history:HistoryEvent",
+        "FittedLevel": "steps:FittedLevel",
+        "HistoryChange": "steps:HistoryChange",
+        "HistoryCurve": "curves:HistoryCurve",
+        "HistoryEvent": "curves:HistoryEvent",
+        "InputChange": "inputs:InputChange",
         "Night": "nights:Night",
+        "OnScenes": "scenes:OnScenes",
+        "SkippedFile": "nights:SkippedFile",
     },
 )

@@ -16,7 +16,8 @@ from mapgauge.cli.targets import check_targets
 from mapgauge.markup import shortened
 
 if TYPE_CHECKING:
-    from mapgauge.features.history.history import History, HistoryEvent
+    from mapgauge.features.history.curves import HistoryEvent
+    from mapgauge.features.history.history import History
 
 PAGES = (".html", ".htm")
 _FILES_HELP = "A folder with files written by `mapgauge evaluate -o`, or these files."

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from mapgauge.errors import InvalidInput
+from mapgauge.features.history.curves import HistoryCurve, HistoryEvent, around
 from mapgauge.features.history.inputs import InputChange, input_changes
-from mapgauge.features.history.nights import Night, Skipped, changed_metadata, labels_of, plain_night, read_nights
-from mapgauge.features.history.scenes import OnScenes, on_scenes
+from mapgauge.features.history.nights import Night, SkippedFile, changed_metadata, labels_of, plain_night, read_nights
+from mapgauge.features.history.page import page
+from mapgauge.features.history.scenes import on_scenes
 from mapgauge.features.history.sentences import said
-from mapgauge.features.history.steps import Change, Stretch, fit
+from mapgauge.features.history.steps import HistoryChange, fit
 from mapgauge.io.files.writing import save
-from mapgauge.metrics.metric import Metric, Role, Value, ValueKey
+from mapgauge.markup import block, element
+from mapgauge.metrics.metric import Metric, Role, ValueKey
 from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.protocols import Protocol
 from mapgauge.results.drawn_values import MEAN
@@ -27,73 +30,6 @@ _FITTED: tuple[Role, ...] = ("main", "headline", "part")  # roles of the values 
 _MOST_ON_SCENES = 40  # changes that are compared on shared scenes, the newest first: each takes some milliseconds
 
 
-@dataclass(frozen=True)
-class HistoryCurve:
-    """One value over all nights."""
-
-    class_name: str  # or "mean"
-    key: str
-    values: tuple[float | None, ...]  # of each night
-    intervals: tuple[tuple[float, float] | None, ...]  # of 95 %, over scenes or frames
-    changes: tuple[Change, ...] = ()  # their nights are indices into all nights
-    stretches: tuple[Stretch, ...] = ()  # in which it is constant or a line
-    noise: float | None = None  # standard deviation from night to night; None if steps were not searched
-    detectable: float | None = None  # the smallest jump in the last night that would be found
-
-    @property
-    def metric(self) -> Metric | None:
-        """The metric of the value."""
-        found = value_named(ValueKey.parse(self.key).name)
-        return None if found is None else found[0]
-
-    @property
-    def is_main(self) -> bool:
-        """Whether it is the main value of a metric."""
-        return self.metric is not None and self.metric.main.key == self.key
-
-    @property
-    def lower_is_better(self) -> bool | None:
-        """The direction of better values; None if a value has none, as a part of PLD."""
-        return direction_of(self.key)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the curve as plain values."""
-        return {
-            "class": self.class_name,
-            "key": self.key,
-            "values": list(self.values),
-            "intervals": [None if bounds is None else list(bounds) for bounds in self.intervals],
-            "stretches": [[part.begin, part.end, part.first, part.last] for part in self.stretches],
-            "noise": self.noise,
-            "detectable": self.detectable,
-        }
-
-
-@dataclass(frozen=True)
-class HistoryEvent:
-    """A step, one deviating night, or a slow change of a curve, with what else changed in that night."""
-
-    class_name: str
-    key: str
-    change: Change
-    worse: bool | None  # None if the value has no direction
-    metadata: Mapping[str, str]  # what was noted in this night, and differs from the night before
-    inputs: tuple[InputChange, ...]  # what changed in the inputs from the night before
-    on_scenes: OnScenes | None = None  # None if scenes are not shared, or of average precision
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the event as plain values."""
-        return {
-            "class": self.class_name,
-            "key": self.key,
-            **self.change.to_dict(),
-            "worse": self.worse,
-            "metadata": dict(self.metadata),
-            "inputs": [change.to_dict() for change in self.inputs],
-            "on_scenes": None if self.on_scenes is None else self.on_scenes.to_dict(),
-        }
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class History:
     """Nights in the order of their dates, the curves of all values, and what changed."""
@@ -102,7 +38,7 @@ class History:
     curves: tuple[HistoryCurve, ...]
     events: tuple[HistoryEvent, ...]  # of all fitted values, in the order of nights; only the worse ones if asked for
     inputs: tuple[InputChange, ...]
-    skipped: tuple[Skipped, ...]  # files that are left out, with the reason
+    skipped: tuple[SkippedFile, ...]  # files that are left out, with the reason
     remarks: tuple[str, ...]
     only_worse: bool = False
     by: str = ""  # the column of tags by which scenes are grouped
@@ -112,8 +48,6 @@ class History:
         return f"<History of {len(self.nights)} nights: {self.statements[0].text}>"
 
     def _repr_html_(self) -> str:
-        from mapgauge.markup import block, element
-
         return block(*(element("div", statement.text) for statement in self.statements))
 
     @property
@@ -207,8 +141,6 @@ class History:
 
     def to_html(self, title: str = "History") -> str:
         """Return the page: one file that needs neither network nor server."""
-        from mapgauge.features.history.page import page
-
         return page(self, title)
 
     def save(self, path: str | os.PathLike[str], *, title: str = "History") -> None:
@@ -220,21 +152,6 @@ class History:
         """
         # File names may contain bytes that are not valid text. They are written as numeric character references.
         save(Path(path), self.to_html(title).encode("utf-8", "xmlcharrefreplace"))
-
-
-def direction_of(key: str) -> bool | None:
-    """Return whether lower values of a key are better; None if neither are, as with a part of PLD.
-
-    >>> direction_of("pld"), direction_of("ap_chamfer@0.5"), direction_of("missed")
-    (True, False, None)
-    """
-    found: tuple[Metric, Value] | None = value_named(ValueKey.parse(key).name)
-    if found is None:
-        return None
-    metric, value = found
-    if value.role == "main":
-        return metric.lower_is_better
-    return value.lower_is_better
 
 
 def history(
@@ -350,7 +267,7 @@ def _fitted(curve: HistoryCurve) -> HistoryCurve:
     if found is None:
         return curve
     changes = tuple(
-        Change(
+        HistoryChange(
             change.kind,
             present[change.night],
             present[change.last],
@@ -399,23 +316,3 @@ def _on_scenes(
         else:
             done.append(event)
     return done[::-1]
-
-
-def around(event: HistoryEvent, events: Sequence[HistoryEvent], nights: int) -> tuple[slice, slice]:
-    """Return the nights before and after an event in which the curve has no other event."""
-    change = event.change
-    own = [
-        other.change
-        for other in events
-        if (other.class_name, other.key) == (event.class_name, event.key) and other.change is not change
-    ]
-    if change.kind == "slow":
-        third = max((change.last - change.night + 1) // 3, 1)
-        return slice(change.night, change.night + third), slice(change.last + 1 - third, change.last + 1)
-    # The night of a step has the new level already. A deviating night has no level.
-    earlier = [other.last + (other.kind == "night") for other in own if other.last < change.night]
-    later = [other.night for other in own if other.night > change.night]
-    begin = max(earlier, default=0)
-    if change.kind == "night":
-        return slice(begin, change.night), slice(change.night, change.night + 1)
-    return slice(begin, change.night), slice(change.night, min(later, default=nights))

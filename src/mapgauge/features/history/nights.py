@@ -100,7 +100,7 @@ class Night:
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedFile:
     """A file that is not in the history, and why."""
 
     file: Path
@@ -116,7 +116,7 @@ def read_nights(
     *,
     protocol: str | None = None,
     progress: Progress | None = None,
-) -> tuple[list[Night], list[Skipped], list[str]]:
+) -> tuple[list[Night], list[SkippedFile], list[str]]:
     """Read the nights in a folder, or in some files, in the order of their dates.
 
     Only nights with one protocol are kept: the one with a given full name, or that of most files.
@@ -132,19 +132,19 @@ def read_nights(
         raise InvalidInput("no files given", remedy="Give a folder with files of results, or the files")
     paths, remarks = _expanded(given)
     nights: list[Night] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
     left = _MOST_MEMORY
     for k, path in enumerate(paths, 1):
         try:
             night, size = _read(path, min(left, MOST_BYTES))
             left -= size
         except MapgaugeError as error:
-            skipped.append(Skipped(path, _reason(error, path)))
+            skipped.append(SkippedFile(path, _reason(error, path)))
         else:
             if night.date:
                 nights.append(night)
             else:
-                skipped.append(Skipped(path, "it has no date; evaluate again with this version of mapgauge"))
+                skipped.append(SkippedFile(path, "it has no date; evaluate again with this version of mapgauge"))
         if progress is not None:
             progress(k, len(paths))
     nights.sort(key=lambda night: (night.date, night.name, str(night.file)))
@@ -160,7 +160,7 @@ def read_nights(
     return kept, [*skipped, *others], remarks
 
 
-def _nothing(given: Sequence[Path], skipped: Sequence[Skipped]) -> MapgaugeError:
+def _nothing(given: Sequence[Path], skipped: Sequence[SkippedFile]) -> MapgaugeError:
     where = ", ".join(map(str, given[:3]))
     why = ""
     if skipped:
@@ -238,7 +238,7 @@ def _reason(error: MapgaugeError, path: Path) -> str:
     return error.message.removeprefix(f"{path}: ")
 
 
-def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Night], list[Skipped]]:
+def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Night], list[SkippedFile]]:
     groups: dict[str, list[Night]] = {}
     for night in nights:
         groups.setdefault(night.group, []).append(night)
@@ -257,7 +257,7 @@ def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Ni
     # The most files; of equally many, the newest.
     best = max(chosen, key=lambda group: (len(groups[group]), groups[group][-1].date))
     others = [
-        Skipped(night.file, f"its protocol is {_apart(names[group], names[best])}")
+        SkippedFile(night.file, f"its protocol is {_apart(names[group], names[best])}")
         for group, some in groups.items()
         for night in some
         if group != best

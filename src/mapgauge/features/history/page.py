@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mapgauge.features.history.curves import HistoryCurve, HistoryEvent, direction_of
 from mapgauge.features.history.nights import Night, day_in_words, moment_of
 from mapgauge.features.history.steps import FEWEST
 from mapgauge.markup import Html, colours_of, element, joined, number, shortened
@@ -16,7 +17,7 @@ from mapgauge.views.report.page import policy_of
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
-    from mapgauge.features.history.history import History, HistoryCurve, HistoryEvent
+    from mapgauge.features.history.history import History
 
 _PACKAGE = "mapgauge.features.history"
 _DIGITS = 5  # of the values in the page
@@ -124,7 +125,7 @@ def _is_listed(key: str) -> bool:
     return found is not None and found[1].role in ("main", "headline")
 
 
-def _change(history: "History", event: "HistoryEvent", value: str) -> Html:
+def _change(history: "History", event: HistoryEvent, value: str) -> Html:
     change = event.change
     night = history.labels[change.night]
     if change.kind == "slow":
@@ -207,8 +208,6 @@ def _left_out(history: "History") -> Html:
 
 def _meta(history: "History", keys: Sequence[str]) -> dict[str, Any]:
     """Return what the script draws."""
-    from mapgauge.features.history.history import direction_of
-
     changed = {event.class_name for event in history.main_events}
     names = [MEAN, *sorted(history.class_names, key=lambda name: name not in changed)]
     colours = colours_of(history.class_names)
@@ -235,7 +234,7 @@ def _meta(history: "History", keys: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _curve(curve: "HistoryCurve", events: Sequence["HistoryEvent"]) -> dict[str, Any]:
+def _curve(curve: HistoryCurve, events: Sequence[HistoryEvent]) -> dict[str, Any]:
     drawn: dict[str, Any] = {"values": [_rounded(value) for value in curve.values]}
     if any(bounds is not None for bounds in curve.intervals):
         drawn["low"] = [None if bounds is None else _rounded(bounds[0]) for bounds in curve.intervals]

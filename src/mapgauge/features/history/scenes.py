@@ -70,8 +70,8 @@ def on_scenes(
     shared = _shared_scenes(nights)
     if metric is None or len(shared) < 2:
         return None
-    first = _Side.of(before[-WINDOW:], metric, shared)
-    second = _Side.of(after[:WINDOW], metric, shared)
+    first = _SummedNights.of(before[-WINDOW:], metric, shared)
+    second = _SummedNights.of(after[:WINDOW], metric, shared)
     if first is None or second is None:
         return None
     classes = nights[0].pooled.class_names
@@ -143,7 +143,7 @@ def _shared_scenes(nights: Sequence[Night]) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _SummedNights:
     """The sums of some nights over shared scenes."""
 
     night: Night  # one of them, for its protocol and classes
@@ -152,7 +152,7 @@ class _Side:
     instances: Floats  # (scenes, classes)
 
     @classmethod
-    def of(cls, nights: Sequence[Night], metric: str, shared: Sequence[str]) -> "_Side | None":
+    def of(cls, nights: Sequence[Night], metric: str, shared: Sequence[str]) -> "_SummedNights | None":
         sums: Floats | None = None
         instances: Floats | None = None
         for night in nights:

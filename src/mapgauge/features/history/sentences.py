@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from mapgauge.features.history.curves import HistoryEvent, around
 from mapgauge.features.history.inputs import same_truth
 from mapgauge.features.history.steps import FEWEST
 from mapgauge.markup import shortened
@@ -16,7 +17,7 @@ from mapgauge.results.statement import Statement
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
-    from mapgauge.features.history.history import History, HistoryEvent
+    from mapgauge.features.history.history import History
 
 MOST = 5  # nights with changes that get a sentence; the others are in the table
 _MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
@@ -41,7 +42,7 @@ def said(history: "History") -> Iterator[Statement]:
     yield from _errors(history)
 
 
-def _by_night(events: Sequence["HistoryEvent"]) -> list[list["HistoryEvent"]]:
+def _by_night(events: Sequence[HistoryEvent]) -> list[list[HistoryEvent]]:
     """Return the events of each night, kind and direction, in the order of nights."""
     found: dict[tuple[int, int, str, bool | None], list[HistoryEvent]] = {}
     for event in events:
@@ -50,7 +51,7 @@ def _by_night(events: Sequence["HistoryEvent"]) -> list[list["HistoryEvent"]]:
     return [found[key] for key in sorted(found, key=lambda key: (key[0], bool(key[3])))]
 
 
-def _about_group(history: "History", group: Sequence["HistoryEvent"]) -> Iterator[Statement]:
+def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[Statement]:
     """Yield what is said about the changes of one night that have one direction: what it is, then the details."""
     first_key = next(metric.main.key for metric in history.metrics if any(e.key == metric.main.key for e in group))
     leading = [event for event in group if event.key == first_key]
@@ -81,7 +82,7 @@ def _about_group(history: "History", group: Sequence["HistoryEvent"]) -> Iterato
         yield Statement("detail", " ".join(details), _numbers_of_scenes(event))
 
 
-def _numbers_of_scenes(event: "HistoryEvent") -> dict[str, float | str | None]:
+def _numbers_of_scenes(event: HistoryEvent) -> dict[str, float | str | None]:
     found = event.on_scenes
     if found is None:
         return {}
@@ -94,7 +95,7 @@ def _numbers_of_scenes(event: "HistoryEvent") -> dict[str, float | str | None]:
     return numbers | dict(found.groups)
 
 
-def _what(history: "History", named: Sequence["HistoryEvent"]) -> str:
+def _what(history: "History", named: Sequence[HistoryEvent]) -> str:
     """Return the sentence that names classes, sizes, the night and what was noted."""
     event = named[0]
     change = event.change
@@ -122,7 +123,7 @@ def _verb(kind: str, direction: str) -> str:
     return f"got {direction}"
 
 
-def _name(event: "HistoryEvent") -> str:
+def _name(event: HistoryEvent) -> str:
     return _MEAN if event.class_name == MEAN else event.class_name
 
 
@@ -130,7 +131,7 @@ def _title(history: "History", key: str) -> str:
     return title_of(ValueKey.parse(key), full=True, protocol=history.protocol)
 
 
-def _noted(history: "History", event: "HistoryEvent") -> str:
+def _noted(history: "History", event: HistoryEvent) -> str:
     """Return what was noted in a night and not in the night before, as ``, with commit 4f2a``."""
     if event.change.kind == "slow":
         return ""
@@ -143,14 +144,14 @@ def _noted(history: "History", event: "HistoryEvent") -> str:
     return f", with {', '.join(items[:_MOST_NAMED])}{more}"
 
 
-def _mean(history: "History", leading: Sequence["HistoryEvent"], classes: Sequence["HistoryEvent"]) -> Iterator[str]:
+def _mean(history: "History", leading: Sequence[HistoryEvent], classes: Sequence[HistoryEvent]) -> Iterator[str]:
     """Yield the change of the mean over classes, beside those of classes."""
     for event in leading:
         if event.class_name == MEAN and classes:
             yield f"The mean over classes changed from {event.change.before:.3f} to {event.change.after:.3f}."
 
 
-def _other_metrics(history: "History", group: Sequence["HistoryEvent"], first: str) -> Iterator[str]:
+def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str) -> Iterator[str]:
     """Yield the changes of other metrics in the same night and direction."""
     items = [
         f"{_title(history, event.key)} of {_name(event)} {event.change.before:.3f} to {event.change.after:.3f}"
@@ -162,10 +163,8 @@ def _other_metrics(history: "History", group: Sequence["HistoryEvent"], first: s
         yield f"Also {', '.join(items[:_MOST_NAMED])}{more}."
 
 
-def _parts(history: "History", event: "HistoryEvent") -> Iterator[str]:
+def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield the part that has most of the change, if one has."""
-    from mapgauge.features.history.history import around
-
     metric = next(metric for metric in history.metrics if metric.main.key == event.key)
     before, after = around(event, history.events, len(history.nights))
     changes = {}
@@ -185,7 +184,7 @@ def _parts(history: "History", event: "HistoryEvent") -> Iterator[str]:
         yield f"Most of the change{of} is in the part {words} ({changes[words]:+.3f})."
 
 
-def _scenes(history: "History", event: "HistoryEvent") -> Iterator[str]:
+def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield the paired difference on shared scenes, and in which of them or in which groups the value changed."""
     found = event.on_scenes
     if found is None:
@@ -214,7 +213,7 @@ def _scenes(history: "History", event: "HistoryEvent") -> Iterator[str]:
         yield f"By {by}: {items}."
 
 
-def _inputs(history: "History", event: "HistoryEvent") -> Iterator[str]:
+def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield what changed in the inputs, or that the truth is the same."""
     change = event.change
     if event.inputs:

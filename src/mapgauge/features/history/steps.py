@@ -28,18 +28,20 @@ FEWEST = 10  # nights; the noise of fewer cannot be told from steps
 SHORTEST = 10  # nights of a slow change; in fewer, it cannot be told from a step
 SMALLEST = 0.001  # change that is reported: the last printed digit of a value
 _FLOOR = SMALLEST / 5  # of the noise: nights of one model and one map have equal values
-# Cost of a jump or a line in units of the variance. Chosen by simulation, so that of curves with constant normal noise
-# about 1 in 1,000 has a step or a slow change, for 10 to 400 nights. The second term covers that the noise of few
-# nights is badly known. See tests/features/history/test_steps.py.
-_COST = 15.5
-_COST_OF_FEW = 16.0
+# The cost of a jump or a line in units of the variance grows with the logarithm of the number of nights, as that of
+# Schwarz' criterion does (Y.-C. Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
+# Probability Letters 6, 1988). The last factor covers that few nights know their noise badly. The numbers were chosen by
+# simulation, so that of curves with constant normal noise about 1 in 1,000 has a change: docs/how-to/history.md.
+_COST = 10.0
+_COST_BY_LOGARITHM = 1.4
+_COST_OF_FEW = 18.0
 # Makes the quartile of differences of pairs an estimate of a standard deviation, for normal noise.
 _QUARTILE = 2.21914
 _MOST_DIFFERENCES = 2000  # that are compared with each other; of more nights, the last ones
 
 
 @dataclass(frozen=True)
-class Change:
+class HistoryChange:
     """A step, one deviating night, or a slow change of a curve."""
 
     kind: Kind
@@ -68,7 +70,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class FittedLevel:
     """Successive nights in which a curve is constant or a line."""
 
     begin: int
@@ -88,11 +90,11 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedCurve:
     """The stretches of a curve, and what changed between and in them."""
 
-    stretches: tuple[Stretch, ...]
-    changes: tuple[Change, ...]
+    stretches: tuple[FittedLevel, ...]
+    changes: tuple[HistoryChange, ...]
     noise: float  # standard deviation from night to night
 
     @property
@@ -106,9 +108,9 @@ def cost_of(nights: int) -> float:
     """Return the cost of a jump in units of the variance.
 
     >>> round(cost_of(40), 1), round(cost_of(365), 1)
-    (21.7, 16.2)
+    (22.0, 19.2)
     """
-    return _COST * (1 + _COST_OF_FEW / nights)
+    return (_COST + _COST_BY_LOGARITHM * math.log(nights)) * (1 + _COST_OF_FEW / nights)
 
 
 def noise_of(values: Floats) -> float:
@@ -129,7 +131,7 @@ def noise_of(values: Floats) -> float:
     return max(_QUARTILE * float(np.partition(pairs, place)[place]) / math.sqrt(2), _FLOOR)
 
 
-def fit(values: Sequence[float]) -> Fit | None:
+def fit(values: Sequence[float]) -> FittedCurve | None:
     """Return the stretches and the changes of a curve; None with fewer than 10 nights.
 
     >>> found = fit([0.5] * 20 + [0.6] * 10)
@@ -143,10 +145,10 @@ def fit(values: Sequence[float]) -> Fit | None:
     curve = np.asarray(values, np.float64)
     noise = noise_of(curve)
     stretches = _stretches(curve, noise)
-    return Fit(tuple(stretches), tuple(_changes(stretches, noise)), noise)
+    return FittedCurve(tuple(stretches), tuple(_changes(stretches, noise)), noise)
 
 
-def _stretches(curve: Floats, noise: float) -> list[Stretch]:
+def _stretches(curve: Floats, noise: float) -> list[FittedLevel]:
     """Return the stretches with the smallest cost.
 
     ``best[k]`` is the smallest cost of the first k nights. The last stretch of these begins at one of the earlier
@@ -155,7 +157,7 @@ def _stretches(curve: Floats, noise: float) -> list[Stretch]:
     nights = len(curve)
     cost = cost_of(nights)
     scaled = (curve - curve.mean()) / noise
-    sums = _Sums(scaled)
+    sums = _RunningSums(scaled)
     best = np.zeros(nights + 1)
     best[0] = -cost  # the first stretch is no jump
     begin_of = np.zeros(nights + 1, np.int64)
@@ -178,7 +180,7 @@ def _stretches(curve: Floats, noise: float) -> list[Stretch]:
     return found[::-1]
 
 
-class _Sums:
+class _RunningSums:
     """Sums of the first nights of a curve, from which the residuals of any stretch follow."""
 
     def __init__(self, curve: Floats) -> None:
@@ -210,18 +212,18 @@ def _running(values: Floats) -> Floats:
     return sums
 
 
-def _stretch(curve: Floats, begin: int, end: int, *, is_line: bool) -> Stretch:
+def _stretch(curve: Floats, begin: int, end: int, *, is_line: bool) -> FittedLevel:
     part = curve[begin:end]
     level = float(part.mean())
     if not is_line:
-        return Stretch(begin, end, level, level)
+        return FittedLevel(begin, end, level, level)
     places = np.arange(len(part)) - (len(part) - 1) / 2
     slope = float((places * part).sum() / (places**2).sum())
     away = slope * float(places[-1])
-    return Stretch(begin, end, level - away, level + away)
+    return FittedLevel(begin, end, level - away, level + away)
 
 
-def _changes(stretches: Sequence[Stretch], noise: float) -> list[Change]:
+def _changes(stretches: Sequence[FittedLevel], noise: float) -> list[HistoryChange]:
     """Return the jumps between stretches that are no noise, and the lines, in the order of nights."""
     nights = stretches[-1].end
     found = []
@@ -233,11 +235,13 @@ def _changes(stretches: Sequence[Stretch], noise: float) -> list[Change]:
             found.append(_jump(stretches[k - 1], stretch, noise, kind="night" if deviates else "step"))
         if stretch.is_line:
             error = noise * math.sqrt(12 / stretch.nights)  # of the slope, over the whole stretch
-            found.append(Change("slow", stretch.begin, stretch.end - 1, stretch.first, stretch.last, error=error))
+            found.append(
+                HistoryChange("slow", stretch.begin, stretch.end - 1, stretch.first, stretch.last, error=error)
+            )
     return [change for change in found if _is_change(change, nights)]
 
 
-def _is_one_night(stretches: Sequence[Stretch], k: int, noise: float) -> bool:
+def _is_one_night(stretches: Sequence[FittedLevel], k: int, noise: float) -> bool:
     """Whether a stretch is one night, and the curve has the same level before and after it."""
     if not 0 < k < len(stretches) - 1 or stretches[k].nights > 1:
         return False
@@ -245,18 +249,18 @@ def _is_one_night(stretches: Sequence[Stretch], k: int, noise: float) -> bool:
     return not _is_change(around, stretches[-1].end)
 
 
-def _jump(before: Stretch, after: Stretch, noise: float, kind: Kind = "step") -> Change:
+def _jump(before: FittedLevel, after: FittedLevel, noise: float, kind: Kind = "step") -> HistoryChange:
     error = noise * math.sqrt(_variance_of_end(before) + _variance_of_end(after))
-    return Change(kind, after.begin, after.begin, before.last, after.first, error=error)
+    return HistoryChange(kind, after.begin, after.begin, before.last, after.first, error=error)
 
 
-def _variance_of_end(stretch: Stretch) -> float:
+def _variance_of_end(stretch: FittedLevel) -> float:
     """Return the variance of the fitted value at an end of a stretch, in units of the noise."""
     if stretch.is_line:
         return 4 / stretch.nights
     return 1 / stretch.nights
 
 
-def _is_change(change: Change, nights: int) -> bool:
+def _is_change(change: HistoryChange, nights: int) -> bool:
     """Whether a change is no noise, and large enough to be seen in a printed value."""
     return abs(change.size) >= SMALLEST and change.size**2 > cost_of(nights) * change.error**2

@@ -133,8 +133,8 @@ class Server(ThreadingHTTPServer):
     def __init__(self, routes: Routes, port: int = 0) -> None:
         """Bind to a port of this machine; 0 takes a free one."""
         self.routes = routes
-        self.token = secrets.token_urlsafe(18)
-        self.tabs = Tabs()
+        self.token: str = secrets.token_urlsafe(18)
+        self.tabs: Tabs = Tabs()
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:

@@ -358,7 +358,10 @@ def _prediction_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
     """Return what the legend says of predictions."""
     if not panels:
         return []
-    least = f" from {view.confidence:g}" if view.confidence else ""
+    if view.confidence:
+        least = f" from {view.confidence:g}"
+    else:
+        least = ""
     entries: list[Entry] = [(f"prediction (width: confidence{least})", prediction_line(_NONE, GREY))]
     cutoffs = [panel.assignment.cutoff for panel in panels if panel.in_errors]
     cutoff = cutoffs[0] if cutoffs else None

@@ -15,7 +15,8 @@ from mapgauge.markup import Html, escaped, joined
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import COLOURS, METRICS, colours_of, part_colours, setting_of, title_of
+from mapgauge.metrics.table import COLOURS, colours_of, part_colours, setting_of, title_of
+from mapgauge.results.drawn_links import drawn_links
 from mapgauge.results.marks import NEAR, STEPS, THINNEST, WIDEST
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
@@ -39,7 +40,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
     """Return what the scripts need to know about the methods. With ``world``, the data are a map without an ego."""
     first = methods[0]
     colour = colours_of(first.class_names)
-    linked = any(metric.frame_links is not None and metric.settings(first.protocol) for metric in METRICS.values())
+    linked = any(links.are_compared(first.protocol) for links in drawn_links())
     return {
         "methods": names,
         "methodColours": [COLOURS[k % len(COLOURS)] for k in range(len(names))],
