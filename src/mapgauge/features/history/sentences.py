@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 MOST = 5  # nights with changes that get a sentence; the others are in the table
 _MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
 _LONGEST = 60  # letters of a note
-_NOTABLE = 0.5  # share of a change above which a part is named
 _MEAN = "the mean over classes"
 
 
@@ -164,7 +163,7 @@ def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str
 
 
 def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
-    """Yield the part that has most of the change, if one has."""
+    """Yield the part that changed most in the direction of the value."""
     metric = next(metric for metric in history.metrics if metric.main.key == event.key)
     before, after = around(event, history.events, len(history.nights))
     changes = {}
@@ -178,10 +177,11 @@ def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
             changes[value.words] = sum(second) / len(second) - sum(first) / len(first)
     if not changes:
         return
-    words = max(changes, key=lambda name: changes[name] * event.change.size)
-    if changes[words] * event.change.size > 0 and abs(changes[words]) > _NOTABLE * abs(event.change.size):
+    rises = event.change.size > 0
+    words = max(changes, key=lambda name: changes[name] if rises else -changes[name])
+    if changes[words] * event.change.size > 0:
         of = "" if event.class_name == MEAN else f" of {event.class_name}"
-        yield f"Most of the change{of} is in the part {words} ({changes[words]:+.3f})."
+        yield f"Of the parts{of}, {words} {'rose' if rises else 'fell'} most ({changes[words]:+.3f})."
 
 
 def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:

@@ -30,8 +30,8 @@ SMALLEST = 0.001  # change that is reported: the last printed digit of a value
 _FLOOR = SMALLEST / 5  # of the noise: nights of one model and one map have equal values
 # The cost of a jump or a line in units of the variance grows with the logarithm of the number of nights, as that of
 # Schwarz' criterion does (Y.-C. Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
-# Probability Letters 6, 1988). The last factor covers that few nights know their noise badly. The numbers were chosen by
-# simulation, so that of curves with constant normal noise about 1 in 1,000 has a change: docs/how-to/history.md.
+# Probability Letters 6, 1988). The last factor covers that few nights know their noise badly. The numbers were chosen
+# by simulation: about 1 in 1,000 curves of constant normal noise has a change. docs/how-to/history.md has the table.
 _COST = 10.0
 _COST_BY_LOGARITHM = 1.4
 _COST_OF_FEW = 18.0
