@@ -26,9 +26,10 @@ def write_nights(folder: Path) -> int:
     """Write a file for each night, each with one of a few results, and return the bytes of all of them."""
     predictions, truth = demo_world(FRAMES, predictions=30)
     rng = np.random.default_rng(0)
+    usual = np.asarray(predictions.confidence, np.float64)
     models = []
     for _ in range(MODELS):
-        confidence = np.clip(predictions.confidence + rng.normal(0, 0.01, len(predictions.label)), 0, 1)
+        confidence = np.clip(usual + rng.normal(0, 0.01, len(predictions.label)), 0, 1)
         models.append(mg.evaluate(predictions.with_confidence(confidence), truth))
     first = date(2026, 1, 1)
     files: dict[int, Path] = {}
