@@ -231,6 +231,7 @@ def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> N
         "how-to/own-map",
         "how-to/poses",
         "how-to/run-a-challenge",
+        "how-to/suspicious-truth",
         "how-to/two-maps",
     ],
 )

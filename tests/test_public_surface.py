@@ -70,6 +70,7 @@ CONTRACT = {
         "workers=None progress=None"
     ),
     "error_map": "names=None confidence=0.0 cutoff=None poses=None workers=None progress=None",
+    "suspicious_truth": "names=None poses=None workers=None progress=None",
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",

@@ -100,6 +100,9 @@ from mapgauge.features.splits.overlap import SplitOverlap as SplitOverlap
 from mapgauge.features.splits.overlap import splits as splits
 from mapgauge.features.splits.propose import Proposal as Proposal
 from mapgauge.features.splits.propose import propose as propose
+from mapgauge.features.suspects.suspicious_truth import SuspiciousPlace as SuspiciousPlace
+from mapgauge.features.suspects.suspicious_truth import SuspiciousTruth as SuspiciousTruth
+from mapgauge.features.suspects.suspicious_truth import suspicious_truth as suspicious_truth
 from mapgauge.features.tracks.consistency import Consistency as Consistency
 from mapgauge.features.tracks.consistency import Transitions as Transitions
 from mapgauge.features.tracks.consistency import consistency as consistency
