@@ -227,6 +227,7 @@ def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> N
     "page",
     [
         "how-to/changed-maps",
+        "how-to/history",
         "how-to/own-map",
         "how-to/poses",
         "how-to/run-a-challenge",

@@ -55,6 +55,16 @@ from mapgauge.features.graph_scores.graph_sampling import GraphScore as GraphSco
 from mapgauge.features.graph_scores.graph_sampling import GraphSettings as GraphSettings
 from mapgauge.features.graph_scores.graph_scores import GraphScores as GraphScores
 from mapgauge.features.graph_scores.graph_scores import graph_scores as graph_scores
+from mapgauge.features.history.curves import HistoryCurve as HistoryCurve
+from mapgauge.features.history.curves import HistoryEvent as HistoryEvent
+from mapgauge.features.history.history import History as History
+from mapgauge.features.history.history import history as history
+from mapgauge.features.history.inputs import InputChange as InputChange
+from mapgauge.features.history.nights import Night as Night
+from mapgauge.features.history.nights import SkippedFile as SkippedFile
+from mapgauge.features.history.scenes import OnScenes as OnScenes
+from mapgauge.features.history.steps import FittedLevel as FittedLevel
+from mapgauge.features.history.steps import HistoryChange as HistoryChange
 from mapgauge.features.lane_graph.lane_graph_pld import ElementMatch as ElementMatch
 from mapgauge.features.lane_graph.lane_graph_pld import LaneGraphParts as LaneGraphParts
 from mapgauge.features.lane_graph.lane_graph_pld import LaneGraphPldResult as LaneGraphPldResult
