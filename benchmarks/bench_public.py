@@ -63,7 +63,7 @@ def _band(line: Floats, width: float | None) -> Any:
 def compare(data: str, predictions: mg.MapFrames, truth: mg.MapFrames, name: str) -> None:
     """Print a row for a protocol on some data."""
     protocol = mg.protocol(name)
-    groups = {label: plain.groups_of(predictions, truth, label) for label in protocol.classes}
+    groups = {label: plain.groups_of(predictions, truth, label) for label in protocol.classes or ()}
     ours = partial(mg.evaluate, predictions, truth, protocol, workers=1)
     found = ours()
     thresholds = protocol.settings["ap_chamfer"].thresholds

@@ -84,14 +84,14 @@ def _precisions(
     groups: Sequence[Group], distance: Callable[[Floats, Floats], float], thresholds: Sequence[float]
 ) -> list[float]:
     """Average precision at each threshold."""
-    hits: list[list[Floats]] = [[] for _ in thresholds]
+    marked: list[list[Floats]] = [[] for _ in thresholds]
     for predictions, confidence, truth in groups:
         distances = np.array([[distance(x, y) for y in truth] for x in predictions])
         for t, threshold in enumerate(thresholds):
-            hits[t].append(hits(distances.reshape(len(predictions), len(truth)), confidence, threshold))
+            marked[t].append(hits(distances.reshape(len(predictions), len(truth)), confidence, threshold))
     confidences = np.concatenate([group.confidence for group in groups])
     count = sum(len(group.truth) for group in groups)
-    return [area(confidences, np.concatenate(hit), count) for hit in hits]
+    return [area(confidences, np.concatenate(hit), count) for hit in marked]
 
 
 def _opened(line: Floats) -> tuple[Floats, bool]:
