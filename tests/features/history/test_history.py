@@ -159,6 +159,23 @@ def test_a_quiet_history_says_what_would_have_been_found(stepped: Path) -> None:
     assert "A jump of the mean PLD by more than 0." in history.statements[0].text
 
 
+def test_the_last_night_is_compared_with_the_night_before(stepped: Path) -> None:
+    files = sorted(stepped.iterdir())
+    history = mg.history(files[19:21])
+    (one, other) = (mg.load_results(file) for file in files[19:21])
+    apart = mg.compare([one, other], names=["a", "b"]).differences["a", "b"]["mean"]["pld"]
+    assert history.statements[-1].about == "last"
+    start = f"On the 6 scenes that it shares with the night before, the change of PLD is {apart.value:+.3f} ["
+    assert start in history.statements[-1].text
+
+
+def test_the_page_of_only_what_got_worse_says_so(stepped: Path) -> None:
+    page = mg.history(stepped, only_worse=True).to_html()
+    assert "Only what got worse is listed." in page
+    assert 'id="only-worse"' not in page
+    assert "is-better" not in page.partition("<body>")[2].partition("<script")[0]
+
+
 def test_few_nights_are_shown_and_not_searched(stepped: Path) -> None:
     history = mg.history(sorted(stepped.iterdir())[:4])
     assert history.events == ()

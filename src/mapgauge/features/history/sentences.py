@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mapgauge.features.history.curves import HistoryEvent, around
 from mapgauge.features.history.inputs import same_truth
+from mapgauge.features.history.scenes import on_scenes
 from mapgauge.features.history.steps import FEWEST
 from mapgauge.markup import shortened
 from mapgauge.metrics.metric import ValueKey
@@ -190,24 +191,28 @@ def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
     if found is None:
         return
     difference = found.difference
-    rising = difference.value > 0
-    worse = found.rose if event.worse is (difference.value > 0) else found.fell
-    of = "" if event.class_name == MEAN else f" with {event.class_name}"
-    text = (
-        f"On the {counted(found.scenes, 'scene')}{of} that the nights share, the difference is {difference.value:+.3f}"
-    )
+    rises = event.change.size > 0
+    scenes = counted(found.scenes, "scene")
+    if event.class_name != MEAN:
+        scenes += f" with {event.class_name}"
+    text = f"on the {scenes} that the nights share, the difference is {difference.value:+.3f}"
+    if event.change.kind == "slow":
+        text = f"Between its first and its last third, {text}"
+    else:
+        text = f"O{text[1:]}"
     if found.scenes >= FEWEST_SCENES:
         text += f" {bracket(difference.low, difference.high, '+.3f')}"
         if difference.decided is False:
             text += ", which other scenes need not show"
-    word = {True: "worse", False: "better", None: "different"}[event.worse]
-    text += f"; {word} in {worse} of them" if event.worse is not None else ""
+    if event.worse is not None:
+        alike = found.rose if rises else found.fell  # scenes that changed in the direction of the value
+        text += f"; {'worse' if event.worse else 'better'} in {alike} of them"
     yield f"{text}."
     if not found.groups:
         return
     by = history.by.replace("_", " ")
     items = ", ".join(f"{name} {value:+.3f}" for name, value in found.groups.items())
-    if len(found.groups) > 1 and all((value > 0) == rising and value != 0 for value in found.groups.values()):
+    if len(found.groups) > 1 and all(value > 0 if rises else value < 0 for value in found.groups.values()):
         yield f"This holds for each {by}: {items}."
     else:
         yield f"By {by}: {items}."
@@ -272,7 +277,22 @@ def _last(history: "History") -> Statement:
     noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in list(night.metadata.items())[:_MOST_NAMED])
     with_notes = f", {noted}" if noted else ""
     shown = "; ".join(items) or "no value"
-    return Statement("last", f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}.", values)
+    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}."
+    return Statement("last", f"{text}{_since_the_night_before(history)}", values)
+
+
+def _since_the_night_before(history: "History") -> str:
+    """Return how much the mean of the first metric changed from the night before, on shared scenes; "" if not known."""
+    key = history.metrics[0].main.key
+    found = None
+    if len(history.nights) > 1:
+        found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, key, groups={})
+    if found is None:
+        return ""
+    return (
+        f" On the {counted(found.scenes, 'scene')} that it shares with the night before, the change of "
+        f"{_title(history, key)} is {found.difference}."
+    )
 
 
 def _errors(history: "History") -> Iterator[Statement]:
