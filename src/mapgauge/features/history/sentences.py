@@ -1,13 +1,15 @@
 """What a history says, in sentences: what got worse, in which night, and what else changed in that night."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mapgauge.features.history.curves import HistoryEvent, around
 from mapgauge.features.history.inputs import same_truth
+from mapgauge.features.history.nights import moment_of
 from mapgauge.features.history.scenes import on_scenes
-from mapgauge.features.history.steps import FEWEST
+from mapgauge.features.history.steps import FEWEST, HistoryChange
 from mapgauge.markup import shortened
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import title_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 5  # nights with changes that get a sentence; the others are in the table
 _MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
+_GAP = timedelta(days=2)  # without a night, from which a sentence names the night before
 _LONGEST = 60  # letters of a note
 _MEAN = "the mean over classes"
 
@@ -77,7 +80,8 @@ def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[
     if event.change.kind == "slow":
         values["until"] = history.nights[event.change.last].date
     about = {True: "worse", False: "better", None: "changed"}[event.worse]
-    yield Statement(about, _what(history, named), values | dict(event.metadata))
+    noted = {f"metadata:{key}": text for key, text in event.metadata.items()}
+    yield Statement(about, _what(history, named), values | noted)
     if details:
         yield Statement("detail", " ".join(details), _numbers_of_scenes(event))
 
@@ -92,7 +96,7 @@ def _numbers_of_scenes(event: HistoryEvent) -> dict[str, float | str | None]:
         "high": found.difference.high,
         "scenes": float(found.scenes),
     }
-    return numbers | dict(found.groups)
+    return numbers | {f"group:{name}": value for name, value in found.groups.items()}
 
 
 def _what(history: "History", named: Sequence[HistoryEvent]) -> str:
@@ -104,15 +108,22 @@ def _what(history: "History", named: Sequence[HistoryEvent]) -> str:
     subject += "".join(f", {_name(other)} by {abs(other.change.size):.3f}" for other in named[1:])
     if event.class_name == MEAN:
         subject = f"T{subject[1:]}"  # the names of classes are not changed
-    when = f"on {history.labels[change.night]}"
-    if change.kind == "slow":
-        when = f"between {history.labels[change.night]} and {history.labels[change.last]}, without a step"
-    if change.kind == "night":
-        when += " only"
     values = _title(history, event.key)
     if len(named) == 1:
         values += f" {change.before:.3f} to {change.after:.3f}"
-    return f"{subject} {when} ({values}){_noted(history, event)}."
+    return f"{subject} {_when(history, change)} ({values}){_noted(history, event)}."
+
+
+def _when(history: "History", change: HistoryChange) -> str:
+    label = history.labels[change.night]
+    if change.kind == "slow":
+        return f"between {label} and {history.labels[change.last]}, without a step"
+    if change.kind == "night":
+        return f"on {label} only"
+    before, after = (moment_of(night.date) for night in history.nights[change.night - 1 : change.night + 1])
+    if after - before > _GAP:
+        return f"on {label}, the first night since {history.labels[change.night - 1]}"
+    return f"on {label}"
 
 
 def _verb(kind: str, direction: str) -> str:
@@ -137,7 +148,8 @@ def _noted(history: "History", event: HistoryEvent) -> str:
         return ""
     items = [f"{key} {shortened(value, _LONGEST)}" for key, value in event.metadata.items()]
     if not items:
-        if history.nights[event.change.night].metadata:
+        before, after = history.nights[event.change.night - 1 : event.change.night + 1]
+        if after.metadata and after.metadata == before.metadata:
             return ", with the same metadata as the night before"
         return ""
     more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
@@ -166,7 +178,8 @@ def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str
 def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield the part that changed most in the direction of the value."""
     metric = next(metric for metric in history.metrics if metric.main.key == event.key)
-    before, after = around(event, history.events, len(history.nights))
+    changes_of_value = history.curve(event.class_name, event.key).changes
+    before, after = around(event.change, changes_of_value, len(history.nights))
     changes = {}
     for value in metric.with_role("part"):
         curve = history.by_place.get((event.class_name, value.key))
@@ -242,7 +255,7 @@ def _nothing_worse(history: "History") -> Statement:
     if nights < FEWEST:
         text = f"{counted(nights, 'night is', 'nights are')} too few to look for steps: {FEWEST} are needed ({span})."
         return Statement("few", text, {"nights": float(nights)})
-    text = f"No main value got worse by a step or slowly in {nights} nights ({span})."
+    text = f"In the main values of {nights} nights ({span}), nothing was found that got worse by a step or slowly."
     metric = history.metrics[0]
     curve = history.by_place.get((MEAN, metric.main.key))
     values: dict[str, float | str | None] = {"nights": float(nights)}
