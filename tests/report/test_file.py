@@ -460,3 +460,12 @@ def test_methods_that_do_not_compare_are_refused(methods: list[mg.Results], tmp_
 def test_a_place_that_cannot_be_written_is_an_error_in_words(methods: list[mg.Results], tmp_path: Path) -> None:
     with pytest.raises(mg.MapgaugeError, match="cannot be written"):
         write_report(methods[0], tmp_path / "absent" / "report.html", frames=0)
+
+
+def test_progress_counts_all_frames_that_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 2)
+    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 3)
+    steps: list[tuple[int, int]] = []
+    results = mg.evaluate(*demo_world(10), metrics=["pld"])
+    write_report(results, tmp_path / "page.html", progress=lambda done, of: steps.append((done, of)))
+    assert steps == [(k, 10) for k in range(1, 11)]
