@@ -5,7 +5,7 @@ import pytest
 from tests.results.made_up_curves import BINS, RECALLS, covered, drawn_of, precision_at, scenes
 
 import mapgauge as mg
-from mapgauge.results.curve_bands import Band, band_in_words, mean_band, precision_band
+from mapgauge.results.curve_bands import CurveBand, band_in_words, mean_band, precision_band
 
 
 def test_bands_cover_the_true_curves_at_about_their_level(rng: np.random.Generator) -> None:
@@ -45,7 +45,7 @@ def test_fewer_than_five_scenes_have_no_band(rng: np.random.Generator) -> None:
     place = (confidence * BINS).astype(np.int64)
     of_share = mean_band(hits.astype(np.float64), place, unit, drawn.weights, bins=BINS)
     for band in (of_precision, of_share):
-        assert isinstance(band, Band)
+        assert isinstance(band, CurveBand)
         assert np.isnan(band.low).all()
         assert np.isnan(band.high).all()
     assert band_in_words("scene", 4) == "no band: 4 scenes are too few"

@@ -21,7 +21,7 @@ SAMPLES = 300  # they make an error of 4 % of the width of a band
 _LEVELS = 200  # confidences at which the samples of a curve are computed
 
 
-class Band(NamedTuple):
+class CurveBand(NamedTuple):
     """The ends of the intervals at the points of a curve; NaN where there are too few scenes."""
 
     low: Floats
@@ -46,7 +46,7 @@ def band_in_words(kind: str, count: int, level: float = LEVEL) -> str:
 
 def mean_band(
     values: Floats, place: Indices, unit: Indices, weights: Floats, *, bins: int, level: float = LEVEL
-) -> Band:
+) -> CurveBand:
     """Return the band of the mean of values from 0 to 1 in bins.
 
     Args:
@@ -60,7 +60,7 @@ def mean_band(
     units = weights.shape[1]
     cell = unit * bins + place
     number = np.bincount(cell, minlength=units * bins).reshape(units, bins).astype(np.float64)
-    sums = np.bincount(cell, values, units * bins).reshape(units, bins)
+    sums: Floats = np.bincount(cell, values, units * bins).reshape(units, bins).astype(np.float64)
     drawn_number = drawn_sums(weights, number)
     drawn = drawn_sums(weights, sums)
     samples = np.divide(drawn, drawn_number, out=np.full(drawn.shape, np.nan), where=drawn_number > 0)
@@ -79,7 +79,7 @@ def precision_band(
     precision: Floats,
     *,
     level: float = LEVEL,
-) -> Band:
+) -> CurveBand:
     """Return the band of precision at some recalls: of the highest precision at this or any higher recall.
 
     Args:
@@ -123,7 +123,7 @@ def _counted(unit: Indices, place: Indices, levels: int, units: int) -> Floats:
     return summed
 
 
-def _band(values: Floats, samples: Floats, units: Indices, level: float) -> Band:
+def _band(values: Floats, samples: Floats, units: Indices, level: float) -> CurveBand:
     """Return the intervals of values from 0 to 1, from their samples ``(samples, values)``."""
     low = np.full(len(values), np.nan)
     high = np.full(len(values), np.nan)
@@ -131,4 +131,4 @@ def _band(values: Floats, samples: Floats, units: Indices, level: float) -> Band
         draws = Draws(samples[:, k], int(units[k]))
         if is_enough(draws):
             _, low[k], high[k] = estimate(value, draws, level, limits=(0.0, 1.0))
-    return Band(low, high)
+    return CurveBand(low, high)

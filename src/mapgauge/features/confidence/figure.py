@@ -22,7 +22,7 @@ from mapgauge.features.confidence.operating import CRITERIA
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
 from mapgauge.results.bootstrap import Drawn
-from mapgauge.results.curve_bands import Band, mean_band
+from mapgauge.results.curve_bands import CurveBand, mean_band
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.hits import (
@@ -215,7 +215,7 @@ def calibration(
     return sheet.finished(title)
 
 
-def _band_of(results: Results, metric: str, labels: Sequence[int], place: int, *, bins: int, drawn: Drawn) -> Band:
+def _band_of(results: Results, metric: str, labels: Sequence[int], place: int, *, bins: int, drawn: Drawn) -> CurveBand:
     """Return the band of the share of hits in the bins of confidence that are not empty."""
     confidence, hits = predictions_of(results, metric, labels, place=place)
     scores = results.scores
@@ -224,7 +224,7 @@ def _band_of(results: Results, metric: str, labels: Sequence[int], place: int, *
     bin_of_each = bin_of(confidence, bins)
     band = mean_band(hits.astype(np.float64), bin_of_each, unit, drawn.weights, bins=bins)
     filled = np.bincount(bin_of_each, minlength=bins) > 0
-    return Band(band.low[filled], band.high[filled])
+    return CurveBand(band.low[filled], band.high[filled])
 
 
 def _bins_of(confidence: Floats, hits: NDArray[np.bool_], bins: int) -> tuple[Floats, Floats, Floats]:
@@ -261,7 +261,7 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
             at = bins.confidence[filled]
             share = bins.target[filled]
             number = bins.number[filled]
-            draw_band(axes, at, Band(bins.low[filled], bins.high[filled]), entry.colour)
+            draw_band(axes, at, CurveBand(bins.low[filled], bins.high[filled]), entry.colour)
             axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
             sizes = np.maximum(60 * look().pen ** 2 * number / number.max(), 4)
             axes.scatter(at, share, s=sizes, color=entry.colour, marker=entry.marker, linewidth=0, zorder=3)

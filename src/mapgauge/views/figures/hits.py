@@ -18,7 +18,7 @@ from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, colours_of, hit_metrics
 from mapgauge.results.bootstrap import Drawn
-from mapgauge.results.curve_bands import Band, band_in_words, drawn_for_bands, precision_band
+from mapgauge.results.curve_bands import CurveBand, band_in_words, drawn_for_bands, precision_band
 from mapgauge.results.intervals import FEWEST
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
@@ -288,14 +288,14 @@ def band_entry(kind: str, count: int) -> Artist:
     return Patch(facecolor=INK, alpha=SHADE, linewidth=0, label=text)
 
 
-def draw_band(axes: Axes, x: Floats, band: Band, colour: str, **others: Any) -> None:
+def draw_band(axes: Axes, x: Floats, band: CurveBand, colour: str, **others: Any) -> None:
     """Draw a band behind a curve."""
     axes.fill_between(x, band.low, band.high, color=colour, alpha=SHADE, linewidth=0, zorder=0.5, **others)
 
 
 def _band_of(
     results: Results, metric: str, label: int, place: int, *, drawn: Drawn, steps: tuple[Floats, Floats]
-) -> Band:
+) -> CurveBand:
     """Return the band at the recalls of a curve."""
     scores = results.scores
     counted = scores.counted(label, results.protocol)
