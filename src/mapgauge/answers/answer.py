@@ -15,7 +15,7 @@ from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.metrics.metric import CombinedRows, Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics, value_named
-from mapgauge.results.comparison import check_comparable, method_names
+from mapgauge.results.comparison import Comparison, check_comparable, method_names
 from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
 
@@ -119,15 +119,21 @@ def explain(results: Results, name: str, workers: int | None = None) -> Told:
     return Told(name, compared, facts, tuple(statement for statement in said if statement is not None))
 
 
-def combined(methods: Sequence[Told]) -> Answer:
-    """Return the answer about methods that were explained one by one."""
+def combined(methods: Sequence[Told], comparison: Comparison | None = None) -> Answer:
+    """Return the answer about methods that were explained one by one.
+
+    Args:
+        methods: At least one.
+        comparison: What ``compare`` returned for all of them, if it is known. Nothing is drawn again then.
+    """
     protocol = methods[0].results.protocol
     facts = tuple(method.facts for method in methods)
     if len(methods) == 1:
         said = [*about_method(facts[0], protocol), *methods[0].added]
         return Answer(facts, (), tuple(said))
     trusted = [method for method in methods if method.facts.refused is None]
-    pairs = pairs_of([method.facts for method in trusted], _alike([method.results for method in trusted]))
+    known = comparison if len(trusted) == len(methods) else None
+    pairs = pairs_of([method.facts for method in trusted], _alike([method.results for method in trusted]), known)
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
         *about_methods(facts, pairs, order, protocol),

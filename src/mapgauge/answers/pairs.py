@@ -112,15 +112,20 @@ class _Ranked(NamedTuple):
     results: Results
 
 
-def pairs_of(facts: Sequence[MethodFacts], methods: Sequence[Results]) -> list[PairFacts]:
+def pairs_of(
+    facts: Sequence[MethodFacts], methods: Sequence[Results], known: Comparison | None = None
+) -> list[PairFacts]:
     """Return what is known about each two methods; from ``MANY`` methods on, about the best one and each other.
 
-    The methods must be results of the same frames, protocol and metrics.
+    The methods must be results of the same frames, protocol and metrics. ``known`` is a comparison of all of them with
+    the usual settings, which may have further values.
     """
     if len(methods) < 2:
         return []
     of = {known.name: _Ranked(known, method) for known, method in zip(facts, methods, strict=True)}
-    if len(methods) < MANY:
+    if len(methods) < MANY and known is not None:
+        comparison = known
+    elif len(methods) < MANY:
         comparison = compare(methods, names=list(of))
     else:
         order = ranked(list(of), methods)
