@@ -129,6 +129,9 @@ class Server(ThreadingHTTPServer):
     """Serves routes under a random token."""
 
     daemon_threads = True
+    # Connections that wait until they are accepted. A browser opens six for each page. With the five of the standard
+    # library, those of a busy machine waited for a second or more, and some systems reset them.
+    request_queue_size = 128
 
     def __init__(self, routes: Routes, port: int = 0) -> None:
         """Bind to a port of this machine; 0 takes a free one."""
