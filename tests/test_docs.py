@@ -23,6 +23,7 @@ from tests.kernels import reference
 from tests.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 from tools.check_site import faults
+from tools.metadata import read, relative_links
 
 import mapgauge as mg
 from mapgauge.frames.columns import COLUMNS
@@ -44,7 +45,8 @@ OTHERS = [
 
 
 def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    """A page. Its links into the repository are relative, also where the repository has an address."""
+    return relative_links(path.read_text(encoding="utf-8"), read(ROOT).address)
 
 
 def prose_of(path: Path) -> str:
@@ -222,7 +224,16 @@ def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> N
 
 
 @pytest.mark.parametrize(
-    "page", ["how-to/changed-maps", "how-to/own-map", "how-to/poses", "how-to/run-a-challenge", "how-to/two-maps"]
+    "page",
+    [
+        "how-to/changed-maps",
+        "how-to/history",
+        "how-to/own-map",
+        "how-to/poses",
+        "how-to/run-a-challenge",
+        "how-to/suspicious-truth",
+        "how-to/two-maps",
+    ],
 )
 def test_the_commands_of_a_page_read_the_files_that_its_python_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str

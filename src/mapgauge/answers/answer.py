@@ -101,8 +101,15 @@ def answer(
         check_results(method)
     called = method_names(methods, names)
     check_comparable(methods, called, metrics=False)
-    count = check_workers(workers)
-    return combined([explain(method, name, count) for name, method in zip(called, methods, strict=True)])
+    return tell(methods, called, check_workers(workers))
+
+
+def tell(
+    methods: Sequence[Results], names: Sequence[str], workers: int | None, comparison: Comparison | None = None
+) -> Answer:
+    """Return the answer about methods that can be compared. A comparison of them saves drawing samples again."""
+    told = [explain(method, name, workers) for name, method in zip(names, methods, strict=True)]
+    return combined(told, comparison)
 
 
 def explain(results: Results, name: str, workers: int | None = None) -> Told:
@@ -120,20 +127,15 @@ def explain(results: Results, name: str, workers: int | None = None) -> Told:
 
 
 def combined(methods: Sequence[Told], comparison: Comparison | None = None) -> Answer:
-    """Return the answer about methods that were explained one by one.
-
-    Args:
-        methods: At least one.
-        comparison: What ``compare`` returned for all of them, if it is known. Nothing is drawn again then.
-    """
+    """Return the answer about methods that were explained one by one. The comparison is as in ``tell``."""
     protocol = methods[0].results.protocol
     facts = tuple(method.facts for method in methods)
     if len(methods) == 1:
         said = [*about_method(facts[0], protocol), *methods[0].added]
         return Answer(facts, (), tuple(said))
     trusted = [method for method in methods if method.facts.refused is None]
-    known = comparison if len(trusted) == len(methods) else None
-    pairs = pairs_of([method.facts for method in trusted], _alike([method.results for method in trusted]), known)
+    compared = _alike([method.results for method in trusted])
+    pairs = pairs_of([method.facts for method in trusted], compared, comparison)
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
         *about_methods(facts, pairs, order, protocol),

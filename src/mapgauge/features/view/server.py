@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -132,6 +133,8 @@ class Server(ThreadingHTTPServer):
     # Connections that wait until they are accepted. A browser opens six for each page. With the five of the standard
     # library, those of a busy machine waited for a second or more, and some systems reset them.
     request_queue_size = 128
+    # So that a port can be taken again at once. On Windows another program could take it at the same time.
+    allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, routes: Routes, port: int = 0) -> None:
         """Bind to a port of this machine; 0 takes a free one."""
