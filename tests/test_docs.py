@@ -23,6 +23,7 @@ from tests.kernels import reference
 from tests.lane_worlds import write_pickles
 from tests.test_architecture import ROOMS
 from tools.check_site import faults
+from tools.metadata import read, relative_links
 
 import mapgauge as mg
 from mapgauge.frames.columns import COLUMNS
@@ -44,7 +45,8 @@ OTHERS = [
 
 
 def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    """A page. Its links into the repository are relative, also where the repository has an address."""
+    return relative_links(path.read_text(encoding="utf-8"), read(ROOT).address)
 
 
 def prose_of(path: Path) -> str:

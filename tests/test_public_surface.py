@@ -91,6 +91,7 @@ CONTRACT = {
     "margin_verdict": "lower_is_better=True",
     "plan": "power=0.8",
     "ranks": "",
+    "first_screen": "names=None",
     "scenes_needed": "power=0.8 level=0.95 samples=1000 of_seeds=0.0",
     "smallest_difference": "power=0.8 level=0.95",
     "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",

@@ -159,5 +159,7 @@ from mapgauge.training.accumulator import Accumulator as Accumulator
 from mapgauge import truth as truth
 from mapgauge.truth.poses import with_poses as with_poses
 from mapgauge.version import __version__ as __version__
+from mapgauge.views.report.notebook import FirstScreen as FirstScreen
+from mapgauge.views.report.notebook import first_screen as first_screen
 
 __all__: list[str]

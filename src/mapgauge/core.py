@@ -240,6 +240,8 @@ FEATURE = Feature(
         "Accumulator": "training.accumulator:Accumulator",
         "with_poses": "truth.poses:with_poses",
         "truth": "truth:",
+        "FirstScreen": "views.report.notebook:FirstScreen",
+        "first_screen": "views.report.notebook:first_screen",
         "__version__": "version:__version__",
     },
     torch={

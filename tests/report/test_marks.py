@@ -9,9 +9,10 @@ import pytest
 from tests.report.test_file import contents
 
 import mapgauge as mg
+from mapgauge.markup import stroke_width
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.table import colours_of
-from mapgauge.results.marks import STEPS, levels_of, stroke_width
+from mapgauge.results.marks import STEPS, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -224,6 +224,8 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
+            if sys.platform == "win32" and not stream.isatty() and "PYTHONIOENCODING" not in os.environ:
+                stream.reconfigure(encoding="utf-8")  # files and pipes have the same bytes as on other systems
 
 
 def _unexpected(error: Exception) -> int:

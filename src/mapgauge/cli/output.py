@@ -78,14 +78,22 @@ def width_of(stream: TextIO) -> int | None:
     return None
 
 
+def obeys_escapes(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that obeys escape sequences."""
+    if not stream.isatty():
+        return False
+    if sys.platform == "win32":  # its console shows them as they are; other terminals there, such as Git Bash, set TERM
+        return os.environ.get("TERM", "dumb") != "dumb"
+    return os.environ.get("TERM") != "dumb"
+
+
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
     """Return text in a style, if the stream is a terminal and colours are not disabled (https://no-color.org)."""
     if stream is None:
         target = sys.stdout
     else:
         target = stream
-    plain = not target.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    if plain:
+    if os.environ.get("NO_COLOR") or not obeys_escapes(target):
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
@@ -266,7 +274,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
 
 def can_rewrite() -> bool:
     """Whether stderr shows lines about progress: it is a terminal, and the command is without --quiet."""
-    return not is_quiet() and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return not is_quiet() and obeys_escapes(sys.stderr)
 
 
 def rewrite(text: str = "") -> None:

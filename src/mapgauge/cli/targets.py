@@ -18,6 +18,7 @@ SUFFIX = ".mg"
 PAGES = (".html", ".htm")
 FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
+_NOT_ON_WINDOWS = '<>:"|?*'  # characters that no file can have in its name there, or that mean something else
 _ANOTHER = "Give another name"
 _ELSEWHERE = "Pass another folder, or an empty one, with --output"
 _MOST_OF_MARK = 1 << 16  # bytes
@@ -182,7 +183,10 @@ def page_of(page: Path, protocol: str) -> Path:
 
 def _stems(names: Sequence[str]) -> list[str]:
     """Return a file name for each method. Refuse names that become the same file name."""
-    stems = [name.replace("/", "-").replace(os.sep, "-") for name in names]
+    refused = f"/{os.sep}"
+    if sys.platform == "win32":
+        refused += _NOT_ON_WINDOWS
+    stems = [name.translate(dict.fromkeys(map(ord, refused), "-")) for name in names]
     folded = [stem.casefold() if sys.platform in ("win32", "darwin") else stem for stem in stems]
     for k, stem in enumerate(folded):
         if stem in folded[:k]:

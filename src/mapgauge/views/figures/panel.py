@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from mapgauge.frames.instances import Instance
 from mapgauge.frames.links import LINK_STATES, FrameLink
-from mapgauge.markup import number
+from mapgauge.markup import number, stroke_width
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.results.assignment import Assignment
-from mapgauge.results.marks import far_colour, levels_of, runs_of, stroke_width
+from mapgauge.results.marks import far_colour, levels_of, runs_of
 from mapgauge.typing import Floats, Points
 from mapgauge.views.figures.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 

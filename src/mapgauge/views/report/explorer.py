@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from mapgauge.frames.links import LINK_STATES
-from mapgauge.markup import Html, escaped, joined
+from mapgauge.markup import THINNEST, WIDEST, Html, escaped, joined
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, colours_of, part_colours, setting_of, title_of
 from mapgauge.results.drawn_links import drawn_links
-from mapgauge.results.marks import NEAR, STEPS, THINNEST, WIDEST
+from mapgauge.results.marks import NEAR, STEPS
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.views.report.drawings import drawings, has_shares, without_faint
