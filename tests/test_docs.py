@@ -224,7 +224,16 @@ def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> N
 
 
 @pytest.mark.parametrize(
-    "page", ["how-to/changed-maps", "how-to/own-map", "how-to/poses", "how-to/run-a-challenge", "how-to/two-maps"]
+    "page",
+    [
+        "how-to/changed-maps",
+        "how-to/history",
+        "how-to/own-map",
+        "how-to/poses",
+        "how-to/run-a-challenge",
+        "how-to/suspicious-truth",
+        "how-to/two-maps",
+    ],
 )
 def test_the_commands_of_a_page_read_the_files_that_its_python_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str

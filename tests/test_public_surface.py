@@ -70,6 +70,7 @@ CONTRACT = {
         "workers=None progress=None"
     ),
     "error_map": "names=None confidence=0.0 cutoff=None poses=None workers=None progress=None",
+    "suspicious_truth": "names=None poses=None workers=None progress=None",
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
@@ -102,6 +103,7 @@ CONTRACT = {
     "cite": "",
     "check_submission": "",
     "score_submission": "name=None link=",
+    "history": "protocol=None tags=None by=None only_worse=False progress=None",
     "board": "challenge=None",
     "verify": "challenge=None workers=None",
     "load_results": "",
@@ -136,6 +138,7 @@ def test_the_stubs_are_what_the_manifests_say() -> None:
 # Members for other modules of the package. Their types are not part of the interface.
 INSIDE = {
     *("Results.rows", "Results.scores", "Results.totals", "Results.geometry", "Results.need_data"),
+    *("Night.pooled", "History.metrics"),
     *("Accumulator.settings", "Accumulator.score", "Accumulator.rows", "Causes.instances"),
 }
 

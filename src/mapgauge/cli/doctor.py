@@ -63,14 +63,15 @@ class Diagnosis(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return a line for each part."""
-        usable = self.processors["usable"]
+        processors = self.processors
+        threads = counted(processors["threads"], "thread")
         installed = [name for name, lacking in self.extras.items() if not lacking]
         lacking = [f"{name} ({', '.join(packages)})" for name, packages in self.extras.items() if packages]
         rows = [
             ["mapgauge", f"{self.version} in {self.place}"],
             ["Python", self.python],
             ["system", self.system],
-            ["processors", f"{usable} of {self.processors['all']}"],
+            ["processors", f"{processors['usable']} of {processors['all']}; {threads} without --workers"],
             ["terminal", f"{self.terminal['columns']} columns, {self.terminal['encoding']}"],
             ["packages", ", ".join(f"{name} {version}" for name, version in self.packages.items() if version)],
             ["extras", ", ".join(installed) or "none"],
@@ -102,7 +103,7 @@ def diagnose() -> Diagnosis:
         place=without_home(str(Path(__file__).parents[1])),
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         system=platform.platform(),
-        processors={"usable": available, "all": os.cpu_count() or 1},
+        processors={"usable": available, "all": os.cpu_count() or 1, "threads": os.cpu_count() or 1},
         terminal={
             "columns": shutil.get_terminal_size().columns,
             "encoding": getattr(sys.stdout, "encoding", None) or "unknown",

@@ -33,6 +33,7 @@ from mapgauge.results.frame_tables import (
 )
 from mapgauge.results.intervals import LEVEL
 from mapgauge.results.notebook import summary_html
+from mapgauge.results.pooled import encoded, pooled
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
@@ -322,7 +323,7 @@ class Results(Summary):
         else:
             arrays = geometry_arrays(self.need_data().sorted_sides, geometry)
             drive = drive_of(self)
-        save_results(self, self.rows, path, drive=drive, geometry=arrays)
+        save_results(self, self.rows, path, drive=drive, geometry=arrays, values=encoded(pooled(self)))
 
     def to_pandas(self, level: Level = "frames") -> Any:
         """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.

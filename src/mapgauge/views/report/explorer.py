@@ -20,7 +20,7 @@ from mapgauge.results.drawn_links import drawn_links
 from mapgauge.results.marks import NEAR, STEPS
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
-from mapgauge.views.report.drawings import drawings, has_shares, without_faint
+from mapgauge.views.report.drawings import drawings, has_shares
 from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
 from mapgauge.views.report.pack import Arrays, Section
 from mapgauge.views.report.sections import sections
@@ -101,11 +101,14 @@ def geometry_arrays(
     Unmatched predictions with a confidence below ``least`` are left out. The other arguments are those of
     ``drawings``, and ``causes`` as in ``write_report``.
     """
-    columns = drawings(results, advance, centred=centred)
+    columns, kept = drawings(results, advance, centred=centred, least=least)
     for section in sections():
         columns |= section.columns(results, causes)
-    if least > 0:
-        columns = without_faint(columns, least)
+    if "predictions.causes" in columns:
+        costs = np.repeat(kept, columns["predictions.causes"])
+        columns["predictions.causes"] = columns["predictions.causes"][kept]
+        columns["predictions.cause"] = columns["predictions.cause"][costs]
+        columns["predictions.cost"] = columns["predictions.cost"][costs]
     return {f"{method}.{key}": column for key, column in columns.items()}
 
 

@@ -196,9 +196,12 @@ def explorer_part(
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     steps = counting(1)
 
+    later: list[tuple[dict[str, Any], str]] = []
+
     def advance() -> None:
         if progress is not None:
-            progress(next(steps), (len(drawn) + len(others)) * len(methods))
+            finished = sum(len(block["frames"]) for block, _ in later)
+            progress(next(steps), (len(drawn) + finished + len(others)) * len(methods))
 
     arrays: Arrays = {}
     world = bool(drawn) and is_map(first)
@@ -217,7 +220,6 @@ def explorer_part(
         where, text = pack(columns)
         return {"frames": list(some), "arrays": where}, text
 
-    later: list[tuple[dict[str, Any], str]] = []
     size = 0
     while others and size < MEGABYTES * 1e6:
         later.append(block_of_frames(others[:BLOCK]))
